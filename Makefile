@@ -1,0 +1,70 @@
+# Every target works from a bare clone: it makes .venv and installs what it needs, once.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format docs bench clean
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+BIN := $(VENV)/bin
+# --no-compile: Python compiles what is imported, when it is; compiling everything would double the time.
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-compile
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.demo ## Read a small folder of documents and a chat, and ask it five kinds of question
+	@$(BIN)/remloom demo
+
+test: lint ## Lint, then run every test once, in parallel, with coverage
+	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+lint: $(VENV)/.dev ## Style, types and the layer map
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.dev ## Put the code into the house style
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+docs: $(VENV)/.docs ## Build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "built: site/index.html"
+
+bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (about half an hour)
+	@$(BIN)/python -m bench.run
+	@$(VENV)/bench/bin/python -m bench.peers
+	@$(VENV)/bench/bin/python -m bench.report
+
+clean: ## Remove everything that was built or installed here
+	rm -rf $(VENV) site build dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Remloom needs Python 3.11 or newer; say which with: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "installing Remloom into $(VENV) (once) ..."
+	@$(PIP) -e '.[documents]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "installing Remloom and its development tools into $(VENV) (once) ..."
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "installing the documentation tools into $(VENV) (once) ..."
+	@$(PIP) -e '.[docs]'
+	@touch $@
+
+# The peers pin versions of their own, so they live in an environment of their own.
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	@echo "installing the systems to compare with into $(VENV)/bench (once) ..."
+	@$(PYTHON) -m venv $(VENV)/bench
+	@$(VENV)/bench/bin/python -m pip -qq --disable-pip-version-check install --no-compile -e '.[bench]'
+	@touch $@

@@ -1,0 +1,50 @@
+"""Embedders: what turns text into vectors. `load` makes one from its name, cheaply; models load when first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import UnknownNameError
+from .contract import Embedder
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+__all__ = ["Embedder", "load"]
+
+_KNOWN = ("minilm", "openai:<model>", "fastembed:<model>", "none")
+
+
+def load(name: str, settings: Settings) -> Embedder | None:
+    """The embedder that a name stands for; None for "none".
+
+    Args:
+        name: `minilm` (bundled), `openai:<model>` (any OpenAI-compatible endpoint), `fastembed:<model>` (extra),
+            or `none`.
+        settings: where the endpoint, its key, the model folder and the number of threads are taken from.
+
+    Raises:
+        UnknownNameError: no embedder has this name.
+        MissingExtraError: the extra it needs is not installed.
+    """
+    from .queries import CachedQueries
+
+    provider, _, model = name.partition(":")
+    match provider:
+        case "none" if not model:
+            return None
+        case "minilm" if not model:
+            from .minilm import MiniLM
+
+            return CachedQueries(MiniLM(settings.model_dir, threads=settings.threads))
+        case "openai" if model:
+            from .openai import OpenAIEmbedder
+
+            base_url = settings.embedder_base_url or settings.llm_base_url
+            key = settings.embedder_api_key or settings.llm_api_key
+            return CachedQueries(OpenAIEmbedder(model, base_url=base_url, api_key=key))
+        case "fastembed" if model:
+            from .fastembed import FastEmbedder
+
+            return CachedQueries(FastEmbedder(model, threads=settings.threads))
+    raise UnknownNameError("embedder", name, _KNOWN)

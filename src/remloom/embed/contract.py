@@ -1,0 +1,57 @@
+"""What an embedder must do, for whoever writes one and whoever uses one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float32]
+
+__all__ = ["Embedder"]
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Any object of this shape can be given to `Memory.open(embedder=…)`.
+
+    Making one is cheap: models are loaded, and endpoints called, by the first method that needs them, and
+    any method may be called from any thread. Every method raises `EmbedderError` when the model cannot be
+    loaded or does not answer as it should, and never returns fewer vectors than texts.
+    """
+
+    @property
+    def name(self) -> str:
+        """The identity of the vectors: two embedders with one name make comparable vectors.
+
+        It names the model and, where documents and queries get a prefix, says so.
+        """
+        ...
+
+    @property
+    def dims(self) -> int:
+        """Length of each vector. May have to ask the model."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that the model sees; what is beyond them is cut off."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """One row for each text, in their order: float32, shape (len(texts), dims), unit length."""
+        ...
+
+    def embed_query(self, text: str) -> Floats:
+        """The vector of a question: float32, shape (dims,), unit length. May be read-only."""
+        ...
+
+    def windows(self, text: str) -> list[tuple[int, int]]:
+        """Character spans of the text that each fit `max_tokens`, to be embedded one by one.
+
+        They follow each other without gap or overlap, cover the whole text, and end where sentences end
+        if sentences fit. A text that fits is one window; an empty text has none.
+        """
+        ...

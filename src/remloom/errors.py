@@ -1,0 +1,209 @@
+"""One tree of errors. Each says what was wrong, where, and what would be right.
+
+Every error carries its facts as fields, so that a program can act on them without reading the message.
+`exit_code` is what the command line returns for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = [
+    "ConflictError",
+    "CorruptStoreError",
+    "EmbedderError",
+    "EmbedderMismatchError",
+    "InvalidInputError",
+    "LabelError",
+    "MissingExtraError",
+    "NotFoundError",
+    "QuerySyntaxError",
+    "ReadOnlyStoreError",
+    "RemloomError",
+    "SchemaVersionError",
+    "SettingsError",
+    "SourceError",
+    "SqlGuardError",
+    "StoreBusyError",
+    "StoreClosedError",
+    "StoreError",
+    "StoreFullError",
+    "TenantNotFoundError",
+    "UnknownNameError",
+    "VectorError",
+    "WrongKeyError",
+]
+
+
+class RemloomError(Exception):
+    """Base of every error Remloom raises on purpose.
+
+    Attributes:
+        message: what was wrong, in one sentence.
+        remedy: what would be right, or an empty string.
+        fields: the facts of this error by name.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "", **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.fields = fields
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
+
+    def as_dict(self) -> dict[str, Any]:
+        """The error as JSON-ready values, for `--json` and for models that read their own mistakes."""
+        return {"error": type(self).__name__, "message": self.message, "remedy": self.remedy, **self.fields}
+
+
+class InvalidInputError(RemloomError, ValueError):
+    """A value handed to Remloom is not what the operation takes. Nothing was written."""
+
+    exit_code = 2
+
+
+class LabelError(InvalidInputError):
+    """A label that has no key: empty, too long, not text. Fields: `label`."""
+
+
+class VectorError(InvalidInputError):
+    """A vector of the wrong dimension, with NaN or infinity, or of zero length."""
+
+
+class SettingsError(InvalidInputError):
+    """A setting is unknown or has a value it cannot have. Fields: `setting`."""
+
+
+class SourceError(InvalidInputError):
+    """A file or stream cannot be read as what it claims to be. Fields: `uri`."""
+
+
+class UnknownNameError(InvalidInputError):
+    """A table, column, edge type, option or embedder that does not exist.
+
+    Fields: `kind`, `name`, `nearest` (the known names most like it, best first).
+    """
+
+    def __init__(self, kind: str, name: str, known: Sequence[str], *, remedy: str = "") -> None:
+        nearest = _nearest(name, known)
+        hint = f"did you mean {' or '.join(repr(n) for n in nearest)}?" if nearest else ""
+        listed = f"known: {', '.join(sorted(known)[:20])}" if known else f"there is no {kind} yet"
+        super().__init__(
+            f"unknown {kind} {name!r}", remedy=remedy or "; ".join(filter(None, (hint, listed))), kind=kind,
+            name=name, nearest=nearest,
+        )  # fmt: skip
+
+
+class QuerySyntaxError(InvalidInputError):
+    """A statement that is not in the dialect: shown with a caret, what was expected, and a right example.
+
+    Fields: `statement`, `position` (0-based offset), `expected`, `example`.
+    """
+
+    def __init__(
+        self, message: str, *, statement: str, position: int, expected: Sequence[str] = (), example: str = ""
+    ) -> None:
+        remedy = f"for example: {example}" if example else ""
+        super().__init__(
+            message, remedy=remedy, statement=statement, position=position, expected=list(expected), example=example
+        )
+
+    def __str__(self) -> str:
+        statement, position = self.fields["statement"], self.fields["position"]
+        start = statement.rfind("\n", 0, position) + 1
+        end = statement.find("\n", position)
+        line = statement[start : end if end >= 0 else None]
+        column = position - start
+        shift = max(0, column - 60)
+        shown = ("…" if shift else "") + line[shift : shift + 100]
+        caret = " " * (column - shift + bool(shift)) + "^"
+        parts = [self.message, f"  {shown}", f"  {caret}"]
+        if self.fields["expected"]:
+            parts.append(f"  expected: {', '.join(self.fields['expected'])}")
+        if self.remedy:
+            parts.append(f"  {self.remedy}")
+        return "\n".join(parts)
+
+
+class SqlGuardError(InvalidInputError):
+    """A SQL text that is more than one read-only SELECT over one table. Fields: `statement`."""
+
+
+class NotFoundError(RemloomError, LookupError):
+    """No record has this id. Fields: `id`, `schema`."""
+
+    exit_code = 3
+
+
+class TenantNotFoundError(NotFoundError):
+    """This home has no such tenant. Fields: `tenant`, `home`."""
+
+
+class ConflictError(RemloomError):
+    """What is to be made is already there. Nothing was changed."""
+
+    exit_code = 4
+
+
+class MissingExtraError(RemloomError, ImportError):
+    """A part that is not installed was asked for; the remedy is the `pip install` that mends it."""
+
+    exit_code = 5
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra", remedy=f"pip install 'remloom[{extra}]'", extra=extra)
+
+
+class EmbedderError(RemloomError):
+    """An embedder could not be loaded or did not answer as it should."""
+
+    exit_code = 6
+
+
+class EmbedderMismatchError(EmbedderError):
+    """The store's vectors were made by another model. Fields: `stored`, `given`."""
+
+
+class StoreError(RemloomError):
+    """Base of what can go wrong with the store itself. Nothing of the failed operation was written."""
+
+    exit_code = 7
+
+
+class WrongKeyError(StoreError):
+    """The key does not open this tenant, or an encrypted tenant was opened without one."""
+
+
+class CorruptStoreError(StoreError):
+    """The database file is damaged: a page fails its check, or the file is not a database."""
+
+
+class SchemaVersionError(StoreError):
+    """The store was written by another version of Remloom. Fields: `found`, `expected`."""
+
+
+class StoreBusyError(StoreError):
+    """Another process kept the store locked for longer than the timeout."""
+
+
+class StoreFullError(StoreError):
+    """No space is left on the device."""
+
+
+class ReadOnlyStoreError(StoreError):
+    """The folder or file cannot be written."""
+
+
+class StoreClosedError(StoreError):
+    """The memory was used after `close()`."""
+
+
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    from difflib import get_close_matches  # only on the way to an error
+
+    return get_close_matches(name, known, n=3, cutoff=0.5)

@@ -1,0 +1,55 @@
+"""Natural-language labels and the keys they stand for.
+
+A label is what a person or a model calls a thing ("Sarah Chen"); its key is what the store indexes
+("sarah-chen"). Every label that differs only in case, Unicode form, quotes or separators has the same key.
+"""
+
+from __future__ import annotations
+
+import re
+from unicodedata import normalize
+
+from .errors import LabelError
+
+__all__ = ["MAX_LABEL_LENGTH", "key"]
+
+MAX_LABEL_LENGTH = 65_536  # characters
+
+_SEPARATORS = re.compile(r"[\s_\-]+")
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "「": "」"}
+
+
+def key(text: str) -> str:
+    """The key of a label: NFKC, casefolded, trimmed, unquoted, separator runs as one hyphen.
+
+    Every other character is kept, so e-mail addresses, paths, URLs and CJK names stay distinct, and
+    camel case is not split. `key` is idempotent.
+
+    Raises:
+        LabelError: the text is not a string, is empty once trimmed and unquoted, holds a NUL character,
+            or is longer than `MAX_LABEL_LENGTH`.
+
+    >>> key("Sarah Chen") == key("sarah_chen") == key("  SARAH-CHEN ") == key('"Sarah  Chen"') == "sarah-chen"
+    True
+    >>> key("TiDB"), key("john.doe@example.com"), key("東京 タワー")
+    ('tidb', 'john.doe@example.com', '東京-タワー')
+    """
+    if not isinstance(text, str):
+        raise LabelError(f"a label must be text, not {type(text).__name__}", label=repr(text)[:80])
+    if len(text) > MAX_LABEL_LENGTH:
+        raise LabelError(
+            f"a label may have {MAX_LABEL_LENGTH:,} characters, this one has {len(text):,}",
+            label=text[:80],
+            remedy="name the thing briefly and keep the long text in `content` or `summary`",
+        )
+    if text.isascii():
+        folded = text.lower().strip()
+    else:
+        folded = normalize("NFKC", normalize("NFKC", text).casefold()).strip()
+    while len(folded) > 1 and _QUOTES.get(folded[0]) == folded[-1]:
+        folded = folded[1:-1].strip()
+    if not folded or folded in _QUOTES:
+        raise LabelError("a label may not be empty", label=text, remedy="give the record a name")
+    if "\0" in folded:
+        raise LabelError("a label may not hold a NUL character", label=text[:80], remedy="remove it")
+    return _SEPARATORS.sub("-", folded)

@@ -1,0 +1,721 @@
+"""Memory: the one door. Everything that reads, remembers or answers goes through it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
+
+from . import labels
+from .errors import (
+    ConflictError,
+    EmbedderError,
+    EmbedderMismatchError,
+    InvalidInputError,
+    NotFoundError,
+    ReadOnlyStoreError,
+    VectorError,
+)
+from .model import (
+    Answer,
+    Direction,
+    Edge,
+    Entity,
+    Hit,
+    Message,
+    Moment,
+    ReadReport,
+    Receipt,
+    Record,
+    Resource,
+    TenantInfo,
+    record_dict,
+)
+from .predicates import Eq, Predicate, Query
+from .settings import Settings
+from .store import batch
+from .store.contract import EdgeOrder, Match, Store, Written
+from .store.home import Home
+
+if TYPE_CHECKING:
+    from .embed.contract import Embedder
+    from .ingest.embedding import EmbeddingQueue
+    from .query.executor import Executor
+    from .query.plan import Plan, Statement
+
+__all__ = ["Memory"]
+
+_R = TypeVar("_R", Resource, Entity, Moment)
+Progress = Callable[[int, int], None]
+
+_AT_ONCE = 64  # queued texts that a SEARCH embeds first rather than answer without them
+
+
+class Memory:
+    """A tenant's memory, opened. Use it as a context manager; any thread may call any method.
+
+    >>> with Memory.open(home, embedder="none") as memory:
+    ...     _ = memory.write([
+    ...         Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
+    ...         Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+    ...     ])
+    ...     answer = memory.query('TRAVERSE manages WITH LOOKUP "sarah chen"')
+    ...     [node["name"] for node in answer.nodes]
+    ['Sarah Chen', 'Bob Smith']
+    """
+
+    def __init__(self, store: Store, settings: Settings, embedder: Embedder | str | None) -> None:
+        self._store = store
+        self._settings = settings
+        self._given_embedder = embedder
+
+    # -- opening ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        home_or_url: str | os.PathLike[str] | None = None,
+        *,
+        tenant: str | None = None,
+        key: str | None = None,
+        embedder: Embedder | str | None = None,
+        settings: Settings | None = None,
+        create: bool = True,
+    ) -> Self:
+        """Open a tenant's memory; made when it is not there yet.
+
+        Args:
+            home_or_url: the folder that holds the tenants; default the setting `home`.
+            tenant: default the setting `tenant`, which is "default".
+            key: the master key; with it a new tenant is encrypted. Default the setting `key`.
+            embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an `Embedder`; default the
+                setting `embedder`. Loaded when it is first needed.
+            settings: all settings as one value, instead of environment and TOML.
+            create: False refuses a tenant that is not there.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant and `create` is False.
+            WrongKeyError: the key does not open this tenant.
+            CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see `remloom.errors`.
+        """
+        url = os.fspath(home_or_url) if home_or_url is not None else None
+        if url and "://" in url:
+            raise InvalidInputError(
+                f"this version keeps memories in folders, and {url.partition('://')[0]}:// is none",
+                remedy="give a folder; PostgreSQL is on the roadmap",
+            )
+        if settings is None:
+            settings = Settings.load(home=url, tenant=tenant, key=key)
+        else:
+            given = {"home": url, "tenant": tenant, "key": key}
+            settings = msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v is not None})
+        home = Home(settings.home)
+        data_key = home.open(settings.tenant, settings.key, create=create)
+        from .store.sqlite import SqliteStore
+
+        store = SqliteStore(
+            home.path(settings.tenant),
+            data_key,
+            synchronous=settings.synchronous,
+            cache_mb=settings.cache_mb,
+            busy_timeout=settings.busy_timeout,
+            hnsw={"m": settings.hnsw_m, "ef_construction": settings.hnsw_ef_construction, "ef": settings.hnsw_ef},
+        )
+        return cls(store, settings, embedder if embedder is not None else settings.embedder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what is being written and release the files. Texts still queued are embedded after the next opening."""
+        queue: EmbeddingQueue | None = self.__dict__.get("_queue")
+        if queue is not None:
+            queue.close()
+        self._store.close()
+
+    @property
+    def tenant(self) -> str:
+        """Whose memory this is."""
+        return self._settings.tenant
+
+    @property
+    def settings(self) -> Settings:
+        """The settings it was opened with."""
+        return self._settings
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def write(self, records: Iterable[Record | Edge]) -> list[str]:
+        """Write any mix of records and edges as one atomic batch; on disk when it returns.
+
+        What has no id gets one: a resource the same id for the same text from the same place, an entity that
+        of its namesake of the same type (the two are merged), anything else a new one. Texts without an
+        `embedding` are queued for the embedder.
+
+        Returns: the ids, in the order of the records; edges have none.
+
+        Raises:
+            InvalidInputError, LabelError, VectorError: an item cannot be stored; the message says which and why,
+                and nothing was written.
+            EmbedderMismatchError: this memory's vectors were made by another embedder.
+        """
+        return list(self._write(records).ids)
+
+    def _write(self, items: Iterable[Record | Edge], removed: Sequence[str] = ()) -> Written:
+        prepared = batch.build(
+            items, tenant=self.tenant, model=self._model_name, resolve=self._store.resolve, removed=removed
+        )
+        if prepared.dims and self._model_name and self._embedder is not None:
+            expected = self._embedder.dims
+            if prepared.dims != expected:
+                raise VectorError(
+                    f"these vectors have {prepared.dims} dimensions, those of {self._model_name} {expected}",
+                    remedy='open the memory with embedder="none" to bring vectors of your own',
+                )
+        written = self._store.write(prepared)
+        if any(record.embed for record in prepared.records):
+            self._queue.start()
+        return written
+
+    def create_resource(self, resource: Resource) -> str:
+        """Remember a resource; returns its id. Source: seed 2."""
+        return self.write([_of(resource, Resource)])[0]
+
+    def create_entity(self, entity: Entity) -> str:
+        """Remember an entity; returns its id, which is that of its namesake when there is one. Source: seed 2."""
+        return self.write([_of(entity, Entity)])[0]
+
+    def create_moment(self, moment: Moment) -> str:
+        """Remember a moment; returns its id. Source: seed 2."""
+        return self.write([_of(moment, Moment)])[0]
+
+    def create_edge(self, edge: Edge) -> None:
+        """Connect two labels, or strengthen their connection. An id at either end stands for its record's name."""
+        edge = _of(edge, Edge)
+        self.write([msgspec.structs.replace(edge, src=self._label(edge.src), dst=self._label(edge.dst))])
+
+    def update_entity(self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any) -> Entity:
+        """Change an entity: `properties` are merged into what it has, `changes` replace whole fields.
+
+        Raises:
+            NotFoundError: no entity has this id.
+        """
+        entity = self.get_entity(id)
+        merged = {**entity.properties, **(properties or {})}
+        try:
+            self.write([msgspec.structs.replace(entity, properties=merged, thin=False, **changes)])
+        except TypeError as error:
+            raise InvalidInputError(f"an entity has no such field: {error}") from error
+        return self.get_entity(id)
+
+    def delete_resource(self, id: str) -> Receipt:
+        """Forget one resource and what was derived from it. Source: seed 2.
+
+        Raises:
+            NotFoundError: no resource has this id.
+        """
+        self.get_resource(id)
+        return self.forget(id)
+
+    # -- by id -----------------------------------------------------------------------------------------------
+
+    def get_resource(self, id: str) -> Resource:
+        """The resource with this id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        return self._get(Resource, id)
+
+    def get_entity(self, id: str) -> Entity:
+        """The entity with this id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        return self._get(Entity, id)
+
+    def get_moment(self, id: str) -> Moment:
+        """The moment with this id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        return self._get(Moment, id)
+
+    def _get(self, kind: type[_R], id: str) -> _R:
+        record = self._store.get(kind.schema, id)
+        if record is None:
+            raise NotFoundError(
+                f"no record of {kind.schema} has the id {id!r}", remedy="look it up by its label", id=id, schema=kind.schema
+            )
+        return record  # type: ignore[return-value]
+
+    def show(self, id_or_label: str) -> dict[str, Any]:
+        """All that is known of one thing: its records, edges in and out, where it came from, what came of it.
+
+        Returns: `records`, each as JSON-ready values with `parents` and `children` (ids); `edges_out` and `edges_in`
+        (the newest hundred of each); `edge_counts`.
+
+        Raises:
+            NotFoundError: nothing has this id or label; the remedy names what is most like it.
+        """
+        from .store.forgetting import targets
+
+        record = self._store.get(None, id_or_label)
+        records = [record] if record else self._store.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
+        if not records:
+            records = targets(self._store, [id_or_label])[id_or_label]
+        keys = list(dict.fromkeys(labels.key(record.name) for record in records))
+
+        def at(direction: Direction) -> list[dict[str, Any]]:
+            edges = self._store.edges(keys, direction=direction, rel_types=None, limit=100)
+            return [msgspec.to_builtins(edge) for edge in edges]
+
+        return {
+            "records": [
+                record_dict(record)
+                | {"parents": self._store.parents(record.id), "children": self._store.children(record.id)}
+                for record in records
+            ],
+            "edges_out": at("out"),
+            "edges_in": at("in"),
+            "edge_counts": [msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both")],
+        }
+
+    def history(self, id: str) -> list[dict[str, Any]]:
+        """Where a record came from: itself, its parents, theirs, down to what was read, each with source and lines.
+
+        Raises:
+            NotFoundError: no record has this id.
+        """
+        record = self._store.get(None, id)
+        if record is None:
+            raise NotFoundError(f"no record has the id {id!r}", id=id)
+        found: dict[str, dict[str, Any]] = {}
+        queue = [(record, 0)]
+        while queue:
+            record, depth = queue.pop(0)
+            if record.id in found:
+                continue
+            above = self._store.parents(record.id)
+            hit = Hit(record=record)
+            found[record.id] = {
+                "depth": depth, "id": record.id, "name": record.name, "schema": record.schema, "source": hit.source,
+                "kind": getattr(record, "kind", ""), "created_at": record.created_at, "updated_at": record.updated_at,
+                "parents": above,
+            }  # fmt: skip
+            queue += [(parent, depth + 1) for id in above if (parent := self._store.get(None, id)) is not None]
+        return list(found.values())
+
+    # -- edges -----------------------------------------------------------------------------------------------
+
+    def get_edges(
+        self,
+        label_or_id: str,
+        *,
+        direction: Direction = "out",
+        edge_types: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
+        """The edges at a label, newest first. Source: seed 2."""
+        return self._store.edges(
+            [labels.key(self._label(label_or_id))],
+            direction=direction, rel_types=edge_types, limit=limit, order=EdgeOrder(), as_of=as_of,
+        )  # fmt: skip
+
+    def _label(self, label_or_id: str) -> str:
+        if isinstance(label_or_id, str) and len(label_or_id) == 36 and label_or_id.count("-") == 4:
+            record = self._store.get(None, label_or_id)
+            if record is not None:
+                return record.name
+        return label_or_id
+
+    # -- moments ---------------------------------------------------------------------------------------------
+
+    def get_moments_by_time(self, start: datetime, end: datetime) -> list[Moment]:
+        """Moments that overlap [start, end), in order of their start. Source: seed 2.
+
+        Raises:
+            InvalidInputError: a naive datetime, or an end before the start.
+        """
+        for at in (start, end):
+            if not isinstance(at, datetime) or at.tzinfo is None:
+                raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+        if end < start:
+            raise InvalidInputError(f"the window ends {end.isoformat()}, before it starts {start.isoformat()}")
+        return self._store.moments_between(start, end)
+
+    def get_moments_by_type(self, type: str) -> list[Moment]:
+        """Moments of a type, in order of their start. Source: seed 2."""
+        return self.query_moments(Query().filter(Eq("type", type)).order_by("starts_at"))
+
+    # -- by field --------------------------------------------------------------------------------------------
+
+    def query_resources(self, query: Query) -> list[Resource]:
+        """Resources by predicate. Source: seed 2, "Query layer".
+
+        Raises:
+            UnknownNameError: a field that resources do not have.
+        """
+        return self._store.query("resources", _of(query, Query))  # type: ignore[return-value]
+
+    def query_entities(self, query: Query) -> list[Entity]:
+        """Entities by predicate; a bare name that is no field means a property."""
+        return self._store.query("entities", _of(query, Query))  # type: ignore[return-value]
+
+    def query_moments(self, query: Query) -> list[Moment]:
+        """Moments by predicate."""
+        return self._store.query("moments", _of(query, Query))  # type: ignore[return-value]
+
+    def create_index(self, schema: str, field: str) -> None:
+        """Make predicates and SQL on one field of a schema fast. Source: seed 2."""
+        self._store.create_index(schema, field)
+
+    # -- the dialect -----------------------------------------------------------------------------------------
+
+    def query(self, statement: str | Plan | Statement) -> Answer:
+        """Run a statement of the dialect, as text or as a value. See docs/dialect.md.
+
+        Raises:
+            QuerySyntaxError: with a caret, what was expected, and a right example.
+            UnknownNameError: a table, column, edge type or option that does not exist.
+            SqlGuardError: SQL that is more than one read-only SELECT over one table.
+        """
+        if isinstance(statement, str):
+            from .query.parser import parse
+
+            statement = parse(statement)
+        return self._executor.run(statement)
+
+    def rem_query(self, query_type: str, parameters: Mapping[str, Any]) -> Answer:
+        """Run a query in the seeds' JSON form. Source: seed 5.
+
+        >>> memory.rem_query("lookup", {"key": "sarah chen"}).records[0].name
+        'Sarah Chen'
+        """
+        from .query.parameters import from_parameters
+
+        return self._executor.run(from_parameters(query_type, parameters))
+
+    def lookup(self, *labels: str) -> Answer:
+        """The records that have these labels, of every schema. Nothing found: `suggestions`."""
+        from .query.plan import Lookup
+
+        return self._executor.run(Lookup(labels))
+
+    def fuzzy(self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5) -> Answer:
+        """Records whose name or alias is like the text, best first."""
+        from .query.plan import Fuzzy
+
+        return self._executor.run(Fuzzy(text, type, threshold, limit))
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        schema: str = "resources",
+        where: Predicate | str | None = None,
+        min_score: float | None = None,
+        limit: int = 10,
+        vector: Sequence[float] | None = None,
+    ) -> Answer:
+        """Records of a schema by meaning: those whose best window is most like the text (or the vector given).
+
+        Raises:
+            EmbedderError: there is no embedder, or it does not work.
+            VectorError: the vector has another dimension than this memory's.
+        """
+        if isinstance(where, str):
+            from .query.parser import parse_where
+
+            where = parse_where(where)
+        if vector is None:
+            from .query.plan import Search
+
+            return self._executor.run(Search(text, schema, where, min_score, limit))
+        from .store.sqlite import known
+
+        matches = self._store.search_vector(
+            vector, schema=known(schema), where=where, limit=_positive(limit), min_score=min_score
+        )
+        return Answer(query_type="search", records=_hits(matches))
+
+    def search_text(
+        self, text: str, *, schema: str | None = None, where: Predicate | str | None = None, limit: int = 10
+    ) -> Answer:
+        """Records by their words (BM25). Needs no embedder and sees what was written a moment ago."""
+        if isinstance(where, str):
+            from .query.parser import parse_where
+
+            where = parse_where(where)
+        matches = self._store.search_text(text, schema=schema, where=where, limit=_positive(limit))
+        return Answer(query_type="search", records=_hits(matches))
+
+    def search_resources(
+        self,
+        query: str = "",
+        *,
+        limit: int = 10,
+        vector: Sequence[float] | None = None,
+        where: Predicate | str | None = None,
+        min_score: float | None = None,
+    ) -> list[Hit]:
+        """Resources by meaning. Source: seed 2."""
+        return self.search(query, limit=limit, vector=vector, where=where, min_score=min_score).records
+
+    def search_entities(
+        self, query: str, *, type: str | None = None, limit: int = 5, threshold: float = 0.7
+    ) -> list[Hit]:
+        """Entities by name or alias, typos forgiven. Source: seed 2."""
+        matches = self._store.fuzzy(query, type=type or "entities", threshold=threshold, limit=_positive(limit))
+        return [hit for hit in _hits(matches) if hit.schema == "entities"]
+
+    def traverse(
+        self,
+        label: str,
+        *,
+        edge_types: Sequence[str] | None = None,
+        max_depth: int = 1,
+        direction: Direction = "out",
+        breadth: int | str | None = None,
+        order_by: str | None = None,
+        limit: int = 9,
+        plan_memo: str = "",
+        as_of: datetime | None = None,
+    ) -> Answer:
+        """What can be reached from a label by following edges; `max_depth=0` only looks at them. Source: seed 5."""
+        from .query.plan import DEFAULT_ORDER, Lookup, Statement, Traverse
+
+        plan = Traverse(
+            Lookup((self._label(label),)), tuple(edge_types or ()), max_depth, direction, breadth,  # type: ignore[arg-type]
+            order_by or DEFAULT_ORDER, limit, plan_memo,
+        )  # fmt: skip
+        return self._executor.run(plan if as_of is None else Statement(plan, as_of=as_of))
+
+    def sql(self, text: str) -> Answer:
+        """One read-only SELECT over one schema. See docs/dialect.md for the columns."""
+        from .query.plan import Sql
+
+        return self._executor.run(Sql(text))
+
+    def complete(self, prefix: str, limit: int = 10) -> list[str]:
+        """Names and aliases that begin like this, in order of their keys."""
+        return self._store.complete(labels.key(prefix), limit) if prefix.strip(" \t\n\"'") else []
+
+    @cached_property
+    def _executor(self) -> Executor:
+        from .query.executor import Executor
+
+        return Executor(self._store, self._embed_query)
+
+    # -- embedding -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _embedder(self) -> Embedder | None:
+        if not isinstance(self._given_embedder, str):
+            return self._given_embedder
+        from .embed import load
+
+        return load(self._given_embedder, self._settings)
+
+    @cached_property
+    def _model_name(self) -> str:
+        return self._embedder.name if self._embedder is not None else ""
+
+    @cached_property
+    def _queue(self) -> EmbeddingQueue:
+        if self._embedder is None:
+            raise EmbedderError(
+                "this memory was opened without an embedder", remedy="set REMLOOM_EMBEDDER=minilm, or open it with one"
+            )
+        from .ingest.embedding import EmbeddingQueue
+
+        return EmbeddingQueue(self._store, self._embedder)
+
+    def _embed_query(self, text: str) -> Any:
+        """The vector of a question, once the few texts that still wait for theirs have them."""
+        queue = self._queue
+        stored = self._store.model()
+        if stored and stored[0] and stored[0] != self._model_name:
+            raise EmbedderMismatchError(
+                f"this memory's vectors were made by {stored[0]}, not by {self._model_name}",
+                remedy="run `remloom reembed`, or open it with the embedder it was written with",
+                stored=stored[0], given=self._model_name,
+            )  # fmt: skip
+        if 0 < len(self._store.pending(_AT_ONCE + 1)) <= _AT_ONCE:
+            queue.run(_AT_ONCE)
+        assert self._embedder is not None  # noqa: S101 - _queue would have raised
+        return self._embedder.embed_query(text)
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Embed every queued text now, parked ones too; returns how many. `progress(done, total)`.
+
+        Raises:
+            EmbedderError: there is no embedder, or it does not work; the queue is kept.
+        """
+        self._store.unpark()
+        return self._queue.run(progress=progress)
+
+    def reembed(self, embedder: Embedder | str | None = None, progress: Progress | None = None) -> int:
+        """Move this memory to another embedder. The old vectors serve until the last new one is there; an
+        interrupted move goes on where it was. Returns how many texts were embedded."""
+        if embedder is not None:
+            self.__dict__.pop("_queue", None)
+            self._given_embedder = embedder
+            for name in ("_embedder", "_model_name", "_queue"):
+                self.__dict__.pop(name, None)
+        return self._queue.move(progress)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def read(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        category: str | None = None,
+        recursive: bool = True,
+        glob: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+    ) -> ReadReport:
+        """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
+
+        What was read before and did not change writes nothing; what changed replaces its old chunks. A document
+        that cannot be read is in the report with the reason and stops no other.
+
+        Args:
+            category: of the resources; default by format.
+            recursive, glob: which files of a folder.
+            wait: embed before returning. Without, texts are embedded in the background; words and labels are
+                findable either way.
+            progress: called as `progress(done, total)` while reading, then while embedding.
+
+        Raises:
+            SourceError: there is no such file or folder.
+        """
+        raise NotImplementedError
+
+    def read_text(
+        self, text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
+    ) -> ReadReport:
+        """Read a text that is at hand. `uri` says where it is from; reading it again under it replaces it."""
+        raise NotImplementedError
+
+    def read_chat(self, messages: Iterable[Message], *, uri: str, name: str | None = None) -> ReadReport:
+        """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of."""
+        raise NotImplementedError
+
+    # -- care ------------------------------------------------------------------------------------------------
+
+    def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
+        """Forget records by id, sources by uri, or things by label, with all that hangs on them.
+
+        Raises:
+            NotFoundError: one of them is not known. Nothing was forgotten.
+        """
+        from .store.forgetting import forget
+
+        return forget(self._store, targets, dry_run=dry_run)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes."""
+        return {"tenant": self.tenant, **self._store.stats()}
+
+    def check(self) -> list[str]:
+        """Verify the files and every index against its table; a line for each disagreement, none when all is well."""
+        return self._store.check()
+
+    def settle(self) -> None:
+        """Finish background work on indexes now; may take minutes. Answers are right without."""
+        self._store.settle()
+
+    def export(self, path: str | os.PathLike[str], *, vectors: bool = True) -> dict[str, int]:
+        """Write everything as JSON lines into a new file; returns counts.
+
+        Raises:
+            ConflictError: the file is there already.
+        """
+        from .store.portable import export
+
+        try:
+            with Path(path).open("xb") as stream:
+                return export(self._store, stream, tenant=self.tenant, vectors=vectors)
+        except FileExistsError:
+            raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
+        except OSError as error:
+            raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
+
+    def import_(self, path: str | os.PathLike[str]) -> dict[str, int]:
+        """Write an export into this memory, by id; returns counts."""
+        from .store.portable import import_
+
+        try:
+            with Path(path).open("rb") as stream:
+                return import_(self._store, stream, model=self._model_name)
+        except OSError as error:
+            raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy this tenant, as encrypted as it is, into a new folder that can stand in for the tenant's own."""
+        from .store.home import backup
+
+        backup(self._store, Home(self._settings.home).path(self.tenant).parent, Path(path))
+
+    # -- tenants ---------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def tenants(home: str | os.PathLike[str] | None = None) -> list[TenantInfo]:
+        """The tenants of a home, by name."""
+        return Home(_home(home)).tenants()
+
+    @staticmethod
+    def create_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> None:
+        """Make a tenant, encrypted when there is a key (default the setting `key`).
+
+        Raises:
+            ConflictError: it is there already.
+        """
+        settings = Settings.load(home=_home(home), key=key)
+        Home(settings.home).create(name, settings.key)
+
+    @staticmethod
+    def delete_tenant(home: str | os.PathLike[str] | None, name: str) -> None:
+        """Destroy a tenant: first its key, then its folder.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+        """
+        Home(_home(home)).delete(name)
+
+
+def _home(home: str | os.PathLike[str] | None) -> str:
+    return os.fspath(home) if home is not None else Settings.load().home
+
+
+def _of(value: Any, kind: type[Any]) -> Any:
+    if not isinstance(value, kind):
+        raise InvalidInputError(f"expected a {kind.__name__}, not a {type(value).__name__}")
+    return value
+
+
+def _positive(limit: int) -> int:
+    if not isinstance(limit, int) or limit < 1:
+        raise InvalidInputError(f"a limit is a whole number from 1, not {limit!r}")
+    return limit
+
+
+def _hits(matches: Iterable[Match]) -> list[Hit]:
+    return [Hit(record=match.record, score=match.score, matched=match.matched) for match in matches]

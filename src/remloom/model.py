@@ -1,0 +1,333 @@
+"""What Remloom remembers and what it answers with: frozen values, built with keyword arguments.
+
+Sources: DESIGN section 2; seed design 2 "Memory types"; seed design 5 "Data models" and "InlineEdge structure".
+Times are timezone-aware; a naive one is refused when it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+__all__ = [
+    "Answer",
+    "Direction",
+    "Edge",
+    "Entity",
+    "Hit",
+    "Message",
+    "Moment",
+    "Order",
+    "Person",
+    "ReadItem",
+    "ReadReport",
+    "Receipt",
+    "Record",
+    "Resource",
+    "Speaker",
+    "Stage",
+    "TenantInfo",
+]
+
+Direction: TypeAlias = Literal["out", "in", "both"]
+Order: TypeAlias = Literal["asc", "desc"]
+
+
+class Edge(Struct, frozen=True, kw_only=True):
+    """A directed, typed, weighted relation between two labels (the seeds' InlineEdge).
+
+    There is one edge for each (src, rel_type, dst). Writing it again merges: the higher weight wins,
+    properties merge (the newer value of a key wins), the earliest `created_at` stays.
+
+    In an edge that is written, `src` and `dst` are labels ("Sarah Chen"); in one that is read, they are
+    keys ("sarah-chen"). Well-known properties: `dst_name`, `dst_entity_type` (`<schema>[/<category>]`,
+    such as "person/employee"), `confidence`, `context`.
+    """
+
+    src: str = ""  # may be empty only inside a record's `graph_paths`, where it is that record
+    rel_type: str
+    dst: str
+    weight: float = 1.0  # 0..1; 1.0 owns/authored, 0.8 depends on, 0.5 references, 0.3 mentions
+    properties: dict[str, Any] = {}
+    created_at: datetime | None = None  # set on write when not given
+    valid_from: datetime | None = None  # None: ever since
+    valid_to: datetime | None = None  # None: until further notice
+
+
+class Person(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody present at a moment."""
+
+    name: str
+    id: str = ""
+    role: str = ""
+
+
+class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody who spoke at a moment, and for how long."""
+
+    name: str
+    speaking_time: float = 0.0  # seconds
+
+
+class Resource(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A chunk of content: part of a document, a chat turn, a note, or something derived from such."""
+
+    schema: ClassVar[str] = "resources"
+
+    id: str = ""  # given on write when empty: the same text from the same place gets the same id
+    name: str = ""  # the label; from `uri` and `ordinal` when empty
+    content: str = ""
+    category: str = ""
+    uri: str = ""  # where it was read
+    ordinal: int = 0  # position within `uri`, from 0
+    content_hash: str = ""
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    related_entities: tuple[str, ...] = ()
+    language: str = ""  # ISO 639-1
+    trust: str = "read"  # told | read | derived
+    kind: str = "chunk"  # chunk | summary | synthesis | entity_insight | rem_dream | memory | ...
+    generation: int = 0  # 0: as read; else 1 + max(parents)
+    parents: tuple[str, ...] = ()  # ids of the records this one was derived from
+    metadata: dict[str, Any] = {}  # `lines` [first, last] from 1; `message_ids` for chats
+    graph_paths: tuple[Edge, ...] = ()  # outgoing edges
+    embedding: Sequence[float] | None = None  # taken on write, not returned on read
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class Entity(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody or something known by name: a person, organization, project, place, concept, agent-let, …"""
+
+    schema: ClassVar[str] = "entities"
+
+    id: str = ""  # given on write when empty: that of the entity with the same key and type, or a new one
+    type: str = ""
+    name: str
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    properties: dict[str, Any] = {}
+    graph_paths: tuple[Edge, ...] = ()
+    embedding: Sequence[float] | None = None
+    thin: bool = False  # made only because an edge pointed at its label; the first real write replaces it
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class Moment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A stretch of time and what it was about. Moments refer to resources and entities, and nest."""
+
+    schema: ClassVar[str] = "moments"
+
+    id: str = ""
+    name: str
+    type: str = ""  # conversation | task | insight | meeting | ...
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    present_persons: tuple[Person, ...] = ()
+    speakers: tuple[Speaker, ...] = ()
+    emotion_tags: tuple[str, ...] = ()
+    topic_tags: tuple[str, ...] = ()
+    classifications: tuple[str, ...] = ()
+    summary: str = ""
+    resource_refs: tuple[str, ...] = ()  # ids of resources
+    entity_refs: tuple[str, ...] = ()  # labels of entities
+    parent_moment: str = ""  # id of the moment this one is part of
+    metadata: dict[str, Any] = {}
+    graph_paths: tuple[Edge, ...] = ()
+    embedding: Sequence[float] | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+Record: TypeAlias = Resource | Entity | Moment
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """One turn of a chat."""
+
+    speaker: str
+    text: str
+    id: str = ""
+    at: datetime | None = None
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """A record that answers a query, with how well it does. Reads like the record itself."""
+
+    record: Record
+    score: float = 1.0  # LOOKUP 1.0; FUZZY similarity 0..1; SEARCH cosine; text search BM25
+    matched: str = ""  # the key or window that matched
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def schema(self) -> str:
+        return self.record.schema
+
+    @property
+    def type(self) -> str:
+        """An entity's or moment's type, a resource's category."""
+        return self.record.category if isinstance(self.record, Resource) else self.record.type
+
+    @property
+    def content(self) -> str:
+        """The text of the record: a resource's content, else the summary."""
+        return self.record.content if isinstance(self.record, Resource) else self.record.summary
+
+    @property
+    def uri(self) -> str:
+        return self.record.uri if isinstance(self.record, Resource) else ""
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line in `uri`, from 1, where the record was read from lines."""
+        found = self.record.metadata.get("lines") if isinstance(self.record, Resource) else None
+        return (found[0], found[1]) if found else None
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        """The chat messages the record was read from."""
+        found = self.record.metadata.get("message_ids") if isinstance(self.record, Resource) else None
+        return tuple(found or ())
+
+    @property
+    def graph_paths(self) -> tuple[Edge, ...]:
+        return self.record.graph_paths
+
+    @property
+    def source(self) -> str:
+        """A citation: `uri:first-last`, or `uri`, or the record's name."""
+        if not self.uri:
+            return self.name
+        return f"{self.uri}:{self.lines[0]}-{self.lines[1]}" if self.lines else self.uri
+
+    def as_dict(self) -> dict[str, Any]:
+        shown = record_dict(self.record)
+        shown["score"] = round(self.score, 6)
+        if self.matched:
+            shown["matched"] = self.matched
+        return shown
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """One step of a query, for the next turn of whoever drives it (seed 5, "Stage tracking and memos")."""
+
+    depth: int
+    executed: str
+    found: dict[str, int]  # nodes new at this depth; distinct edges known so far
+    plan_memo: str = ""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a query returns. Which fields are filled depends on the kind of query.
+
+    LOOKUP, FUZZY, SEARCH: `records` (and `suggestions` when a LOOKUP finds nothing).
+    TRAVERSE: `nodes`, `stages`, `source_nodes`, `edge_summary`, `metadata`.
+    SQL: `columns`, `rows`.
+    """
+
+    query_type: str  # lookup | fuzzy | search | traverse | sql | explain
+    statement: str = ""  # canonical text of what ran
+    records: list[Hit] = []
+    suggestions: list[Hit] = []
+    nodes: list[dict[str, Any]] = []
+    stages: list[Stage] = []
+    source_nodes: list[str] = []
+    edge_summary: list[tuple[str, str, str]] = []
+    columns: list[str] = []
+    rows: list[tuple[Any, ...]] = []
+    metadata: dict[str, Any] = {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as the seeds' JSON: only the fields of its kind of query."""
+        if self.query_type == "traverse":
+            return {
+                "nodes": self.nodes,
+                "stages": [msgspec.to_builtins(stage) for stage in self.stages],
+                "source_nodes": self.source_nodes,
+                "edge_summary": [list(edge) for edge in self.edge_summary],
+                "metadata": self.metadata,
+            } | ({"suggestions": [hit.as_dict() for hit in self.suggestions]} if self.suggestions else {})
+        if self.query_type in ("sql", "explain"):
+            return {"columns": self.columns, "rows": [list(row) for row in self.rows], "metadata": self.metadata}
+        return {
+            "records": [hit.as_dict() for hit in self.records],
+            "suggestions": [hit.as_dict() for hit in self.suggestions],
+            "metadata": self.metadata,
+        }
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What `forget` removed, and that a sweep afterwards found nothing left."""
+
+    records: int = 0
+    vectors: int = 0
+    keys: int = 0
+    edges: int = 0
+    derived: int = 0  # records derived from the forgotten ones, forgotten with them
+    ids: tuple[str, ...] = ()
+    verified: bool = False
+    remaining: tuple[str, ...] = ()  # what the sweep still found; empty when verified
+    at: datetime | None = None
+
+
+class ReadItem(Struct, frozen=True, kw_only=True):
+    """One document of a reading: what became of it, and why."""
+
+    uri: str
+    status: Literal["read", "unchanged", "skipped", "failed"]
+    reason: str = ""
+    chunks: int = 0
+    entities: int = 0
+
+
+class ReadReport(Struct, frozen=True, kw_only=True):
+    """What a call of `read` did, document by document."""
+
+    items: list[ReadItem] = []
+    resources: int = 0  # written
+    entities: int = 0
+    moments: int = 0
+    edges: int = 0
+    seconds: float = 0.0
+    pending: int = 0  # texts still waiting for their embedding
+    ids: tuple[str, ...] = ()  # of the resources, in reading order
+
+    @property
+    def read(self) -> list[ReadItem]:
+        return [item for item in self.items if item.status == "read"]
+
+    @property
+    def skipped(self) -> list[ReadItem]:
+        return [item for item in self.items if item.status in ("skipped", "failed")]
+
+
+class TenantInfo(Struct, frozen=True, kw_only=True):
+    """A tenant of a home, as it can be told without opening it."""
+
+    name: str
+    encrypted: bool
+    bytes: int  # on disk
+
+
+def record_dict(record: Record) -> dict[str, Any]:
+    """A record as JSON-ready values with its schema; unset fields left out."""
+    shown: dict[str, Any] = {"schema": record.schema}
+    for name in record.__struct_fields__:
+        if name == "embedding":
+            continue
+        value = getattr(record, name)
+        if name in ("id", "name") or value not in (None, "", (), {}, False):
+            shown[name] = msgspec.to_builtins(value)
+    return shown

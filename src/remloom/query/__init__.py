@@ -1,0 +1,1 @@
+"""The REM dialect: statements, the values they mean, and what runs them."""

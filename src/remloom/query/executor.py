@@ -1,0 +1,161 @@
+"""Runs the values of the dialect against a store. TRAVERSE is in traverse.py, EXPLAIN in explain.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from .. import labels
+from ..errors import EmbedderError, InvalidInputError, UnknownNameError
+from ..model import Answer, Hit
+from ..store.contract import SCHEMAS, Match, Store
+from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
+from .sql_guard import Guarded, guard
+
+__all__ = ["MAX_ROWS", "Executor"]
+
+MAX_ROWS = 1_000  # of one SELECT
+SQL_TIMEOUT = 5.0  # seconds
+SUGGESTIONS = 5  # for each label that nothing has
+MAX_SUGGESTIONS = 10  # for all of them
+
+
+class Executor:
+    """Answers queries from one tenant's store.
+
+    Args:
+        embed: the unit vector of a query text; None when there is no embedder.
+    """
+
+    def __init__(self, store: Store, embed: Callable[[str], Sequence[float]] | None = None) -> None:
+        self.store = store
+        self._embed = embed
+        self.guard: Callable[[str], Guarded] = lru_cache(maxsize=256)(self._guard)
+
+    def run(self, query: Plan | Statement | str) -> Answer:
+        """The answer to a query, given as a value or as text.
+
+        Raises:
+            QuerySyntaxError: the text is not in the dialect.
+            UnknownNameError: a table, column, schema, field or edge type does not exist.
+            SqlGuardError: SQL that is more than one read-only SELECT over one table.
+            EmbedderError: a SEARCH without an embedder.
+        """
+        if isinstance(query, str):
+            from .parser import parse
+
+            query = parse(query)
+        statement = query if isinstance(query, Statement) else Statement(query)
+        if statement.explain:
+            from .explain import explain
+
+            return explain(self, statement)
+        match statement.query:
+            case Lookup() as lookup:
+                return self.lookup(lookup)
+            case Fuzzy() as fuzzy:
+                return self.fuzzy(fuzzy)
+            case Search() as search:
+                return self.search(search)
+            case Sql() as sql:
+                return self.sql(sql)
+            case Traverse() as traverse:
+                from .traverse import run
+
+                return run(self, traverse, statement.as_of)
+            case other:
+                raise InvalidInputError(f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"')
+
+    def lookup(self, query: Lookup) -> Answer:
+        """One hit for each record that has one of the labels, in the order of the labels.
+
+        A label that nothing has is listed in `metadata["missing"]`, and `suggestions` are like it.
+        """
+        wanted = {labels.key(label): label for label in reversed(query.labels)}
+        keys = list(reversed(wanted))
+        hits: dict[str, Hit] = {}
+        missing = []
+        found = self.store.lookup(keys)
+        for key in keys:
+            records = found[key]
+            if not records:
+                missing.append(wanted[key])
+            for record in records:
+                if record.id not in hits:
+                    hits[record.id] = Hit(record=record, matched=key)
+        return Answer(
+            query_type="lookup",
+            statement=render(query),
+            records=list(hits.values()),
+            suggestions=self.suggest(missing) if missing else [],
+            metadata={"missing": missing},
+        )
+
+    def suggest(self, missing: Sequence[str]) -> list[Hit]:
+        """What is like the labels that nothing has; never passed off as a match."""
+        hits: dict[str, Hit] = {}
+        for label in missing:
+            if len(hits) >= MAX_SUGGESTIONS:
+                break
+            for match in self.store.fuzzy(label, type=None, threshold=0.5, limit=SUGGESTIONS):
+                hits.setdefault(match.record.id, _hit(match))
+        return list(hits.values())[:MAX_SUGGESTIONS]
+
+    def fuzzy(self, query: Fuzzy) -> Answer:
+        """The records whose names or aliases are most like the text, best first."""
+        matches = self.fuzzy_matches(query)
+        return Answer(query_type="fuzzy", statement=render(query), records=[_hit(match) for match in matches])
+
+    def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
+        return self.store.fuzzy(query.text, type=query.type, threshold=query.threshold, limit=query.limit)
+
+    def search(self, query: Search, *, vector: Sequence[float] | None = None) -> Answer:
+        """The records of one schema nearest in meaning, best first. A given `vector` stands for the text's own.
+
+        Raises:
+            EmbedderError: there is neither a vector nor an embedder.
+            UnknownNameError: the schema or a field of the filter does not exist.
+        """
+        matches = self.search_matches(query, vector)
+        return Answer(query_type="search", statement=render(query), records=[_hit(match) for match in matches])
+
+    def search_matches(self, query: Search, vector: Sequence[float] | None = None) -> list[Match]:
+        schema = known_schema(query.schema)
+        if vector is None:
+            if self._embed is None:
+                raise EmbedderError(
+                    "SEARCH needs an embedder, and this memory was opened without one",
+                    remedy="set REMLOOM_EMBEDDER (for example to minilm), or find text by words with search_text",
+                )
+            vector = self._embed(query.text)
+        return self.store.search_vector(
+            vector, schema=schema, where=query.where, limit=query.limit, min_score=query.min_score
+        )
+
+    def sql(self, query: Sql) -> Answer:
+        """The rows of a SELECT, at most `MAX_ROWS`; `metadata["truncated"]` says whether there were more."""
+        guarded = self.guard(query.text)
+        columns, rows, truncated = self.store.select(guarded.sql, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
+        return Answer(
+            query_type="sql",
+            statement=guarded.sql,
+            columns=columns,
+            rows=rows,
+            metadata={"schema": guarded.schema, "truncated": truncated},
+        )
+
+    def _guard(self, text: str) -> Guarded:
+        tables: Mapping[str, Sequence[str]] = {schema: self.store.columns(schema) for schema in SCHEMAS}
+        return guard(text, tables, self.store.capabilities.dialect)
+
+
+def known_schema(name: str) -> str:
+    """The schema of this name, whatever its case. Raises UnknownNameError."""
+    schema = name.lower()
+    if schema not in SCHEMAS:
+        raise UnknownNameError("schema", name, list(SCHEMAS))
+    return schema
+
+
+def _hit(match: Match) -> Hit:
+    return Hit(record=match.record, score=match.score, matched=match.matched)

@@ -1,0 +1,265 @@
+"""TRAVERSE: from the records of a first query along their edges, with what an agent needs for its next step.
+
+Source: seed design 5, "TRAVERSE Query Details". The store walks keys and loads nothing; only the nodes that the
+answer keeps are loaded, in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .. import labels
+from ..errors import InvalidInputError, UnknownNameError
+from ..model import Answer, Entity, Hit, Record, Resource, Stage, record_dict
+from ..store.contract import EdgeOrder, Step, Store, Walk
+from .plan import Fuzzy, Lookup, Search, Sql, Start, Traverse, render
+
+if TYPE_CHECKING:
+    from .executor import Executor
+
+__all__ = ["edge_types", "run"]
+
+SHOWN_EDGES = 9  # of a node's own edges in its `graph_paths`
+SUMMARY = 200  # edges in `edge_summary`
+NAMED = 5  # keys named in `executed`
+
+_Found: TypeAlias = tuple[Record, int, tuple[str, ...]]  # a record with its depth and the path of keys to it
+
+
+def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> Answer:
+    """The answer of a TRAVERSE.
+
+    `nodes`: the start nodes (depth 0, not counted against LIMIT), then what was reached, in order. `stages`: one for
+    each depth, with the nodes kept at it and all edges known by then. `edge_summary`: the known edges that match
+    the filter, as (src, type, dst). With depth 0 (PLAN) nothing is followed, and `metadata["edge_counts"]` has the
+    complete counts by type and direction.
+
+    Raises:
+        UnknownNameError: an edge type that the memory does not have.
+    """
+    store = executor.store
+    types = edge_types(store, query.edge_types)
+    records, suggestions, start_truncated = _starts(executor, query.initial_query, as_of)
+    starts: list[_Found] = [(record, 0, (labels.key(record.name),)) for record in records]
+    source_nodes = list(dict.fromkeys(path[0] for _, _, path in starts))
+    walk, reached = Walk(), []
+    if query.max_depth and starts:
+        walk, reached = _walk(store, query, types, source_nodes, as_of)
+        known = {record.id for record in records}
+        reached = [found for found in reached if found[0].id not in known][: query.limit]
+    kept = starts + reached
+    depths = max(walk.depth, 0) + 1
+    by_depth: list[list[_Found]] = [[] for _ in range(depths)]
+    for found in kept:
+        by_depth[found[1]].append(found)
+    stages, keys = _stages(store, query, by_depth, as_of)
+    nodes = [_node(record, depth, path) for record, depth, path in kept]
+    summary = store.edge_keys(keys, direction=query.direction, rel_types=types, limit=SUMMARY, as_of=as_of)
+    kept_keys = {found[2][-1] for found in reached}
+    metadata: dict[str, Any] = {
+        "total_nodes": len(nodes),
+        "total_edges": stages[-1].found["edges"],
+        "unique_nodes": len({node["id"] for node in nodes}),
+        "node_uniqueness_guaranteed": True,
+        "max_depth_reached": walk.depth,
+        "edge_filter": list(query.edge_types) or ["*"],
+        "order_by": query.order_by,
+        "limit_applied": query.limit,
+        "direction": query.direction,
+        "breadth": query.fan_out or "all",
+        "truncated": walk.reached > len(kept_keys) or walk.unfollowed > 0,
+        "nodes_omitted": walk.reached - len(kept_keys),
+        "edges_unfollowed": walk.unfollowed,
+        "graph_paths_truncated": any(len(record.graph_paths) > SHOWN_EDGES for record, _, _ in kept),
+    }
+    if start_truncated:
+        metadata["start_truncated"] = True
+    if as_of is not None:
+        metadata["as_of"] = as_of.isoformat()
+    if query.max_depth == 0:
+        counts = store.count_edges(keys, direction=query.direction, as_of=as_of)
+        metadata["edge_counts"] = [
+            {"rel_type": count.rel_type, "direction": count.direction, "count": count.count} for count in counts
+        ]
+    return Answer(
+        query_type="traverse",
+        statement=render(query),
+        suggestions=suggestions,
+        nodes=nodes,
+        stages=stages,
+        source_nodes=source_nodes,
+        edge_summary=summary,
+        metadata=metadata,
+    )
+
+
+# -- where it starts -------------------------------------------------------------------------------------------
+
+
+def _starts(executor: Executor, query: Start, as_of: datetime | None) -> tuple[list[Record], list[Hit], bool]:
+    """The records a TRAVERSE starts from with their edges, suggestions when a label has none, and whether a SELECT
+    had more rows than are read."""
+    store = executor.store
+    if isinstance(query, Lookup):
+        wanted = {labels.key(label): label for label in query.labels}
+        found = store.lookup(list(wanted), edges=SHOWN_EDGES + 1, as_of=as_of)
+        missing = [label for key, label in wanted.items() if not found[key]]
+        return _distinct(found.values()), executor.suggest(missing) if missing else [], False
+    truncated = False
+    if isinstance(query, Fuzzy):
+        records = [match.record for match in executor.fuzzy_matches(query)]
+    elif isinstance(query, Search):
+        records = [match.record for match in executor.search_matches(query)]
+    else:
+        records, truncated = _selected(executor, query)
+    keys = list(dict.fromkeys(labels.key(record.name) for record in records))
+    shown = {r.id: r for found in store.lookup(keys, edges=SHOWN_EDGES + 1, as_of=as_of).values() for r in found}
+    return [shown[record.id] for record in records if record.id in shown], [], truncated
+
+
+def _selected(executor: Executor, query: Sql) -> tuple[list[Record], bool]:
+    """The records whose id, key or name a SELECT returns."""
+    store = executor.store
+    answer = executor.sql(query)
+    schema, columns = answer.metadata["schema"], [column.lower() for column in answer.columns]
+    column = next((name for name in ("id", "key", "name") if name in columns), None)
+    if column is None:
+        raise InvalidInputError(
+            "a SELECT that starts a TRAVERSE must return the id, key or name of its records",
+            remedy=f"TRAVERSE WITH SELECT id FROM {schema}",
+        )
+    at = columns.index(column)
+    values = list(dict.fromkeys(str(row[at]) for row in answer.rows if row[at]))
+    if column == "id":
+        found = [store.get(schema, value) for value in values]
+        return [record for record in found if record is not None], answer.metadata["truncated"]
+    by_key = store.lookup([labels.key(value) for value in values], edges=0)
+    records = _distinct([record for record in found if record.schema == schema] for found in by_key.values())
+    return records, answer.metadata["truncated"]
+
+
+def _distinct(groups: Iterable[Sequence[Record]]) -> list[Record]:
+    return list({record.id: record for group in groups for record in group}.values())
+
+
+def edge_types(store: Store, asked: Sequence[str]) -> list[str] | None:
+    """The stored spellings of the edge types asked for (`reports_to` is `reports-to`); None is all."""
+    if not asked:
+        return None
+    stored = store.rel_types()
+    if not stored:
+        return list(asked)
+    spellings: dict[str, list[str]] = {}
+    for name in stored:
+        spellings.setdefault(labels.key(name), []).append(name)
+    types: list[str] = []
+    for name in asked:
+        found = spellings.get(labels.key(name))
+        if found is None:
+            raise UnknownNameError("edge type", name, stored)
+        types += found
+    return types
+
+
+# -- where it goes ---------------------------------------------------------------------------------------------
+
+
+def _walk(
+    store: Store, query: Traverse, types: list[str] | None, sources: Sequence[str], as_of: datetime | None
+) -> tuple[Walk, list[_Found]]:
+    side, field, way = query.order
+    by_edge = side == "edge"
+    walk = store.walk(
+        sources,
+        rel_types=types,
+        direction=query.direction,
+        depth=query.max_depth,
+        breadth=query.fan_out,
+        order=EdgeOrder(field, way) if by_edge else EdgeOrder(),
+        limit=query.limit if by_edge else None,
+        as_of=as_of,
+    )
+    steps: Sequence[Step] = walk.steps
+    if not by_edge:
+        ordered = _by_node(_load(store, steps, as_of, edges=0), field, descending=way == "desc")
+        kept = list(dict.fromkeys(path[-1] for _, _, path in ordered))[: query.limit]
+        at = {step.path[-1]: step for step in steps}
+        loaded = {found[0].id: found for found in _load(store, [at[key] for key in kept], as_of)}
+        return walk, [loaded[record.id] for record, _, _ in ordered if record.id in loaded]
+    return walk, _load(store, steps, as_of)
+
+
+def _load(store: Store, steps: Sequence[Step], as_of: datetime | None, edges: int = SHOWN_EDGES + 1) -> list[_Found]:
+    """The records at the keys reached, each once."""
+    found = store.lookup([step.key for step in steps], edges=edges, as_of=as_of)
+    nodes = {}
+    for step in steps:
+        for record in found[step.key]:
+            if record.id not in nodes:
+                nodes[record.id] = (record, step.depth, step.path)
+    return list(nodes.values())
+
+
+def _by_node(found: list[_Found], field: str, *, descending: bool) -> list[_Found]:
+    """Ordered by a field of the record; those without it last, ties as they were reached."""
+
+    def value(node: _Found) -> Any:
+        record = node[0]
+        if field in ("type", "category"):
+            return record.category if isinstance(record, Resource) else record.type
+        if field == "starts_at" and isinstance(record, Entity):
+            return None
+        shown = getattr(record, field)
+        return shown.casefold() if field == "name" else shown
+
+    with_value = [node for node in found if value(node) not in (None, "")]
+    without = [node for node in found if value(node) in (None, "")]
+    return sorted(with_value, key=value, reverse=descending) + without
+
+
+# -- what is told about it -------------------------------------------------------------------------------------
+
+
+def _stages(
+    store: Store, query: Traverse, by_depth: list[list[_Found]], as_of: datetime | None
+) -> tuple[list[Stage], list[str]]:
+    """A stage for each depth, and every key of every kept node."""
+    keys: dict[str, None] = {}
+    stages = []
+    for depth, found in enumerate(by_depth):
+        for record, _, path in found:
+            keys[path[-1]] = None
+            keys[labels.key(record.name)] = None
+            for alias in getattr(record, "aliases", ()):
+                keys[labels.key(alias)] = None
+        edges = store.degrees(list(keys), direction=query.direction, as_of=as_of) if keys else 0
+        executed = _executed(query, list(dict.fromkeys(path[-1] for _, _, path in found))) if depth else None
+        stages.append(
+            Stage(
+                depth=depth,
+                executed=executed or render(query.initial_query),
+                found={"nodes": len(found), "edges": edges},
+                plan_memo=query.plan_memo,
+            )
+        )
+    return stages, list(keys)
+
+
+def _executed(query: Traverse, keys: Sequence[str]) -> str:
+    via = f"(via {', '.join(query.edge_types) or 'all'} edges)"
+    if not keys:
+        return f"LOOKUP nothing: no node of this depth is within LIMIT {query.limit} {via}"
+    more = f" … and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
+    return f"LOOKUP {', '.join(keys[:NAMED])}{more} {via}"
+
+
+def _node(record: Record, depth: int, path: Sequence[str]) -> dict[str, Any]:
+    shown = record_dict(record)
+    shown["graph_paths"] = shown.get("graph_paths", [])[:SHOWN_EDGES]
+    if not isinstance(record, Resource):
+        shown.setdefault("category", record.type)
+    shown["_traverse_depth"] = depth
+    shown["_traverse_path"] = list(path)
+    return shown

@@ -1,0 +1,229 @@
+"""The command line's frame: the program, the options every command has, output, and errors as exit codes.
+
+A command is a function decorated with `command`: its first parameter is a `Call`, and it is given `--home`,
+`--tenant` and `--json` besides its own options. They may stand before or after the command's name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..._version import __version__
+from ...errors import InvalidInputError, RemloomError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from ...memory import Memory
+    from ...settings import Settings
+
+__all__ = ["Call", "Program", "command", "console", "program", "report", "run", "to_json"]
+
+PIPE_WIDTH = 120  # columns of output that goes to no terminal
+INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70  # exit codes beside those of `RemloomError.exit_code`
+
+Function = TypeVar("Function", bound=Callable[..., None])  # Call first, then the command's own parameters
+
+# Where each command is defined: its module is imported when the command is called, or when help lists them all.
+SECTIONS: dict[str, dict[str, str]] = {
+    "Start here": {"demo": "demo", "shell": "shell"},
+    "Remember": {"read": "reading", "import": "care", "forget": "care"},
+    "Ask": {
+        "lookup": "queries",
+        "fuzzy": "queries",
+        "search": "queries",
+        "traverse": "queries",
+        "query": "queries",
+        "show": "care",
+    },
+    "Care": {
+        "stats": "care",
+        "doctor": "doctor",
+        "tenant": "tenants",
+        "export": "care",
+        "backup": "care",
+        "reembed": "reading",
+    },
+}
+
+EPILOG = """\b
+Exit codes: 0 done, also when nothing is found; 1 something could not be done;
+2 wrong input; 3 no such record or tenant; 4 already there; 5 a missing extra;
+6 the embedder; 7 the store; 130 interrupted.
+
+\b
+A key never stands on a command line: set REMLOOM_KEY to it, or to file:PATH
+or keyring:NAME. `remloom tenant key` makes one."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the command line: which memory it is about, and how its output is wanted."""
+
+    home: str | None = None
+    tenant: str | None = None
+    json: bool = False
+
+    def settings(self) -> Settings:
+        from ...settings import Settings
+
+        return Settings.load(home=self.home, tenant=self.tenant)
+
+    def open(self, *, create: bool = False) -> Memory:
+        """The memory in question. A tenant that is not there is made only when `create` is set."""
+        from ...memory import Memory
+
+        return Memory.open(settings=self.settings(), create=create)
+
+    def show(self, data: Any, view: Callable[[], RenderableType]) -> None:
+        """Print a result: `data` as JSON, or what `view` draws of it."""
+        if self.json:
+            click.echo(to_json(data), nl=False)
+            return
+        drawn = view()
+        if isinstance(drawn, str):
+            click.echo(drawn)
+        else:
+            console().print(drawn, crop=False)
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask before what cannot be undone. Without a terminal there is nobody to ask: `--yes` must be given."""
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise InvalidInputError(f"not done without being sure: {question}", remedy="add --yes")
+        click.confirm(question, abort=True, err=True)
+
+
+class Program(click.Group):
+    """A group whose commands are listed in sections and imported when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return [name for names in SECTIONS.values() for name in names]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        for names in SECTIONS.values():
+            if name in names and name not in self.commands:
+                importlib.import_module(f".{names[name]}", __package__)
+        return self.commands.get(name)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, names in SECTIONS.items():
+            found = [(name, self.get_command(context, name)) for name in names]
+            with formatter.section(section):
+                formatter.write_dl([(name, command.get_short_help_str(80)) for name, command in found if command])
+
+
+def common_options(function: Function) -> Function:
+    """`--home`, `--tenant` and `--json`."""
+    function = click.option("--json", is_flag=True, help="Print one JSON document instead of text.")(function)
+    function = click.option("--tenant", metavar="NAME", help="Whose memory (REMLOOM_TENANT).")(function)
+    return click.option("--home", metavar="DIR", help="Folder of the tenants (REMLOOM_HOME).")(function)
+
+
+@click.group(
+    cls=Program,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+)
+@common_options
+@click.version_option(__version__, message="remloom %(version)s")
+@click.pass_context
+def program(context: click.Context, home: str | None, tenant: str | None, json: bool) -> None:
+    """Memory for LLM agents: read documents and chats, remember them, answer in five ways."""
+    context.obj = Call(home, tenant, json)
+
+
+def command(name: str, *, to: click.Group = program) -> Callable[[Function], Function]:
+    """Register a function as a command; its first parameter, a `Call`, is made from the common options."""
+
+    def register(function: Function) -> Function:
+        def invoke(home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
+            before: Call = click.get_current_context().obj
+            call = Call(home or before.home, tenant or before.tenant, json or before.json)
+            with boundary(json=call.json):
+                function(call, **given)
+
+        invoke.__doc__ = function.__doc__
+        # Options that were put on the function come first, the common ones after them.
+        invoke.__click_params__ = []  # type: ignore[attr-defined]
+        made = click.command(name)(common_options(invoke))
+        made.params = [*reversed(getattr(function, "__click_params__", [])), *made.params]
+        to.add_command(made)
+        return function
+
+    return register
+
+
+@contextmanager
+def boundary(*, json: bool) -> Iterator[None]:
+    """Turn whatever goes wrong inside into a message on stderr and an exit code; no traceback."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except RemloomError as error:
+        report(error, json=json)
+        raise click.exceptions.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever read our output has left. Python would flush, and fail, once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(BROKEN_PIPE) from None
+    except OSError as error:
+        report(RemloomError(str(error)), json=json)
+        raise click.exceptions.Exit(RemloomError.exit_code) from None
+    except Exception as error:
+        if os.environ.get("REMLOOM_DEBUG"):
+            raise
+        told = RemloomError(
+            f"unexpected {type(error).__name__}: {error}",
+            remedy="this is a bug in Remloom: set REMLOOM_DEBUG=1 to see where, and please report it",
+        )
+        report(told, json=json)
+        raise click.exceptions.Exit(UNEXPECTED) from None
+
+
+def report(error: RemloomError, *, json: bool) -> None:
+    """An error on stderr: its message and remedy, or, with `--json`, its fields as one JSON document."""
+    if json:
+        click.echo(to_json(error.as_dict()), nl=False, err=True)
+    elif sys.stderr.isatty():
+        from rich.text import Text
+
+        console(stderr=True).print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+    else:
+        click.echo(f"error: {error}", err=True)
+
+
+def to_json(data: Any) -> str:
+    """One JSON document, keys sorted, two spaces deep, with a newline at its end."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(data, enc_hook=str, order="sorted"), indent=2).decode() + "\n"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that draws colours only on a terminal (and not with NO_COLOR), and has a steady width elsewhere."""
+    from rich.console import Console
+
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, width=None if terminal else PIPE_WIDTH, highlight=False, emoji=False, markup=False)
+
+
+def run() -> None:
+    """The `remloom` program; exits with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a file name may hold what the terminal cannot show
+    program(prog_name="remloom")

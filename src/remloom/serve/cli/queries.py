@@ -1,0 +1,165 @@
+"""The five ways to ask, and `query`, which takes any of them as a statement of the REM dialect."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from click import Choice, argument, option
+
+from ...errors import InvalidInputError
+from .app import Call, command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...memory import Memory
+    from ...model import Answer, Direction
+
+__all__ = ["show_answer"]
+
+
+@command("lookup")
+@argument("labels", metavar="LABEL...", nargs=-1, required=True)
+def lookup(call: Call, labels: tuple[str, ...]) -> None:
+    """Find records by their exact names, whatever the case and the spaces.
+
+    An alias is as good as a name. When there is no such record, the nearest names are suggested.
+    """
+    _ask(call, lambda memory: memory.lookup(*labels))
+
+
+@command("fuzzy")
+@argument("text")
+@option("--type", metavar="TYPE", help="Only of this type, such as person.")
+@option("--threshold", default=0.5, help="Likeness at least, 0 to 1.")
+@option("--limit", default=5, help="Records at most.")
+def fuzzy(call: Call, text: str, type: str | None, threshold: float, limit: int) -> None:
+    """Find records whose name is like TEXT, which may be misspelt."""
+    _ask(call, lambda memory: memory.fuzzy(text, type=type, threshold=threshold, limit=limit))
+
+
+@command("search")
+@argument("text")
+@option("--in", "schema", metavar="SCHEMA", help="resources (the default), entities or moments.")
+@option("--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\".")
+@option("--min", "min_score", type=float, metavar="COSINE", help="Score at least, -1 to 1.")
+@option("--limit", default=10, help="Records at most.")
+@option("--text", "by_words", is_flag=True, help="Match words (BM25), not meaning: quick, needs no model.")
+def search(
+    call: Call,
+    text: str,
+    schema: str | None,
+    where: str | None,
+    min_score: float | None,
+    limit: int,
+    by_words: bool,
+) -> None:
+    """Find records by what they mean, or with --text by the words in them.
+
+    By words every schema is searched unless --in names one.
+    """
+    if by_words and min_score is not None:
+        raise InvalidInputError("--min is a cosine, and --text has none", remedy="leave out --min or --text")
+    _ask(
+        call,
+        lambda memory: (
+            memory.search_text(text, schema=schema, where=where, limit=limit)
+            if by_words
+            else memory.search(text, schema=schema or "resources", where=where, min_score=min_score, limit=limit)
+        ),
+    )
+
+
+@command("traverse")
+@argument("label")
+@option("--edges", metavar="A,B", help="Follow only edges of these types.")
+@option("--depth", default=1, help="Steps from the start.")
+@option("--direction", type=Choice(("out", "in", "both")), default="out", help="Which way to follow edges.")
+@option("--breadth", metavar="N|all", help="Edges followed at each record. [default: the limit, at least 9]")
+@option("--order-by", metavar="FIELD", default="edge.created_at DESC", help="Which come first; or node.name, …")
+@option("--limit", default=9, help="Records at most, besides the start.")
+@option("--memo", metavar="TEXT", default="", help="A note that every stage of the answer repeats.")
+@option("--as-of", metavar="TIME", help="Follow the edges that held then, such as 2025-01-15.")
+@option("--plan", is_flag=True, help="Only count the edges, follow none.")
+def traverse(
+    call: Call,
+    label: str,
+    edges: str | None,
+    depth: int,
+    direction: Direction,
+    breadth: str | None,
+    order_by: str,
+    limit: int,
+    memo: str,
+    as_of: str | None,
+    plan: bool,
+) -> None:
+    """Walk from a record along its edges, and draw the tree."""
+    width, time = _breadth(breadth), _time(as_of)
+    _ask(
+        call,
+        lambda memory: memory.traverse(
+            label,
+            edge_types=edges.split(",") if edges else None,
+            max_depth=0 if plan else depth,
+            direction=direction,
+            breadth=width,
+            order_by=order_by,
+            limit=limit,
+            plan_memo=memo,
+            as_of=time,
+        ),
+    )
+
+
+@command("query")
+@argument("statement")
+def query(call: Call, statement: str) -> None:
+    """Run a STATEMENT of the REM dialect; - reads it from stdin.
+
+    LOOKUP, FUZZY, SEARCH, TRAVERSE or SELECT; with EXPLAIN before it, how it would run.
+    """
+    text = sys.stdin.read() if statement == "-" else statement
+    _ask(call, lambda memory: memory.query(text))
+
+
+def show_answer(call: Call, answer: Answer) -> None:
+    """Print an answer: the seeds' JSON, or text."""
+
+    def view() -> RenderableType:
+        from .render import answer as rendered
+
+        return rendered(answer)
+
+    call.show(answer.as_dict(), view)
+
+
+def _ask(call: Call, question: Callable[[Memory], Answer]) -> None:
+    with call.open() as memory:
+        answer = question(memory)
+    show_answer(call, answer)
+
+
+def _breadth(text: str | None) -> int | Literal["all"] | None:
+    if text is None:
+        return None
+    if text.lower() == "all":
+        return "all"
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInputError(f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20") from None
+
+
+def _time(text: str | None) -> datetime | None:
+    """As AS OF takes it: a bare date is the start of that day in UTC."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInputError(f"{text!r} is not a time", remedy="--as-of 2025-01-15") from None
+    return at.replace(tzinfo=UTC) if len(text) <= len("2025-01-15") else at

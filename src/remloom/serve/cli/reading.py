@@ -1,0 +1,142 @@
+"""Reading in: `read`, and `reembed` for the vectors of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from click import argument, option
+from click.exceptions import Exit
+
+from ...errors import SourceError
+from ...model import ReadItem, ReadReport
+from .app import Call, command, console
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["merged", "progress_bar", "report_view"]
+
+SHOWN_ITEMS = 20  # documents that were not read, listed at most
+
+FAILED = 1  # exit code when a document failed, or nothing could be read
+
+
+class Progress(Protocol):
+    """What `Memory.read` and its like call as they go."""
+
+    def __call__(self, done: int, total: int) -> None: ...
+
+
+@command("read")
+@argument("paths", metavar="PATH...", nargs=-1, required=True)
+@option("--wait/--no-wait", default=True, help="Wait until every text is embedded.")
+@option("--category", metavar="NAME", help="Category of what is read. [default: by the kind of file]")
+@option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
+def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, glob: str | None) -> None:
+    """Read documents, chats and notes: files, folders, or - for stdin.
+
+    What was read before and has not changed is not read again. Makes the tenant if need be.
+
+    Exits with 1 when a document failed, or when nothing could be read. What is skipped (a picture, a hidden folder)
+    is no failure.
+    """
+    reports = []
+    with call.open(create=True) as memory:
+        for path in paths:
+            try:
+                with progress_bar(call, "embedding") as progress:
+                    reports.append(memory.read(path, category=category, glob=glob, wait=wait, progress=progress))
+            except SourceError as error:  # one path that cannot be read does not keep the others from it
+                failed = ReadItem(uri=path, status="failed", reason=error.message)
+                reports.append(ReadReport(items=[failed]))
+    report = merged(reports)
+    call.show(msgspec.to_builtins(report), lambda: report_view(report))
+    statuses = {item.status for item in report.items}
+    if "failed" in statuses or not statuses & {"read", "unchanged"}:
+        raise Exit(FAILED)
+
+
+@command("reembed")
+@option("--embedder", metavar="NAME", help="minilm, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER]")
+def reembed(call: Call, embedder: str | None) -> None:
+    """Make all vectors anew, with another embedder. The old ones serve until it is done."""
+    with call.open() as memory:
+        chosen = embedder or call.settings().embedder
+        with progress_bar(call, "embedding") as progress:
+            done = memory.reembed(chosen, progress=progress)
+
+    def view() -> str:
+        from .render import plural
+
+        return f"embedded {plural(done, 'text')} with {chosen}"
+
+    call.show({"embedded": done, "embedder": chosen}, view)
+
+
+def merged(reports: list[ReadReport]) -> ReadReport:
+    """Several reports as one."""
+    return ReadReport(
+        items=[item for report in reports for item in report.items],
+        resources=sum(report.resources for report in reports),
+        entities=sum(report.entities for report in reports),
+        moments=sum(report.moments for report in reports),
+        edges=sum(report.edges for report in reports),
+        seconds=round(sum(report.seconds for report in reports), 3),
+        pending=reports[-1].pending if reports else 0,
+        ids=tuple(id for report in reports for id in report.ids),
+    )
+
+
+def report_view(report: ReadReport) -> RenderableType:
+    """What became of each document, in numbers; and by name those that were not read, with the reason."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from .render import place, plural
+
+    counts = dict.fromkeys(("read", "unchanged", "skipped", "failed"), 0)
+    for item in report.items:
+        counts[item.status] += 1
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count) or "nothing to read"
+    written = ", ".join(
+        (
+            plural(report.resources, "resource"),
+            plural(report.entities, "entity", "entities"),
+            plural(report.moments, "moment"),
+            plural(report.edges, "edge"),
+        )
+    )
+    lines = [Text.assemble((told, "bold"), f" in {report.seconds:.1f} s")]
+    if counts["read"]:
+        lines.append(Text(f"wrote {written}"))
+    for item in report.skipped[:SHOWN_ITEMS]:
+        style = "red" if item.status == "failed" else "yellow"
+        lines.append(Text.assemble((f"{item.status}  ", style), place(item.uri), (f"  {item.reason}", "dim")))
+    if len(report.skipped) > SHOWN_ITEMS:
+        lines.append(Text(f"… and {len(report.skipped) - SHOWN_ITEMS:,} more (--json lists them)", "dim"))
+    if report.pending:
+        lines.append(
+            Text(f"{plural(report.pending, 'text')} still to be embedded: found by words and names, not yet by meaning")
+        )
+    if counts["read"] or counts["unchanged"]:
+        lines.append(Text('next: remloom search "…"   remloom fuzzy "…"   remloom shell', "dim"))
+    return Group(*lines)
+
+
+@contextmanager
+def progress_bar(call: Call, what: str) -> Iterator[Progress | None]:
+    """A bar on the terminal while something runs; None, so no bar, elsewhere and with --json."""
+    import sys
+
+    if call.json or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,322 @@
+"""Answers as something to look at: lists of records, tables, and trees for traversals.
+
+Each function takes a value of the model and returns a rich renderable; nothing here prints. On a terminal lines are
+cut to its width; elsewhere names and citations are always whole.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from ...labels import key
+from ...model import Answer, Edge, Hit, Record, Resource, Stage, record_dict
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+__all__ = ["answer", "hits", "pairs", "plural", "table"]
+
+NAME_WIDTH = 44  # columns; longer names push their line's other columns to the right
+SNIPPET = 400  # characters of a record's text looked at
+SHOWN_EDGES = 12  # of an edge summary; --json has them all
+
+STYLES = {"resources": "cyan", "entities": "magenta", "moments": "yellow"}
+
+# Control characters could steer a terminal, and bidirectional overrides disguise text: what was read may hold both.
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: `1 entity`, `1,204 entities`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def clean(value: object) -> str:
+    """A value as text that is safe to show; line breaks stay."""
+    return _UNPRINTABLE.sub(" ", str(value))
+
+
+def line(text: str) -> str:
+    """A text as one line."""
+    return " ".join(clean(text).split())
+
+
+def size(count: int) -> str:
+    """A number of bytes: `512 B`, `1.4 MB`."""
+    amount, unit = float(count), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if amount < 1000 or unit == "TB":
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def answer(found: Answer) -> RenderableType:
+    """An answer of any kind of query."""
+    if found.query_type in ("sql", "explain"):
+        return _rows(found)
+    if found.query_type == "traverse":
+        return _traversal(found) if found.nodes else _nothing(found)
+    return hits(found.records, matched=found.query_type == "fuzzy") if found.records else _nothing(found)
+
+
+def _nothing(found: Answer) -> RenderableType:
+    if not found.suggestions:
+        return Text("nothing found", "yellow")
+    return Group(Text("nothing found; the nearest names are", "yellow"), hits(found.suggestions))
+
+
+# -- records -----------------------------------------------------------------------------------------------
+
+
+def hits(found: Sequence[Hit], *, matched: bool = False) -> RenderableType:
+    """Records, two lines each: score, name, schema and type, source; then the first line of what it says.
+
+    `matched` adds the name a record was found by, where that is an alias.
+    """
+    return _Hits(found, matched=matched)
+
+
+class _Hits:
+    def __init__(self, found: Sequence[Hit], *, matched: bool) -> None:
+        self.found = found
+        self.matched = matched
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        scores = [f"{hit.score:.2f}" for hit in self.found]
+        if all(hit.score == 1.0 for hit in self.found):
+            scores = [""] * len(self.found)
+        names = [self._name(hit) for hit in self.found]
+        kinds = [_kind(hit.schema, hit.type) for hit in self.found]
+        score_width, kind_width = _widest(scores), _widest(kinds)
+        name_width = min(NAME_WIDTH, _widest(names))
+        for hit, score, name, kind in zip(self.found, scores, names, kinds, strict=True):
+            line = Text(no_wrap=True, overflow="ignore")
+            if score_width:
+                line.append(score.rjust(score_width) + "  ", "green")
+            line.append(_pad(name, name_width), "bold").append("  ")
+            line.append(_pad(kind, kind_width), STYLES.get(hit.schema, ""))
+            if hit.uri:
+                line.append("  ").append(place(hit.source), "blue")
+            line.rstrip()
+            yield line
+            said = Text(" " * (score_width + 2 if score_width else 2) + snippet(hit.record), "dim", no_wrap=True)
+            said.truncate(options.max_width, overflow="ellipsis")
+            if said.plain.strip():
+                yield said
+
+    def _name(self, hit: Hit) -> str:
+        if self.matched and hit.matched and hit.matched != key(hit.name):
+            return line(f"{hit.name} (as {hit.matched})")
+        return line(hit.name)
+
+
+def snippet(record: Record) -> str:
+    """What a record says, as one line: its text, or else its other names, or else its properties."""
+    text = record.content if isinstance(record, Resource) else record.summary
+    if text:
+        return line(text[:SNIPPET])
+    shown = record_dict(record)
+    if shown.get("thin"):
+        return "only mentioned so far"
+    if shown.get("aliases"):
+        return line(f"also {', '.join(shown['aliases'])}")
+    if shown.get("present_persons"):
+        return line(f"with {', '.join(person['name'] for person in shown['present_persons'])}")
+    return line(_inline(shown.get("properties", {})))
+
+
+def place(source: str) -> str:
+    """A source as one would type it here: relative when it is below the current folder."""
+    here = os.getcwd() + os.sep
+    return line(source[len(here) :] if source.startswith(here) else source)
+
+
+def _kind(schema: str, type: str) -> str:
+    return f"{schema}/{type}" if type else schema
+
+
+# -- traversals --------------------------------------------------------------------------------------------
+
+
+def _traversal(found: Answer) -> RenderableType:
+    planned = "edge_counts" in found.metadata
+    parts: list[RenderableType] = [_forest(found.nodes, found.edge_summary)]
+    if planned:
+        parts += ["", _edge_counts(found.metadata["edge_counts"]), *_edge_list(found.edge_summary)]
+    parts += ["", _stages(found.stages), *_left_out(found.metadata)]
+    return Group(*parts)
+
+
+def _forest(nodes: Sequence[dict[str, Any]], edges: Iterable[tuple[str, str, str]]) -> RenderableType:
+    """Trees from the start nodes, drawn along the path by which each node was reached."""
+    between: dict[tuple[str, str], list[str]] = {}
+    for src, rel_type, dst in edges:
+        between.setdefault((src, dst), []).append(f"{rel_type} →")
+        between.setdefault((dst, src), []).append(f"← {rel_type}")
+    branches: dict[tuple[str, ...], Tree] = {}
+    roots: list[Tree] = []
+    for node in sorted(nodes, key=lambda node: node["_traverse_depth"]):
+        path = tuple(node["_traverse_path"])
+        label = _node_label(node)
+        if len(path) == 1:
+            # Records of several schemas may share the key they start from: each is a root, the first has the branches.
+            roots.append(Tree(label, guide_style="dim"))
+            branches.setdefault(path, roots[-1])
+            continue
+        for end in range(1, len(path)):
+            if path[:end] not in branches:  # on the way, but left out by LIMIT
+                passed = Text(path[end - 1], "dim italic")
+                branches[path[:end]] = _grow(branches, roots, path[:end], passed, between)
+        branches[path] = _grow(branches, roots, path, label, between)
+    return Group(*roots)
+
+
+def _grow(
+    branches: dict[tuple[str, ...], Tree],
+    roots: list[Tree],
+    path: tuple[str, ...],
+    label: Text,
+    between: dict[tuple[str, str], list[str]],
+) -> Tree:
+    if len(path) == 1:
+        roots.append(Tree(label, guide_style="dim"))
+        return roots[-1]
+    named = ", ".join(dict.fromkeys(between.get((path[-2], path[-1]), ())))
+    return branches[path[:-1]].add(Text.assemble((f"{named} " if named else "", "green"), label))
+
+
+def _node_label(node: dict[str, Any]) -> Text:
+    kind = _kind(node.get("schema", ""), node.get("category") or node.get("type") or "")
+    return Text.assemble((line(node["name"]), "bold"), "  ", (kind, STYLES.get(node.get("schema", ""), "")))
+
+
+def _edge_counts(counts: Sequence[dict[str, Any]]) -> RenderableType:
+    rows = [(count["rel_type"], count["direction"], f"{count['count']:,}") for count in counts]
+    return table(("edge type", "direction", "edges"), rows, right=("edges",))
+
+
+def _edge_list(edges: Sequence[tuple[str, str, str]]) -> Iterator[RenderableType]:
+    for src, rel_type, dst in edges[:SHOWN_EDGES]:
+        yield Text.assemble("  ", src, (f" {rel_type} → ", "green"), dst)
+    if len(edges) > SHOWN_EDGES:
+        yield Text(f"  … and {len(edges) - SHOWN_EDGES:,} more (--json shows them)", "dim")
+
+
+def _stages(stages: Sequence[Stage]) -> RenderableType:
+    lines = []
+    for stage in stages:
+        counts = f"{plural(stage.found['nodes'], 'node')}, {plural(stage.found['edges'], 'edge')}"
+        lines.append(Text.assemble((f"depth {stage.depth}  ", "dim"), stage.executed, (f"  {counts}", "dim")))
+    memo = stages[-1].plan_memo if stages else ""  # every stage echoes the same memo
+    if memo:
+        lines.append(Text.assemble(("memo     ", "dim"), (memo, "italic")))
+    return Group(*lines)
+
+
+def _left_out(metadata: dict[str, Any]) -> Iterator[RenderableType]:
+    omitted, unfollowed = metadata.get("nodes_omitted", 0), metadata.get("edges_unfollowed", 0)
+    if omitted:
+        yield Text(f"{plural(omitted, 'node')} left out by LIMIT {metadata.get('limit_applied')}", "yellow")
+    if unfollowed:
+        yield Text(f"{plural(unfollowed, 'edge')} not followed (BREADTH {metadata.get('breadth')})", "yellow")
+
+
+# -- tables ------------------------------------------------------------------------------------------------
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> Table:
+    """A plain table; `right` names the columns set flush right."""
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text("null", "dim") if value is None else Text(clean(value)) for value in row))
+    return drawn
+
+
+def pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
+    """Names and values, a line each, values aligned."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in values:
+        grid.add_row(name, value)
+    return grid
+
+
+def _rows(found: Answer) -> RenderableType:
+    if not found.rows:
+        return Text("no rows", "yellow")
+    numeric = [
+        column
+        for at, column in enumerate(found.columns)
+        if all(isinstance(row[at], int | float) or row[at] is None for row in found.rows)
+    ]
+    drawn = table(found.columns, found.rows, right=numeric)
+    if not found.metadata.get("truncated"):
+        return drawn
+    return Group(drawn, Text(f"only the first {plural(len(found.rows), 'row')}; add a LIMIT or a WHERE", "yellow"))
+
+
+# -- one record --------------------------------------------------------------------------------------------
+
+
+def edge_lines(edges: Sequence[Edge], *, incoming: bool) -> RenderableType:
+    """Edges at one record, the other end last (outgoing) or first (incoming)."""
+    shown = [
+        Text.assemble(edge.src, (f" {edge.rel_type} →", "green"))
+        if incoming
+        else Text.assemble((f"{edge.rel_type} → ", "green"), edge.dst)
+        for edge in edges[:SHOWN_EDGES]
+    ]
+    if len(edges) > SHOWN_EDGES:
+        shown.append(Text(f"… and {len(edges) - SHOWN_EDGES:,} more", "dim"))
+    return Group(*shown)
+
+
+def nested(values: dict[str, Any]) -> RenderableType:
+    """A dict of counts and facts, dicts in it indented."""
+    return pairs(_told(values))
+
+
+def _told(values: dict[str, Any], indent: str = "") -> Iterator[tuple[str, RenderableType]]:
+    for name, value in values.items():
+        label = indent + (line(name.replace("_", " ")) if not indent else line(name) or "(none)")
+        if isinstance(value, dict) and value:
+            yield label, Text("")
+            yield from _told(value, indent + "  ")
+        else:
+            yield label, Text(_fact(name, value))
+
+
+def _fact(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return size(value) if "bytes" in name else f"{value:,}"
+    if isinstance(value, list | tuple):
+        return line(", ".join(map(str, value)))
+    return line(str(value)) if value or value == 0 else "none"
+
+
+def _inline(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in values.items())
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max(map(cell_len, texts), default=0)
+
+
+def _pad(text: str, width: int) -> str:
+    return text + " " * (width - cell_len(text))

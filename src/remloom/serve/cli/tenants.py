@@ -1,0 +1,77 @@
+"""Tenants: list, create and delete them, and make a key for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from .app import Call, command, program
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__: list[str] = []
+
+
+@program.group("tenant")
+def tenant() -> None:
+    """List, create and delete tenants; make a key for them."""
+
+
+@command("list", to=tenant)
+def list_tenants(call: Call) -> None:
+    """List the tenants of the home, whether they are encrypted, and their size on disk."""
+    from ...memory import Memory
+
+    home = call.settings().home
+    found = Memory.tenants(home)
+
+    def view() -> RenderableType:
+        from .render import size, table
+
+        if not found:
+            return f"no tenants in {home}"
+        rows = [(info.name, "yes" if info.encrypted else "no", size(info.bytes)) for info in found]
+        return table(("tenant", "encrypted", "on disk"), rows, right=("on disk",))
+
+    call.show(msgspec.to_builtins(found), view)
+
+
+@command("create", to=tenant)
+@click.argument("name")
+def create(call: Call, name: str) -> None:
+    """Create a tenant, encrypted when REMLOOM_KEY is set."""
+    from ...memory import Memory
+
+    settings = call.settings()
+    Memory.create_tenant(settings.home, name, settings.key or None)
+    encrypted = bool(settings.key)
+    told = f"created tenant {name}, {'encrypted' if encrypted else 'not encrypted: REMLOOM_KEY is not set'}"
+    call.show({"tenant": name, "home": settings.home, "encrypted": encrypted}, lambda: told)
+
+
+@command("delete", to=tenant)
+@click.argument("name")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def delete(call: Call, name: str, yes: bool) -> None:
+    """Destroy a tenant: its key, its records, its folder. There is no way back."""
+    from ...memory import Memory
+
+    home = call.settings().home
+    call.confirm(f"destroy tenant {name!r} in {home} and everything it remembers?", yes=yes)
+    Memory.delete_tenant(home, name)
+    call.show({"tenant": name, "deleted": True}, lambda: f"deleted tenant {name}")
+
+
+@command("key", to=tenant)
+def key(call: Call) -> None:
+    """Print a fresh master key for REMLOOM_KEY.
+
+    Keep it: what it encrypts cannot be read without it.
+    """
+    import secrets
+
+    fresh = secrets.token_hex(32)
+    call.show({"key": fresh}, lambda: fresh)

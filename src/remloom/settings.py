@@ -1,0 +1,116 @@
+"""One value with every setting, and the only code that reads the environment.
+
+Later wins: defaults, the TOML file, the environment (`REMLOOM_HOME`, …), arguments.
+The TOML file is `remloom.toml` in the home folder, or the file that `REMLOOM_CONFIG` names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from .errors import SettingsError, UnknownNameError
+
+__all__ = ["Settings"]
+
+_PREFIX = "REMLOOM_"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Settings of one opened memory. Each can be given as an argument, as `REMLOOM_<NAME>`, or in TOML."""
+
+    home: str = ""  # folder of the tenants; empty: the user's data folder
+    tenant: str = "default"
+    key: str = ""  # master key: 64 hex digits, a passphrase, or a `file:`/`keyring:` reference; empty: no encryption
+    embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
+    embedder_base_url: str = ""  # empty: llm_base_url
+    embedder_api_key: str = ""  # empty: llm_api_key
+    model_dir: str = ""  # folder with the bundled embedder's files, when not from its package
+    llm_base_url: str = ""
+    llm_model: str = ""
+    llm_api_key: str = ""
+    threads: int = 2  # of the bundled embedder
+    synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
+    cache_mb: int = 192  # page cache of the database at most, each connection's share included
+    busy_timeout: float = 30.0  # seconds to wait for another process's write
+    hnsw_m: int = 16
+    hnsw_ef_construction: int = 200
+    hnsw_ef: int = 50
+
+    @classmethod
+    def load(cls, **given: Any) -> Settings:
+        """Settings from the TOML file, the environment and arguments; an argument of None is not given.
+
+        Raises:
+            UnknownNameError: an argument, variable or TOML key that is no setting.
+            SettingsError: a value of the wrong type.
+        """
+        arguments = {name: value for name, value in given.items() if value is not None}
+        for name in arguments:
+            if name not in cls.__struct_fields__:
+                raise UnknownNameError("setting", name, cls.__struct_fields__)
+        environment = _environment(os.environ)
+        home = arguments.get("home") or environment.get("home")
+        merged: dict[str, Any] = {**_toml(home), **environment, **arguments}
+        if not merged.get("home"):
+            merged["home"] = _default_home()
+        merged["home"] = os.path.expanduser(os.fspath(merged["home"]))
+        try:
+            settings = msgspec.convert(merged, cls, strict=False)
+        except msgspec.ValidationError as error:
+            name = str(error).rpartition("$.")[2].rstrip("`") or "?"
+            raise SettingsError(
+                f"setting {name}: {str(error).partition(' - ')[0]}", setting=name,
+                remedy=f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type",
+            ) from error  # fmt: skip
+        if settings.synchronous not in ("full", "normal"):
+            raise SettingsError(
+                f"setting synchronous is {settings.synchronous!r}", setting="synchronous", remedy="use 'full' or 'normal'"
+            )
+        return settings
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={'***' if name.endswith('key') and value else repr(value)}"
+            for name, value in ((name, getattr(self, name)) for name in self.__struct_fields__)
+        )
+        return f"Settings({', '.join(shown)})"
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for variable, value in variables.items():
+        name = variable[len(_PREFIX) :].lower()
+        if variable.startswith(_PREFIX) and name in Settings.__struct_fields__ and value:
+            found[name] = value
+    return found
+
+
+def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
+    named = os.environ.get(_PREFIX + "CONFIG")
+    path = Path(named) if named else Path(home or _default_home()).expanduser() / "remloom.toml"
+    if not path.is_file():
+        if named:
+            raise SettingsError(f"{_PREFIX}CONFIG names {named}, which is not a file", setting="config")
+        return {}
+    import tomllib
+
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}", setting="config", remedy="mend the file") from error
+    for name in found:
+        if name not in Settings.__struct_fields__:
+            raise UnknownNameError(f"setting in {path}:", name, Settings.__struct_fields__)
+    return found
+
+
+def _default_home() -> str:
+    import platformdirs
+
+    return platformdirs.user_data_dir("remloom", appauthor=False)

@@ -1,0 +1,65 @@
+"""Dates and times as documents and chat exports write them. A time without a zone is taken as UTC."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+__all__ = ["parse"]
+
+_FORMATS = (
+    "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d", "%Y-%m", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y",
+    "%B %d %Y %I:%M %p", "%B %d %Y %H:%M", "%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%B %Y", "%b %Y",
+    "%d %B %Y %H:%M", "%I:%M %p on %d %B %Y", "%H:%M on %d %B %Y", "%Y",
+    "%a %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y", "%d/%b/%Y:%H:%M:%S %z",
+)  # fmt: skip
+_MILLISECONDS = 10_000_000_000  # a larger epoch is in milliseconds: in seconds it would be after the year 2286
+_EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+
+
+def parse(value: Any) -> datetime | None:
+    """The moment that a value names, aware; None when it names none.
+
+    Takes ISO 8601, seconds or milliseconds since 1970 (numbers, or text of nine digits and more), a year, and
+    the usual written forms. Day/month order of forms like 03/04/2024 is unknowable: those are not taken.
+
+    >>> parse("2024-01-05T10:00:00Z").isoformat(), parse("1:56 pm on 8 May, 2023").isoformat()
+    ('2024-01-05T10:00:00+00:00', '2023-05-08T13:56:00+00:00')
+    >>> parse(1754).year, parse("1704448800.000200").year, parse("soon")
+    (1754, 2024, None)
+    """
+    if isinstance(value, datetime):
+        return _aware(value)
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        if isinstance(value, int) and 1 <= value <= 9999:
+            return datetime(value, 1, 1, tzinfo=UTC)
+        return _epoch(float(value))
+    text = str(value).strip().strip("\"'")
+    if _EPOCH.fullmatch(text):
+        return _epoch(float(text))
+    try:
+        return _aware(datetime.fromisoformat(text))
+    except ValueError:
+        pass
+    plain = " ".join(_ORDINAL.sub("", text).replace(",", " ").split())
+    for form in _FORMATS:
+        try:
+            return _aware(datetime.strptime(plain, form))  # noqa: DTZ007 - made aware at once
+        except ValueError:
+            continue
+    return None
+
+
+def _epoch(number: float) -> datetime | None:
+    seconds = number / 1000 if number >= _MILLISECONDS else number
+    if not 100_000_000 <= seconds <= 32_503_680_000:  # 1973 to 3000: anything else is a count, not a time
+        return None
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

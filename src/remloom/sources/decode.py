@@ -1,0 +1,77 @@
+"""From bytes to text: which encoding it is, and whether it is text at all."""
+
+from __future__ import annotations
+
+import codecs
+
+__all__ = ["NotTextError", "sniff", "to_text"]
+
+_SIGNATURES = (
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document"),
+    (b"{\\rtf", "a rich text file"),
+)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with that of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b"))
+_MOST_CONTROLS = 0.01  # share of control characters that a text in an old encoding may have
+
+
+class NotTextError(ValueError):
+    """These bytes are no text; the message says what they are, as far as can be told."""
+
+
+def sniff(data: bytes) -> str:
+    """What the bytes are by their signature ("a PDF", "HTML"), or an empty string."""
+    for signature, what in _SIGNATURES:
+        if data.startswith(signature):
+            return what
+    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return "HTML" if head.startswith((b"<!doctype html", b"<html")) else ""
+
+
+def to_text(data: bytes) -> tuple[str, str]:
+    """The text, and the encoding it was in. Line ends become LF; a byte order mark goes.
+
+    Tried in order: the byte order mark, UTF-8, Latin-1. The last takes any bytes, so it is only a guess, and
+    only made when they look like text.
+
+    Raises:
+        NotTextError: binary data, or text that its byte order mark lies about.
+    """
+    what = sniff(data)
+    if what and what != "HTML":
+        raise NotTextError(what)
+    encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "")
+    try:
+        text = data.decode(encoding or "utf-8")
+        encoding = encoding or "utf-8"
+    except UnicodeDecodeError as error:
+        if encoding:
+            raise NotTextError(f"not the {encoding} text its byte order mark says") from error
+        sample = data[:65_536]
+        controls = len(sample) - len(sample.translate(None, _CONTROLS))
+        if controls > _MOST_CONTROLS * len(sample):
+            raise NotTextError("binary data") from error
+        text, encoding = data.decode("latin-1"), "latin-1"
+    if "\0" in text:
+        raise NotTextError("binary data")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), encoding

@@ -1,0 +1,48 @@
+"""What a source yields: documents ready to be cut and remembered, and what was passed over, with the reason."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from ..model import Message
+
+__all__ = ["Document", "Skipped", "Turn"]
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """One message of a chat, with where it stood."""
+
+    message: Message
+    lines: tuple[int, int] | None = None  # first and last line in the source, from 1
+    session: str = ""  # of sources that say which session a turn belongs to
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """Something that was read: a text, or the turns of a chat.
+
+    Offsets and lines refer to `text`, which holds every character of the source, front matter included. Where
+    the source had no lines of its own (a PDF), `lined` is false and none are cited.
+    """
+
+    uri: str  # absolute path, or whatever names the place
+    title: str
+    text: str = ""
+    turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read
+    body: int = 0  # offset in `text` where the content begins, after any front matter
+    lined: bool = True
+    media_type: str = "text/plain"  # text/markdown | text/plain | text/csv | ...
+    category: str = "document"  # document | table | chat | note | ...
+    at: datetime | None = None  # when it was written, or what time it is about
+    authors: tuple[str, ...] = ()
+    metadata: dict[str, Any] = {}  # JSON-ready facts: front matter, encoding, ...
+
+
+class Skipped(Struct, frozen=True, kw_only=True):
+    """Something that was not read, and why."""
+
+    uri: str
+    reason: str
+    failed: bool = False  # true: it could not be read as what it claims to be; false: it is nothing to read

@@ -1,0 +1,262 @@
+"""Files and folders as documents, one at a time, whatever is in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import RemloomError, SourceError
+from . import chats, converted, dates, decode, frontmatter, transcript
+from .document import Document, Skipped
+
+__all__ = ["MAX_BYTES", "Source", "open_source", "read_bytes"]
+
+MAX_BYTES = 100 * 1024 * 1024  # of one file; what is larger is passed over unread
+_MARKDOWN = (".md", ".markdown", ".mdown", ".mdx", ".qmd")
+_TEXT = (".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".srt", ".vtt", ".log")
+_TABLES = (".csv", ".tsv")
+_JSON = (".json", ".jsonl", ".ndjson")
+_BARE_NAMES = ("readme", "license", "licence", "copying", "notice", "authors", "changelog", "changes", "news", "todo")
+_PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CVS"))
+_DATE_KEYS = ("date", "created", "published", "year", "period")
+_TITLE_LINES = 40  # of a text in which its title is looked for
+
+
+class Source:
+    """The documents under a path: iterate to read them, one after another. `len` is the number of files."""
+
+    def __init__(self, readers: list[Callable[[], Iterator[Document | Skipped]]]) -> None:
+        self._readers = readers
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    def __iter__(self) -> Iterator[Document | Skipped]:
+        for read in self._readers:
+            yield from read()
+
+
+def open_source(
+    path: str | os.PathLike[str], *, recursive: bool = True, glob: str | None = None, max_bytes: int = MAX_BYTES
+) -> Source:
+    """The documents of a file, a folder, or of standard input (`-`).
+
+    A folder's files come in the order of their names. Hidden files and folders, version control and installed
+    packages are left out without a word; every other file is read or comes as `Skipped` with its reason. Nothing is
+    opened before its turn, and no file above `max_bytes` at all.
+
+    Args:
+        path: what to read.
+        recursive: whether folders inside a folder are read too.
+        glob: read only the files whose name, or path below the folder, matches; with it, text of any suffix is read.
+        max_bytes: size of a file above which it is passed over.
+
+    Raises:
+        SourceError: nothing is at the path.
+    """
+    if os.fspath(path) == "-":
+        return Source([partial(_read_stdin, max_bytes)])
+    root = Path(path).expanduser().absolute()
+    if root.is_dir():
+        found = _walk(root, recursive)
+        if glob:
+            found = (
+                file for file in found if fnmatch(file.name, glob) or fnmatch(file.relative_to(root).as_posix(), glob)
+            )
+        return Source([partial(_read_file, file, bool(glob), max_bytes) for file in found])
+    if not os.path.lexists(root):
+        raise SourceError(
+            f"there is no file or folder {path}", uri=str(path), remedy="check the path; to read a text, use read_text"
+        )
+    return Source([partial(_read_file, root, True, max_bytes)])
+
+
+def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[Document]:
+    """The documents in the bytes of one file: one, except for exports that hold several chats.
+
+    Args:
+        uri: what to cite.
+        data: the file.
+        suffix: of its name, lower case, with the dot.
+        title: what to call the document when it does not say; from the uri when empty.
+
+    Raises:
+        SourceError: it is not what its suffix says, or not text.
+        MissingExtraError: reading it needs an extra.
+    """
+    title = title or _pretty(uri)
+    if suffix in converted.MEDIA_TYPES:
+        return [converted.convert(uri, data, suffix, title)]
+    try:
+        text, encoding = decode.to_text(data)
+    except decode.NotTextError as error:
+        raise SourceError(f"{f'named {suffix} but it is' if suffix else 'it is'} {error}", uri=uri) from error
+    if not text.strip():
+        raise SourceError("it is empty", uri=uri)
+    metadata: dict[str, Any] = {}
+    if encoding != "utf-8":
+        metadata["encoding"] = encoding + (" (guessed)" if encoding == "latin-1" else "")
+    if suffix in _JSON:
+        found = _json_chats(uri, text, suffix)
+        if found:
+            return [_chat(uri, chat, len(found) > 1, number, title, metadata) for number, chat in enumerate(found, 1)]
+        return [Document(uri=uri, title=title, text=text, media_type="application/json", metadata=metadata)]
+    if suffix in _TABLES:
+        return [
+            Document(
+                uri=uri, title=title, text=text, category="table", metadata=metadata,
+                media_type="text/csv" if suffix == ".csv" else "text/tab-separated-values",
+            )
+        ]  # fmt: skip
+    if suffix not in _MARKDOWN:
+        turns = transcript.turns(text)
+        if turns:
+            return [_chat(uri, chats.Chat(turns=turns), False, 1, title, metadata)]
+    return [_text(uri, text, title, suffix, metadata)]
+
+
+def _walk(root: Path, recursive: bool) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        inner = (name for name in folders if recursive and not name.startswith(".") and name not in _PRUNED)
+        folders[:] = sorted(name for name in inner if not os.path.exists(os.path.join(folder, name, "pyvenv.cfg")))
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield Path(folder, name)
+
+
+def _read_stdin(max_bytes: int) -> Iterator[Document | Skipped]:
+    data = sys.stdin.buffer.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        yield Skipped(uri="-", reason=f"more than {_size(max_bytes)}")
+        return
+    suffix = {"a PDF": ".pdf", "HTML": ".html"}.get(decode.sniff(data), "")
+    if not suffix and data.lstrip()[:1] in (b"{", b"["):
+        suffix = ".json"
+    yield from _guarded("-", lambda: read_bytes("-", data, suffix, title="standard input"))
+
+
+def _read_file(path: Path, named: bool, max_bytes: int) -> Iterator[Document | Skipped]:
+    """One file; `named` when it was asked for by name, so that a strange suffix is no reason to pass it over."""
+    uri, suffix = str(path), path.suffix.lower()
+    try:
+        state = path.stat()
+    except OSError as error:
+        yield Skipped(uri=uri, reason=f"cannot be read: {error.strerror}", failed=True)
+        return
+    if not stat.S_ISREG(state.st_mode):
+        yield Skipped(uri=uri, reason="not a regular file")
+        return
+    if state.st_size > max_bytes:
+        yield Skipped(uri=uri, reason=f"{_size(state.st_size)}: larger than {_size(max_bytes)}")
+        return
+    known = suffix in (*_MARKDOWN, *_TEXT, *_TABLES, *_JSON, *converted.MEDIA_TYPES)
+    if not named and not known and not (not suffix and path.stem.lower() in _BARE_NAMES):
+        yield Skipped(
+            uri=uri, reason=f"{suffix or 'no suffix'}: not a kind of document; name the file to read it as text"
+        )
+        return
+    if not state.st_size:
+        yield Skipped(uri=uri, reason="it is empty")
+        return
+    yield from _guarded(uri, lambda: read_bytes(uri, path.read_bytes(), suffix))
+
+
+def _guarded(uri: str, read: Callable[[], list[Document]]) -> Iterator[Document | Skipped]:
+    try:
+        documents = read()
+    except RemloomError as error:
+        reason = f"{error.message}: {error.remedy}" if error.remedy else error.message
+        yield Skipped(uri=uri, reason=reason, failed=error.message != "it is empty")
+    except OSError as error:
+        yield Skipped(uri=uri, reason=f"cannot be read: {error.strerror or error}", failed=True)
+    else:
+        yield from documents
+
+
+def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
+    try:
+        if suffix == ".json":
+            return chats.from_json(json.loads(text), text)
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return chats.from_json_lines([(number, json.loads(line)) for number, line in lines])
+    except json.JSONDecodeError as error:
+        raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
+    except RecursionError as error:
+        raise SourceError("JSON nested too deeply", uri=uri) from error
+
+
+def _chat(uri: str, chat: chats.Chat, several: bool, number: int, title: str, metadata: dict[str, Any]) -> Document:
+    times = [turn.message.at for turn in chat.turns if turn.message.at]
+    if several:
+        uri, title = f"{uri}#{chat.id or number}", f"{title} {number}"
+    return Document(
+        uri=uri,
+        title=chat.title or title,
+        turns=chat.turns,
+        media_type="application/x-chat",
+        category="chat",
+        at=min(times) if times else None,
+        metadata=metadata,
+    )
+
+
+def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]) -> Document:
+    markdown = suffix in _MARKDOWN
+    facts, body = frontmatter.split(text) if markdown else ({}, 0)
+    authors = facts.get("authors", facts.get("author", ()))
+    if isinstance(authors, str):
+        authors = [name.strip() for name in authors.split(",")]
+    at = next((found for name in _DATE_KEYS if (found := dates.parse(_first_year(facts.get(name))))), None)
+    if facts:
+        metadata = {**metadata, "front_matter": facts}
+    return Document(
+        uri=uri,
+        title=str(facts.get("title") or _heading(text[body:]) or title),
+        text=text,
+        body=body,
+        media_type="text/markdown" if markdown else "text/plain",
+        at=at,
+        authors=tuple(str(name) for name in authors if str(name).strip()),
+        metadata=metadata,
+    )
+
+
+def _first_year(value: Any) -> Any:
+    """The start of a period such as "1750-1775"; any other value as it is."""
+    if isinstance(value, str) and len(value) == 9 and value[:4].isdigit() and value[5:].isdigit():
+        return value[:4]
+    return value
+
+
+def _heading(text: str) -> str:
+    """The first heading: `# Title`, or a short line underlined with `===`, `---` and the like."""
+    lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
+    for line, under in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("# "):
+            return line[2:].strip().strip("#").strip()
+        marks = under.strip()
+        if (
+            line.strip()
+            and len(marks) >= max(3, len(line.strip()))
+            and set(marks) in ({"="}, {"-"}, {"*"}, {"~"}, {"#"})
+        ):
+            return line.strip()
+    return ""
+
+
+def _pretty(uri: str) -> str:
+    """A title from a file name: `q1-retrospective.md` is "q1 retrospective"."""
+    name = uri.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    stem = name.rpartition(".")[0] or name
+    return " ".join(stem.replace("_", " ").replace("-", " ").split()) or uri
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024 / 1024:,.0f} MB" if count >= 1024 * 1024 else f"{count / 1024:,.0f} kB"

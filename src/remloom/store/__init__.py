@@ -1,0 +1,1 @@
+"""Where a tenant's memory is kept: one contract, one provider for each kind of database."""

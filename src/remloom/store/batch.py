@@ -1,0 +1,296 @@
+"""From what a user writes to a batch that a store can take: everything is checked here, before any provider.
+
+A batch is refused whole: the first record that cannot be stored names itself in the error, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, TypeVar
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import msgspec
+from msgspec.structs import replace
+
+from .. import labels
+from ..errors import InvalidInputError, LabelError, RemloomError, VectorError
+from ..model import Edge, Entity, Moment, Record, Resource
+from .contract import Batch, BatchRecord, Vector
+
+__all__ = ["build", "content_hash", "merge", "new_id", "resource_id", "searchable_text", "to_vector"]
+
+_NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
+_DECODERS = {kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)}
+_TIMES = ("starts_at", "ends_at", "created_at", "updated_at", "valid_from", "valid_to")
+_R = TypeVar("_R", Resource, Entity, Moment)
+
+Resolve = Callable[[Sequence[tuple[str, str]]], dict[tuple[str, str], str]]
+
+
+def new_id() -> str:
+    """A UUIDv7: ids made later sort later."""
+    from uuid_utils import uuid7
+
+    return str(uuid7())
+
+
+def content_hash(content: str) -> str:
+    """sha256 of the content, in hex."""
+    return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def resource_id(tenant: str, resource: Resource) -> str:
+    """The id of a resource that was given none: UUIDv5 of (tenant, uri, ordinal, content hash).
+
+    Without a `uri` the name stands for it, so that the same note written twice is one record.
+    """
+    place = resource.uri or resource.name
+    digest = resource.content_hash or content_hash(resource.content)
+    return str(_uuid5(f"{tenant}\n{place}\n{resource.ordinal}\n{digest}"))
+
+
+def searchable_text(record: Record) -> str:
+    """What text search indexes and what is embedded. Empty for what only its name says: FUZZY finds that."""
+    if isinstance(record, Resource):
+        return record.content
+    if isinstance(record, Entity):
+        return f"{record.name}: {record.summary}" if record.summary else ""
+    tags = " ".join(record.topic_tags + record.emotion_tags + record.classifications)
+    return "\n".join(part for part in (record.name, record.summary, tags) if part)
+
+
+def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
+    """Unit-length float32 bytes and the dimension of a vector.
+
+    Raises:
+        VectorError: not one-dimensional numbers, empty, NaN, infinite, or of zero length.
+    """
+    import numpy as np
+
+    try:
+        vector = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise VectorError(f"{what}: the vector is not a sequence of numbers: {error}") from error
+    if vector.ndim != 1 or not vector.size:
+        raise VectorError(f"{what}: a vector has one dimension and at least one number, not shape {vector.shape}")
+    length = math.sqrt(float(vector @ vector))
+    if not math.isfinite(length):
+        raise VectorError(f"{what}: the vector holds NaN or infinity", remedy="embed the text again")
+    if length == 0:
+        raise VectorError(f"{what}: a vector of zeros has no direction", remedy="leave `embedding` out")
+    return (vector / np.float32(length)).tobytes(), vector.size
+
+
+def build(
+    items: Iterable[Record | Edge], *, tenant: str, model: str, resolve: Resolve, removed: Iterable[str] = ()
+) -> Batch:
+    """Check and complete what is to be written.
+
+    `model` names the embedder that made (or will make) the vectors; empty means there is none, and
+    nothing is queued for embedding. `resolve` is the store's.
+
+    Raises:
+        InvalidInputError: something that is no record or edge, a naive datetime, an end before its start,
+            a weight outside 0..1, metadata that is not JSON.
+        LabelError: a name, alias or edge end without a key.
+        VectorError: see `to_vector`; also vectors of different dimensions in one batch.
+    """
+    now = datetime.now(UTC)
+    records: dict[str, BatchRecord] = {}
+    edges: list[Edge] = []
+    dims = 0
+    names: dict[str, tuple[str, str]] = {}
+    written = list(items)
+    known = resolve(_unidentified(written))
+    for position, item in enumerate(written):
+        try:
+            if isinstance(item, Edge):
+                edges.append(_edge(item, now, item.src, names))
+                continue
+            if not isinstance(item, Resource | Entity | Moment):
+                raise InvalidInputError(
+                    f"cannot write a {type(item).__name__}", remedy="write Resource, Entity, Moment or Edge values"
+                )
+            record = _complete(item, tenant, now, known)
+            prepared, vector_dims = _prepare(record, item, model)
+            if vector_dims and dims and vector_dims != dims:
+                raise VectorError(f"vectors of {dims} and of {vector_dims} dimensions in one batch")
+            dims = vector_dims or dims
+            previous = records.pop(record.id, None)
+            records[record.id] = prepared if previous is None else _merge_namesakes(previous, prepared)
+            edges.extend(_edge(edge, now, edge.src or record.name, names) for edge in item.graph_paths)
+        except RemloomError as error:
+            error.fields.setdefault("position", position)
+            name = getattr(item, "name", "") or getattr(item, "rel_type", "")
+            error.args = (f"item {position} ({type(item).__name__} {str(name)[:60]!r}): {error.message}",)
+            error.message = error.args[0]
+            raise
+    return Batch(tuple(records.values()), tuple(edges), names, tuple(removed), dims, model)
+
+
+def _unidentified(items: list[Any]) -> list[tuple[str, str]]:
+    wanted = []
+    for item in items:
+        if isinstance(item, Entity) and not item.id:
+            try:
+                wanted.append((labels.key(item.name), item.type))
+            except LabelError:
+                continue  # reported with its position when its turn comes
+    return wanted
+
+
+def _complete(item: Record, tenant: str, now: datetime, known: dict[tuple[str, str], str]) -> Record:
+    """The record with id, name, hash and times filled in, and what is stored elsewhere taken out."""
+    if converted := _check_times(item):
+        item = replace(item, **converted)
+    if isinstance(item, Resource):
+        name = item.name or _name_of(item)
+        digest = content_hash(item.content)
+        resource = replace(item, name=name, content_hash=digest)
+        return _bare(resource, item.id or resource_id(tenant, resource), now)
+    if isinstance(item, Entity):
+        identity = item.id
+        if not identity:
+            key = (labels.key(item.name), item.type)
+            identity = known.get(key) or new_id()
+            known[key] = identity
+        return _bare(item, identity, now)
+    return _bare(item, item.id or new_id(), now)
+
+
+def _bare(record: _R, identity: str, now: datetime) -> _R:
+    changes: dict[str, Any] = {"id": identity, "graph_paths": (), "embedding": None, "updated_at": now}
+    if record.created_at is None:
+        changes["created_at"] = now
+    if isinstance(record, Resource):
+        changes["parents"] = ()
+    return replace(record, **changes)
+
+
+def _name_of(resource: Resource) -> str:
+    if resource.uri:
+        return f"{resource.uri}#{resource.ordinal}"
+    words = resource.content.split(None, 9)[:8]
+    if not words:
+        raise LabelError("a resource needs a name, a uri or content", label="", remedy="give it a name")
+    return " ".join(words)[:200]
+
+
+def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int]:
+    record = _validated(record)
+    text = searchable_text(record)
+    keys = [labels.key(record.name)]
+    if isinstance(record, Entity):
+        keys += [labels.key(alias) for alias in record.aliases]
+    vectors: tuple[Vector, ...] = ()
+    dims = 0
+    if item.embedding is not None:
+        data, dims = to_vector(item.embedding, what=f"embedding of {record.name[:60]!r}")
+        vectors = (Vector(0, len(text), data),)
+    return BatchRecord(
+        record=record,
+        keys=tuple(dict.fromkeys(keys)),
+        text=text,
+        vectors=vectors,
+        parents=item.parents if isinstance(item, Resource) else (),
+        embed=bool(model and text.strip() and not vectors),
+        merge=isinstance(item, Entity) and not item.id,
+    ), dims
+
+
+def _validated(record: _R) -> _R:
+    """The record as it will be read back. Structs do not check their fields, and what cannot be read must not be written."""
+    try:
+        return _DECODERS[type(record)].decode(msgspec.json.encode(record))  # type: ignore[return-value]
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidInputError(
+            f"it cannot be stored: {error}", remedy="use text, numbers, booleans, lists and objects as the model says"
+        ) from error
+
+
+def merge(old: Entity, new: Entity) -> Entity:
+    """What is known of an entity after it was written again by name: nothing is lost, newer values win."""
+    aliases = dict.fromkeys((*old.aliases, *new.aliases))
+    if old.name != new.name and not old.thin and labels.key(old.name) != labels.key(new.name):
+        aliases[old.name] = None
+    return replace(
+        new,
+        id=old.id,
+        type=new.type or old.type,
+        aliases=tuple(aliases),
+        summary=new.summary or old.summary,
+        properties={**old.properties, **new.properties},
+        created_at=old.created_at,
+    )
+
+
+def _merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
+    """One batch holds a record twice: the later one counts; of an entity named twice, both do."""
+    if not (isinstance(first.record, Entity) and isinstance(second.record, Entity) and second.merge):
+        return second
+    merged = merge(first.record, second.record)
+    return replace(
+        second,
+        record=merged,
+        keys=tuple(dict.fromkeys((second.keys[0], *first.keys, *second.keys))),
+        text=searchable_text(merged),
+        vectors=second.vectors or first.vectors,
+    )
+
+
+def _edge(edge: Edge, now: datetime, src: str, names: dict[str, tuple[str, str]]) -> Edge:
+    if converted := _check_times(edge):
+        edge = replace(edge, **converted)
+    if not isinstance(edge.rel_type, str) or not edge.rel_type.strip():
+        raise InvalidInputError("an edge needs a rel_type", remedy="for example Edge(src=…, rel_type='manages', dst=…)")
+    weight = edge.weight
+    if not isinstance(weight, int | float) or not 0 <= weight <= 1:
+        raise InvalidInputError(f"an edge's weight is between 0 and 1, not {weight!r}")
+    source, destination = labels.key(src), labels.key(edge.dst)
+    properties = edge.properties
+    if not isinstance(properties, dict):
+        raise InvalidInputError(f"an edge's properties are an object, not {type(properties).__name__}")
+    if source not in names:
+        names[source] = (str(properties.get("src_name") or src).strip(), "")
+    kind = str(properties.get("dst_entity_type") or "")
+    if destination not in names or (kind and not names[destination][1]):
+        names[destination] = (str(properties.get("dst_name") or edge.dst).strip(), kind)
+    return Edge(
+        src=source,
+        dst=destination,
+        rel_type=edge.rel_type.strip(),
+        weight=float(weight),
+        properties=properties,
+        created_at=edge.created_at or now,
+        valid_from=edge.valid_from,
+        valid_to=edge.valid_to,
+    )
+
+
+def _check_times(item: Record | Edge) -> dict[str, datetime]:
+    """Refuse naive and reversed times; returns those that are to be converted to UTC."""
+    converted = {}
+    for name in _TIMES:
+        at = getattr(item, name, None)
+        if at is None:
+            continue
+        if not isinstance(at, datetime):
+            raise InvalidInputError(f"{name} must be a datetime, not {type(at).__name__}")
+        if at.tzinfo is None or at.utcoffset() is None:
+            raise InvalidInputError(
+                f"{name} {at.isoformat()} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+            )
+        if at.tzinfo is not UTC:
+            converted[name] = at.astimezone(UTC)
+    for first, last in (("starts_at", "ends_at"), ("valid_from", "valid_to")):
+        starts, ends = getattr(item, first, None), getattr(item, last, None)
+        if starts and ends and ends < starts:
+            raise InvalidInputError(f"{last} {ends.isoformat()} is before {first} {starts.isoformat()}")
+    return converted
+
+
+def _uuid5(name: str) -> UUID:
+    return uuid5(_NAMESPACE, name)

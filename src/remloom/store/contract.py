@@ -1,0 +1,397 @@
+"""What a store must do, for whoever writes one and whoever uses one.
+
+Everything here is below `Memory`: values are already validated (`store.batch`), labels are already keys, SQL is
+already guarded. A provider implements `Store` and nothing else, and passes all of
+`remloom.testing.conformance`, which is the definition where prose is not enough.
+
+Guarantees every provider gives:
+
+* **Sealed.** A store object is one tenant. No argument reaches another tenant's rows.
+* **Atomic and durable.** `write` and `delete` happen wholly or not at all; once they return, the effect is on
+  disk and every later read of any kind sees it, in this process and every other.
+* **Indexed.** No operation but `select` may scan. Costs are stated for each.
+* **Thread-safe.** Any method may be called from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from ..model import Direction, Edge, Entity, Moment, Order, Record, Resource
+from ..predicates import Predicate, Query
+
+__all__ = [
+    "SCHEMAS",
+    "Batch",
+    "BatchRecord",
+    "Capabilities",
+    "Deletion",
+    "EdgeCount",
+    "EdgeOrder",
+    "Match",
+    "Pending",
+    "Step",
+    "Store",
+    "Vector",
+    "Walk",
+    "Written",
+]
+
+SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
+    "resources": Resource,
+    "entities": Entity,
+    "moments": Moment,
+}
+
+
+class Vector(Struct, frozen=True):
+    """One embedded window of a record: which characters of its text, and the unit vector of them."""
+
+    start: int  # character offsets into the record's text (see `store.batch.searchable_text`)
+    end: int
+    data: bytes  # float32, unit length
+    digest: bytes = b""  # first 16 bytes of the sha256 of the embedded text; lets it be found again by `cached`
+
+
+class BatchRecord(Struct, frozen=True):
+    """A validated record on its way in."""
+
+    record: Record  # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
+    keys: tuple[str, ...]  # the key of its name first, then those of its aliases; none twice
+    text: str  # what text search indexes and what is embedded; empty: neither
+    vectors: tuple[Vector, ...] = ()
+    parents: tuple[str, ...] = ()
+    embed: bool = False  # its text is to be embedded later: queue it
+    merge: bool = False  # an entity found by name: what is stored of it is kept (`store.batch.merge`)
+
+
+class Batch(Struct, frozen=True):
+    """What one `write` makes true, wholly or not at all."""
+
+    records: tuple[BatchRecord, ...] = ()
+    edges: tuple[Edge, ...] = ()  # src and dst are keys; created_at is set
+    names: dict[str, tuple[str, str]] = {}  # key at an edge's end -> name and type of the thin entity, if it needs one
+    removed: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does
+    dims: int = 0  # of the vectors in it; 0 when there are none
+    model: str = ""  # the embedder that made them
+
+
+class Written(Struct, frozen=True):
+    """What a `write` did. `ids` are in the order of the batch's records, as stored."""
+
+    ids: tuple[str, ...]
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    edges: int = 0
+    thin: int = 0  # thin entities made for labels that no record had
+
+
+class Deletion(Struct, frozen=True):
+    """What a `delete` removed."""
+
+    ids: tuple[str, ...] = ()
+    vectors: int = 0
+    keys: int = 0
+    edges: int = 0
+    derived: int = 0
+    remaining: tuple[str, ...] = ()  # what a sweep of every table and index still found; empty is right
+
+
+class Match(Struct, frozen=True):
+    """A record found by likeness."""
+
+    record: Record
+    score: float
+    matched: str = ""  # the key that matched (names), or "start:end" of the best window (vectors)
+
+
+class EdgeOrder(Struct, frozen=True):
+    """In which order a node's edges are followed: a column of the edge, or the key at its other end."""
+
+    field: str = "created_at"  # created_at | weight | rel_type | valid_from | valid_to | dst
+    order: Order = "desc"
+
+
+class Step(Struct, frozen=True):
+    """A key reached by a walk, by the first edge that reached it."""
+
+    key: str  # the first key of the record(s) reached
+    depth: int
+    path: tuple[str, ...]  # keys from the start to this one
+    edge: Edge  # as stored: src and dst in their stored direction; `properties` not loaded
+
+
+class EdgeCount(Struct, frozen=True):
+    """How many edges of one type leave ("out") or enter ("in") a set of keys."""
+
+    rel_type: str
+    direction: Direction
+    count: int
+
+
+class Walk(Struct, frozen=True):
+    """What a breadth-first walk over edges found.
+
+    `steps` are in the order of the edges that reached them (ties: as reached), the first `limit`; no key twice,
+    no start key.
+    """
+
+    steps: tuple[Step, ...] = ()
+    reached: int = 0  # keys reached, those beyond the limit too
+    unfollowed: int = 0  # edges passed over because a node had more than `breadth`
+    depth: int = 0  # deepest level reached
+
+
+class Pending(Struct, frozen=True):
+    """A text waiting to be embedded."""
+
+    id: str
+    text: str
+    attempts: int = 0
+    error: str = ""  # of the last attempt
+
+
+class Capabilities(Struct, frozen=True):
+    """What a provider can promise beyond the contract."""
+
+    name: str
+    encrypted: bool = False
+    dialect: str = "sqlite"  # the sqlglot dialect that `select` takes
+
+
+class Store(Protocol):
+    """One tenant's memory on disk. See the module for what every method guarantees."""
+
+    capabilities: Capabilities
+
+    # -- writing -------------------------------------------------------------------------------------------
+
+    def write(self, batch: Batch) -> Written:
+        """Upsert records, vectors, text, keys, edges and provenance in one transaction.
+
+        A record whose id is stored replaces it; one that equals what is stored (times apart) is `unchanged`
+        and writes nothing. An entity that comes without an id has already been given that of its namesake
+        by `resolve`. Edges merge as `model.Edge` says. A label at either end of an edge that no record has
+        becomes a thin entity. Cost: a transaction, never an index build.
+
+        Raises: EmbedderMismatchError, VectorError (dimension), StoreFullError, ReadOnlyStoreError,
+            StoreBusyError.
+        """
+        ...
+
+    def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
+        """Remove records with their vectors, text, keys, queue entries, references from moments, and, when
+        `derived`, every record that has one of them among its parents, transitively. A key that no other
+        record has goes with all its edges, and a thin entity that is left without edges goes too.
+        With `erase`, nothing of them remains in any file: snapshots are dropped and freed pages zeroed."""
+        ...
+
+    # -- by id and key -------------------------------------------------------------------------------------
+
+    def get(self, schema: str | None, id: str) -> Record | None:
+        """The record with this id, or None; None too when it is of another schema. One index probe; the record
+        comes without `graph_paths`."""
+        ...
+
+    def lookup(self, keys: Sequence[str]) -> dict[str, list[Record]]:
+        """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest 100
+        outgoing edges as `graph_paths`. O(1) probes a key."""
+        ...
+
+    def resolve(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """The id of the entity that (key, type) means: of that key and type, or a thin one of that key,
+        or, when the type is empty, the only one of that key. Absent when there is none."""
+        ...
+
+    def complete(self, prefix: str, limit: int) -> list[str]:
+        """Names whose key starts with this key prefix, in key order. One range of an index."""
+        ...
+
+    def children(self, id: str) -> list[str]:
+        """Ids of the records derived directly from this one."""
+        ...
+
+    def parents(self, id: str) -> list[str]:
+        """Ids of the records this one was derived from."""
+        ...
+
+    # -- by likeness ---------------------------------------------------------------------------------------
+
+    def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:
+        """Names and aliases of every schema like the text, best first. Inverted index, never a scan.
+
+        Scores are 0..1: 1.0 for the same key, edit similarity otherwise, of the whole name or of the words
+        that the text has. A record comes once, with its best name.
+        """
+        ...
+
+    def search_vector(
+        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+    ) -> list[Match]:
+        """The records whose best window has the highest cosine with the vector. ANN index plus the exact
+        tail; exact wherever the filter keeps at most a tenth, so that filters lose no recall.
+
+        Raises: VectorError (dimension differs from the store's).
+        """
+        ...
+
+    def search_text(
+        self, text: str, *, schema: str | None, where: Predicate | None, limit: int
+    ) -> list[Match]:
+        """The records with the highest BM25 (k1 1.2, b 0.75; stop words out, stemmed). Inverted index."""
+        ...
+
+    # -- edges ---------------------------------------------------------------------------------------------
+
+    def edges(
+        self,
+        keys: Sequence[str],
+        *,
+        direction: Direction,
+        rel_types: Sequence[str] | None,
+        limit: int | None,
+        order: EdgeOrder | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
+        """Edges at these keys, in force at `as_of` (now when None), whole. `limit` is for each key."""
+        ...
+
+    def count_edges(
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
+    ) -> list[EdgeCount]:
+        """Complete counts of the edges at these keys by type and direction."""
+        ...
+
+    def walk(
+        self,
+        starts: Sequence[str],
+        *,
+        rel_types: Sequence[str] | None,
+        direction: Direction,
+        depth: int,
+        breadth: int | None,
+        order: EdgeOrder,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+    ) -> Walk:
+        """Breadth-first from the keys: follow each node's edges, in order, up to `breadth`, `depth` levels
+        deep, no key twice; then keep the first `limit` in that order. Keys of one record are one node.
+        Cost O(keys visited); loads no record. Raises UnknownNameError for an edge type that was never used."""
+        ...
+
+    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
+        """How many edges there are at these keys. Cheaper than `count_edges`."""
+        ...
+
+    def rel_types(self) -> list[str]:
+        """Every edge type in use."""
+        ...
+
+    # -- by field ------------------------------------------------------------------------------------------
+
+    def query(self, schema: str, query: Query) -> list[Record]:
+        """Records of one schema by predicate. Uses what `create_index` made; `VectorSimilar` uses the
+        vector index. Raises UnknownNameError for a field the schema does not have."""
+        ...
+
+    def create_index(self, schema: str, field: str) -> None:
+        """Index one field (or JSON path) of a schema; does nothing when it is there."""
+        ...
+
+    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
+        """Moments that overlap [start, end), in order of their start. Time index."""
+        ...
+
+    def select(
+        self, sql: str, *, params: Sequence[Any] = (), limit: int, timeout: float
+    ) -> tuple[list[str], list[tuple[Any, ...]], bool]:
+        """Run a guarded SELECT over this tenant's schemas in a read-only transaction.
+
+        Returns columns, at most `limit` rows, and whether there were more. Raises StoreBusyError after
+        `timeout` seconds."""
+        ...
+
+    def explain(self, sql: str) -> list[str]:
+        """The query plan of a guarded SELECT, a line a step."""
+        ...
+
+    def columns(self, schema: str) -> list[str]:
+        """The columns `select` knows for a schema."""
+        ...
+
+    # -- embedding queue -----------------------------------------------------------------------------------
+
+    def pending(self, limit: int) -> list[Pending]:
+        """Texts waiting for their embedding, oldest first; parked ones (see `park`) are left out."""
+        ...
+
+    def embed(
+        self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True
+    ) -> None:
+        """Store the vectors of records and take them off the queue. A record that is gone is ignored.
+        With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""
+        ...
+
+    def model(self) -> tuple[str, int] | None:
+        """Name and dimensions of the model whose vectors serve; None while there are none."""
+        ...
+
+    def vectors(self, id: str) -> list[Vector]:
+        """The windows of a record that serve, in order."""
+        ...
+
+    def unembedded(self, model: str, limit: int) -> list[Pending]:
+        """Records with text and no vectors of this model yet, for moving to it."""
+        ...
+
+    def adopt(self, model: str) -> None:
+        """Make this model the current one and drop the vectors of every other."""
+        ...
+
+    def park(self, id: str, error: str) -> None:
+        """Count a failed attempt; the third parks the text, with its reason, until `unpark`."""
+        ...
+
+    def unpark(self) -> int:
+        """Put every parked text back in the queue; returns how many."""
+        ...
+
+    def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
+        """Vectors (float32) of texts embedded before by this model, by `Vector.digest`."""
+        ...
+
+    # -- whole store ---------------------------------------------------------------------------------------
+
+    def records(self, schema: str | None = None) -> Iterator[Record]:
+        """Every record, with `parents`, in the order written; a consistent snapshot."""
+        ...
+
+    def all_edges(self) -> Iterator[Edge]:
+        """Every edge, whatever its validity, in key order."""
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """Counts by schema and type, edges by type, vectors with model, dims and the share searched
+        exactly, queue length, parked texts, bytes on disk."""
+        ...
+
+    def check(self) -> list[str]:
+        """Verify the files and that every index agrees with its table; a line a disagreement."""
+        ...
+
+    def settle(self) -> None:
+        """Finish the background work on derived indexes now. May take minutes; never needed for right answers."""
+        ...
+
+    def backup(self, path: str) -> None:
+        """Write a consistent copy of the store, encrypted as the store is. Refuses an existing path."""
+        ...
+
+    def close(self) -> None:
+        """Finish background work and release everything; later calls raise StoreClosedError."""
+        ...

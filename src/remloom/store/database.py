@@ -1,0 +1,292 @@
+"""Connections to one SQLite file: a reader for each thread, one writer with group commit, errors in our words."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import apsw
+
+from ..errors import (
+    CorruptStoreError,
+    ReadOnlyStoreError,
+    SchemaVersionError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+    WrongKeyError,
+)
+
+__all__ = ["Database", "migrations", "translate"]
+
+_T = TypeVar("_T")
+_READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
+_CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
+_GROUP = 64  # writes committed together at most
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Every migration as (version, script), in order. The files are `sql/NNNN_name.sql`."""
+    folder = resources.files(__package__) / "sql"
+    found = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return [(version, file.read_text(encoding="utf-8")) for version, file in sorted(found, key=lambda pair: pair[0])]
+
+
+class Database:
+    """One tenant's file.
+
+    Args:
+        path: the file; its folder exists.
+        key: data key in hex; empty for an unencrypted file.
+        synchronous: "full" or "normal".
+        cache_mb: page cache at most, for the writer and the first reader together.
+        busy_timeout: seconds to wait for another process.
+        prepare: called with every new connection, to register functions.
+
+    Raises: what `translate` makes of SQLite's errors.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: str,
+        *,
+        synchronous: str = "full",
+        cache_mb: int = 192,
+        busy_timeout: float = 30.0,
+        prepare: Callable[[apsw.Connection], None] = lambda _: None,
+    ) -> None:
+        self.path = path
+        self._key = key
+        self._synchronous = synchronous
+        self._cache_mb = cache_mb
+        self._busy_timeout = busy_timeout
+        self._prepare = prepare
+        self._local = threading.local()
+        self._open: list[apsw.Connection] = []
+        self._lock = threading.Lock()  # guards _open and _closed
+        self._closed = False
+        self._writing = threading.Lock()
+        self._queue: deque[_Write[Any]] = deque()
+        self._writer = self.connect(cache_mb // 2)
+        try:
+            with translate(self.path):
+                self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    def connect(self, cache_mb: int, *, read_only: bool = False) -> apsw.Connection:
+        """A further connection, closed with the database."""
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        with self._lock, translate(self.path):
+            if self._closed:
+                raise StoreClosedError("the memory is closed", remedy="open it again")
+            connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=256)
+            self._open.append(connection)
+            if self._key:
+                connection.pragma("cipher", "aegis")
+                connection.pragma("key", f"raw:{self._key}")
+            connection.set_busy_timeout(round(self._busy_timeout * 1000))
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", self._synchronous)
+            connection.pragma("cache_size", -1024 * cache_mb)
+            connection.pragma("temp_store", "memory")  # no plaintext in temporary files
+            connection.pragma("secure_delete", True)
+            connection.pragma("wal_autocheckpoint", _CHECKPOINT)
+            connection.pragma("recursive_triggers", True)
+            if read_only:
+                connection.pragma("query_only", True)
+            self._prepare(connection)
+            return connection
+
+    @property
+    def reader(self) -> apsw.Cursor:
+        """This thread's read cursor. Fetch everything before the next use."""
+        try:
+            return self._local.cursor  # type: ignore[no-any-return]
+        except AttributeError:
+            first = len(self._open) == 1
+            connection = self.connect(self._cache_mb // 2 if first else _READER_CACHE, read_only=True)
+            self._local.cursor = connection.cursor()
+            return self._local.cursor
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Cursor]:
+        """A cursor whose reads all see one state of the file. Nests."""
+        cursor = self.reader
+        with translate(self.path):
+            if cursor.connection.in_transaction:
+                yield cursor
+                return
+            cursor.execute("BEGIN")
+            try:
+                yield cursor
+            finally:
+                cursor.execute("COMMIT")
+
+    def write(self, work: Callable[[apsw.Cursor], _T]) -> _T:
+        """Run `work` in a transaction that is on disk when this returns.
+
+        Writes that wait for the same lock are committed together, each in a savepoint of its own: one that
+        raises is rolled back alone.
+        """
+        ticket = _Write(work)
+        self._queue.append(ticket)
+        with self._writing:
+            if not ticket.done:
+                self._commit([self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))])
+        while not ticket.done:  # more than a group was waiting
+            with self._writing:
+                if not ticket.done:
+                    self._commit([self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))])
+        return ticket.outcome()
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file and empty it."""
+        with self._writing, translate(self.path):
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def backup(self, path: Path) -> None:
+        """Copy the file page by page, as encrypted as it is, into a new one."""
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        with translate(path):
+            target = apsw.Connection(str(path), flags=flags)
+            try:
+                if self._key:
+                    target.pragma("cipher", "aegis")
+                    target.pragma("key", f"raw:{self._key}")
+                with target.backup("main", self.reader.connection, "main") as copy:
+                    while not copy.done:
+                        copy.step(2_000)
+                target.pragma("journal_mode", "wal")
+            finally:
+                target.close()
+
+    def close(self) -> None:
+        """Close every connection, of every thread; the last one out empties the write-ahead log."""
+        with self._writing, self._lock:
+            self._closed = True
+            for connection in reversed(self._open):
+                connection.close()
+            self._open.clear()
+
+    def _commit(self, group: list[_Write[Any]]) -> None:
+        cursor = None
+        try:
+            with translate(self.path):
+                cursor = self._writer.cursor()
+                cursor.execute("BEGIN IMMEDIATE")
+                for ticket in group:
+                    if len(group) == 1:
+                        ticket.result = ticket.work(cursor)
+                        continue
+                    cursor.execute("SAVEPOINT item")
+                    try:
+                        with translate(self.path):
+                            ticket.result = ticket.work(cursor)
+                    except Exception as error:
+                        if not self._writer.in_transaction:
+                            raise  # SQLite gave up on the whole transaction (disk full, I/O error)
+                        ticket.error = error
+                        cursor.execute("ROLLBACK TO item")
+                    cursor.execute("RELEASE item")
+                cursor.execute("COMMIT")
+        except BaseException as error:
+            for ticket in group:
+                ticket.error = error
+            if cursor is not None and self._writer.in_transaction:
+                cursor.execute("ROLLBACK")
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            for ticket in group:
+                ticket.done = True
+
+    def _migrate(self) -> None:
+        known = migrations()
+        newest = known[-1][0]
+        cursor = self._writer.cursor()
+        found = cursor.execute("PRAGMA user_version").get
+        if found > newest:
+            raise SchemaVersionError(
+                f"{self.path} has schema version {found}, this Remloom knows {newest}",
+                remedy="upgrade remloom", found=found, expected=newest,
+            )  # fmt: skip
+        if found == newest:
+            return
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            found = cursor.execute("PRAGMA user_version").get  # another process may have been faster
+            for version, script in known:
+                if version > found:
+                    cursor.execute(script)
+            cursor.execute(f"PRAGMA user_version = {newest}")
+            cursor.execute("COMMIT")
+        except BaseException:
+            cursor.execute("ROLLBACK")
+            raise
+
+
+class _Write(Generic[_T]):
+    """One write waiting for its commit."""
+
+    __slots__ = ("done", "error", "result", "work")
+
+    def __init__(self, work: Callable[[apsw.Cursor], _T]) -> None:
+        self.work = work
+        self.done = False
+        self.error: BaseException | None = None
+        self.result: _T | None = None
+
+    def outcome(self) -> _T:
+        if self.error is not None:
+            raise self.error
+        return self.result  # type: ignore[return-value]
+
+
+class translate:
+    """Turns SQLite's errors into ours. A plain class: it sits on hot paths."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is not None and issubclass(kind, apsw.Error):
+            raise translated(error, self.path) from error
+
+
+def translated(error: BaseException | None, path: Path) -> StoreError:
+    """Our error for one of SQLite's, with what to do about it."""
+    restore = "run `remloom doctor`; restore the last `remloom backup` if it confirms"
+    match error:
+        case apsw.NotADBError():
+            return WrongKeyError(
+                f"{path} does not open with this key, or is no Remloom database",
+                remedy="check REMLOOM_KEY; if the key is right the file is damaged: restore a backup",
+            )
+        case apsw.CorruptError():
+            return CorruptStoreError(f"{path} is damaged: {error}", remedy=restore)
+        case apsw.FullError():
+            return StoreFullError(f"no space left for {path}; nothing was written", remedy="free some space and retry")
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreBusyError(f"{path} is being written by another process", remedy="try again, or raise busy_timeout")
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return ReadOnlyStoreError(f"{path} cannot be written: {error}", remedy="check the folder's permissions")
+        case apsw.ConnectionClosedError() | apsw.CursorClosedError():
+            return StoreClosedError("the memory is closed", remedy="open it again")
+        case apsw.IOError():
+            return CorruptStoreError(f"{path} cannot be read or written: {error}", remedy=restore)
+        case _:
+            return StoreError(f"{path}: {error}", remedy="this is a bug in Remloom: please report it")

@@ -1,0 +1,281 @@
+"""The derived indexes of a store: names, terms and vectors, each a snapshot, a tail and the dead.
+
+The database is the only truth. An index is loaded when it is first asked for, from its snapshot if that is
+whole and of this version, and brought up to date before every answer: rows whose number is above what it has seen are added,
+numbers buried since are removed. A background thread moves tails into the fast part and stores new snapshots.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from . import batch as batches
+from .database import Database
+from .rows import COLUMNS, decode
+
+if TYPE_CHECKING:
+    import apsw
+
+    from .names import NameIndex
+    from .terms import TermIndex
+    from .vectors import VectorIndex
+
+__all__ = ["Derived"]
+
+_PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
+_FETCH = 5_000  # rows read at a time while catching up
+_TAIL = 2_000  # a tail longer than this, and than a tenth of the index, is worth merging
+_GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
+_IDLE = 0.5  # seconds between looks of the background thread
+_STEP = 64  # vectors moved into the graph between two looks at whether to stop
+
+
+class _Index(Protocol):
+    """What the three indexes have in common."""
+
+    def __len__(self) -> int: ...
+    @property
+    def tail_size(self) -> int: ...
+    def remove(self, ids: Any) -> None: ...
+
+
+_I = TypeVar("_I", bound=_Index)
+
+
+class _State(Struct):
+    """One index and how much of the database it has seen."""
+
+    index: Any
+    seen: int  # highest number added
+    dead: int  # highest burial applied
+    saved: int = 0  # size when the snapshot was stored
+    model: int = 0
+
+
+class Derived:
+    """The three indexes of one database. Any thread may ask for any of them."""
+
+    def __init__(self, database: Database, *, hnsw: dict[str, int]) -> None:
+        self._database = database
+        self._hnsw = hnsw
+        self._states: dict[str, _State] = {}
+        self._locks = {kind: threading.RLock() for kind in ("names", "terms", "vectors")}
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # -- asking ----------------------------------------------------------------------------------------------
+
+    def names(self) -> NameIndex:
+        """Keys by label number, with every committed label in it."""
+        return self._fresh("names").index  # type: ignore[no-any-return]
+
+    def terms(self) -> TermIndex:
+        """Texts by document number, with every committed text in it."""
+        return self._fresh("terms").index  # type: ignore[no-any-return]
+
+    def vectors(self) -> VectorIndex | None:
+        """Windows of the current model by vector number; None while the store has no vectors."""
+        return self._fresh("vectors").index  # type: ignore[no-any-return]
+
+    def loaded(self) -> dict[str, _Index]:
+        """The indexes that were needed so far."""
+        return {kind: state.index for kind, state in self._states.items() if state.index is not None}
+
+    def _fresh(self, kind: str) -> _State:
+        cursor = self._database.reader
+        state = self._states.get(kind)
+        lid, vid, doc, dead, model = cursor.execute(
+            "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
+        ).get
+        newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
+        if state is not None and state.seen == newest and state.dead == dead and state.model == (model or 0):
+            return state
+        with self._locks[kind], self._database.snapshot() as cursor:
+            return self._catch_up(kind, cursor)
+
+    def _catch_up(self, kind: str, cursor: apsw.Cursor) -> _State:
+        state = self._states.get(kind)
+        lid, vid, doc, dead, model = cursor.execute(
+            "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
+        ).get
+        newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
+        outdated = state is not None and (state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0)))
+        if state is None or outdated:
+            state = self._states[kind] = self._load(kind, cursor, dead)
+            self._start()
+        if state.index is not None:
+            if state.dead != dead:
+                gone = cursor.execute("SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)).fetchall()
+                if gone:
+                    state.index.remove([number for (number,) in gone])
+            if state.seen != newest:
+                _ADD[kind](state, cursor)
+        state.seen, state.dead = newest, dead
+        return state
+
+    # -- loading and storing ---------------------------------------------------------------------------------
+
+    def _load(self, kind: str, cursor: apsw.Cursor, dead: int) -> _State:
+        parts = cursor.execute(
+            "SELECT upto, dead, meta, data FROM snapshots WHERE kind=? ORDER BY part", (kind,)
+        ).fetchall()
+        blob = b"".join(part[3] for part in parts)
+        if kind == "vectors":
+            return self._load_vectors(cursor, dead, blob, parts[0][2] if parts else "{}")
+        index_class = _index_class(kind)
+        if parts and pruned(cursor) <= parts[0][1]:
+            try:
+                index = index_class.load(blob)
+                return _State(index, parts[0][0], parts[0][1], len(index))
+            except ValueError:
+                pass  # another version or damaged: a cache is rebuilt, not repaired
+        return _State(index_class(), 0, dead)
+
+    def _load_vectors(self, cursor: apsw.Cursor, dead: int, blob: bytes, meta: str) -> _State:
+        """Vectors come from their table; only the graph over them is in the snapshot."""
+        current = cursor.execute("SELECT model, dims FROM models WHERE current=1").get
+        if current is None:
+            return _State(None, 0, dead)
+        from .vectors import VectorIndex
+
+        model, dims = current
+        state = _State(VectorIndex(dims, **self._hnsw), 0, dead, model=model)
+        _add_vectors(state, cursor)
+        if blob and msgspec.json.decode(meta).get("model") == model:
+            try:
+                state.index.load_graph(blob)
+                state.saved = len(state.index)
+            except ValueError:
+                pass
+        return state
+
+    def save(self, kind: str) -> None:
+        """Store a snapshot of an index as it is now."""
+        with self._locks[kind]:
+            state = self._states[kind]
+            blob = state.index.dump_graph() if kind == "vectors" else state.index.dump()
+            size = len(state.index)
+            meta = msgspec.json.encode({"model": state.model, "size": size}).decode()
+            upto, dead = state.seen, state.dead
+
+        def work(cursor: apsw.Cursor) -> None:
+            erased = cursor.execute("SELECT 1 FROM dead WHERE seq>? AND kind=? LIMIT 1", (dead, kind)).get
+            if erased:
+                return  # something in this blob was removed meanwhile and must not come back to disk
+            cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
+            for part, start in enumerate(range(0, len(blob), _PART)):
+                cursor.execute(
+                    "INSERT INTO snapshots VALUES (?,?,?,?,?,?)", (kind, part, upto, dead, meta, blob[start : start + _PART])
+                )
+
+            # Burials that every snapshot knows are no longer needed; the last stays, to tell how far that is.
+            cursor.execute(
+                "DELETE FROM dead WHERE seq < (SELECT min(dead) FROM snapshots HAVING count(DISTINCT kind) = 3)"
+            )
+
+        self._database.write(work)
+        state.saved = size
+
+    # -- in the background -----------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._run, name="remloom-indexes", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_IDLE):
+            for kind in list(self._states):
+                if self._stop.is_set():
+                    return
+                self.maintain(kind, self._stop.is_set)
+
+    def maintain(self, kind: str, stop: Callable[[], bool] = lambda: False) -> None:
+        """Merge a long tail and store a snapshot when it pays. Searches go on meanwhile."""
+        state = self._states.get(kind)
+        if state is None or state.index is None:
+            return
+        index = state.index
+        if kind == "vectors":
+            while not stop() and index.advance(_STEP):
+                pass
+        elif index.tail_size > max(_TAIL, len(index) // 10):
+            index.compact()
+        else:
+            return
+        if not stop() and len(index) > max(_TAIL, state.saved * _GROWTH):
+            self.save(kind)
+
+    def settle(self) -> None:
+        """Bring every loaded index up to date, merge every tail, store every snapshot. May take minutes."""
+        for kind in list(self._states):
+            state = self._fresh(kind)
+            if state.index is None or not len(state.index):
+                continue
+            if kind == "vectors":
+                while state.index.advance(_STEP):
+                    pass
+            elif state.index.tail_size:
+                state.index.compact()
+            self.save(kind)
+
+    def close(self) -> None:
+        """Stop the background work; what is cheap to keep is kept for the next process."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        for kind in ("names", "terms"):
+            state = self._states.get(kind)
+            if state is not None and len(state.index) - state.saved > _TAIL:
+                state.index.compact()
+                self.save(kind)
+
+
+def pruned(cursor: apsw.Cursor) -> int:
+    """Burials up to this number are no longer recorded."""
+    oldest = cursor.execute("SELECT min(seq) FROM dead").get
+    return (oldest - 1) if oldest else 0
+
+
+def _index_class(kind: str) -> Any:
+    if kind == "names":
+        from .names import NameIndex
+
+        return NameIndex
+    from .terms import TermIndex
+
+    return TermIndex
+
+
+def _add_names(state: _State, cursor: apsw.Cursor) -> None:
+    rows = cursor.execute("SELECT lid, key FROM labels WHERE lid>? ORDER BY lid", (state.seen,)).fetchall()
+    if rows:
+        state.index.add([lid for lid, _ in rows], [key for _, key in rows])
+
+
+def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
+    while rows := cursor.execute(
+        f"SELECT r.doc, {COLUMNS} FROM records r WHERE r.doc>? ORDER BY r.doc LIMIT {_FETCH}", (state.seen,)
+    ).fetchall():
+        texts = [batches.searchable_text(decode(schema, body, content)) for _, _, schema, body, content in rows]
+        state.index.add([row[0] for row in rows], texts)
+        state.seen = rows[-1][0]
+
+
+def _add_vectors(state: _State, cursor: apsw.Cursor) -> None:
+    import numpy as np
+
+    while rows := cursor.execute(
+        f"SELECT vid, data FROM vectors WHERE vid>? AND model=? ORDER BY vid LIMIT {_FETCH}", (state.seen, state.model)
+    ).fetchall():
+        matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(len(rows), -1)
+        state.index.add([vid for vid, _ in rows], matrix)
+        state.seen = rows[-1][0]
+
+
+_ADD: dict[str, Callable[[_State, Any], None]] = {"names": _add_names, "terms": _add_terms, "vectors": _add_vectors}

@@ -1,0 +1,184 @@
+"""Finding records by likeness: names, texts, vectors. Turns what the derived indexes answer into records."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import labels
+from ..errors import LabelError, VectorError
+from ..predicates import All, And, Predicate
+from .batch import to_vector
+from .contract import Match
+from .database import Database
+from .derived import Derived
+from .predicate_sql import Compiler
+from .rows import COLUMNS, decode
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Likeness"]
+
+_OVERFETCH = 4  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
+_FILTERS = 16  # allow-lists remembered
+
+
+class Likeness:
+    """FUZZY and SEARCH over one tenant."""
+
+    def __init__(self, database: Database, derived: Derived, compiler: Callable[[str], Compiler]) -> None:
+        self._database = database
+        self._derived = derived
+        self._compiler = compiler
+        self._allowed: OrderedDict[Any, NDArray[np.int64]] = OrderedDict()
+
+    # -- names -----------------------------------------------------------------------------------------------
+
+    def fuzzy(self, text: str, type: str | None, threshold: float, limit: int) -> list[Match]:
+        try:
+            key = labels.key(text)
+        except LabelError:
+            return []
+        index = self._derived.names()
+        with self._database.snapshot() as cursor:
+            accept = None if type is None else (lambda lid: bool(self._named(cursor, lid, type)))
+            best: dict[int, Match] = {}
+            for lid, score in index.search(key, threshold=threshold, limit=limit, accept=accept):
+                for rid, schema, body, content, matched in self._named(cursor, lid, type):
+                    if rid not in best:
+                        best[rid] = Match(decode(schema, body, content), score, matched)
+            return list(best.values())[:limit]
+
+    def _named(self, cursor: apsw.Cursor, lid: int, type: str | None) -> list[Any]:
+        typed = "" if type is None else " AND (r.type = ?2 OR r.schema = ?2)"
+        return cursor.execute(
+            f"SELECT {COLUMNS}, l.key FROM names n CROSS JOIN records r USING (rid) CROSS JOIN labels l USING (lid)"
+            f" WHERE n.lid = ?1{typed} ORDER BY n.rank, r.rid",
+            (lid,) if type is None else (lid, type),
+        ).fetchall()
+
+    # -- texts -----------------------------------------------------------------------------------------------
+
+    def text(self, text: str, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+        index = self._derived.terms()
+
+        def ask(count: int, allow: Any) -> list[tuple[int, float]]:
+            return index.search(text, limit=count, allow=allow)
+
+        return self._search(ask, len(index), "doc", schema, where, limit)
+
+    # -- vectors ---------------------------------------------------------------------------------------------
+
+    def vector(
+        self, vector: Sequence[float], schema: str, where: Predicate | None, limit: int, min_score: float | None
+    ) -> list[Match]:
+        import numpy as np
+
+        data, dims = to_vector(vector, what="the query")
+        index = self._derived.vectors()
+        if index is None:
+            return []
+        if dims != index.dims:
+            raise VectorError(
+                f"the query has {dims} dimensions, this memory's vectors {index.dims}",
+                remedy="embed the query with the embedder of this memory",
+            )
+        query = np.frombuffer(data, np.float32)
+
+        def ask(count: int, allow: Any) -> list[tuple[int, float]]:
+            ids, scores = index.search(query, count, allow=allow)
+            return list(zip(ids.tolist(), scores.tolist(), strict=True))
+
+        found = self._search(ask, len(index), "vid", schema, where, limit)
+        return found if min_score is None else [match for match in found if match.score >= min_score]
+
+    # -- what they share -------------------------------------------------------------------------------------
+
+    def _search(
+        self,
+        ask: Callable[[int, Any], list[tuple[int, float]]],
+        size: int,
+        number: str,
+        schema: str | None,
+        where: Predicate | None,
+        limit: int,
+    ) -> list[Match]:
+        """The `limit` best records that pass the filter.
+
+        An index knows no filter. A few more than asked for are fetched and filtered; only when that leaves too
+        few is the filter turned into the list of all numbers it allows, so that no filter costs recall.
+        """
+        condition, values = self._condition(schema, where)
+        count = limit if not condition and number == "doc" else limit * _OVERFETCH
+        with self._database.snapshot() as cursor:
+            matches, exhausted = self._records(cursor, ask(count, None), count, number, condition, values, limit)
+            if len(matches) == limit or exhausted:
+                return matches
+            allow = self._allow(cursor, number, condition, values) if condition else None
+            while count < size:
+                matches, exhausted = self._records(cursor, ask(count, allow), count, number, condition, values, limit)
+                if len(matches) == limit or exhausted:
+                    break
+                count *= _OVERFETCH
+            return matches
+
+    def _records(
+        self,
+        cursor: apsw.Cursor,
+        found: list[tuple[int, float]],
+        asked: int,
+        number: str,
+        condition: str,
+        values: list[Any],
+        limit: int,
+    ) -> tuple[list[Match], bool]:
+        """The records of what an index found, best first, and whether it had no more to give."""
+        sql = _BY_NUMBER[number] + (f" AND {condition}" if condition else "")
+        best: dict[int, Match] = {}
+        for item, score in found:
+            row = cursor.execute(sql, (item, *values)).get
+            if row is not None and row[0] not in best:
+                best[row[0]] = Match(decode(row[1], row[2], row[3]), score, row[4])
+                if len(best) == limit:
+                    break
+        return list(best.values()), len(found) < asked
+
+    def _condition(self, schema: str | None, where: Predicate | None) -> tuple[str, list[Any]]:
+        parts, values = [], []
+        if schema is not None:
+            parts.append(f"r.schema = '{schema}'")
+        if where is not None and not isinstance(where, All):
+            if schema is None:
+                where = And((where,))
+            sql, values = self._compiler(schema or "resources").compile(where)
+            parts.append(f"({sql})")
+        return " AND ".join(parts), values
+
+    def _allow(self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]) -> NDArray[np.int64]:
+        """Every number that passes the filter, ascending; remembered until something is written."""
+        import numpy as np
+
+        version = cursor.execute("SELECT rid, vid, doc, dead FROM sequence").get
+        key = (number, condition, tuple(values), version, cursor.execute("PRAGMA data_version").get, id(cursor))
+        allowed = self._allowed.get(key)
+        if allowed is None:
+            source = "records r" if number == "doc" else "vectors v CROSS JOIN records r ON r.rid = v.rid"
+            column = "r.doc" if number == "doc" else "v.vid"
+            rows = cursor.execute(
+                f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {condition}", values
+            ).fetchall()
+            allowed = np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+            self._allowed[key] = allowed
+            while len(self._allowed) > _FILTERS:
+                self._allowed.popitem(last=False)
+        return allowed
+
+
+_BY_NUMBER = {
+    "doc": f"SELECT {COLUMNS}, '' FROM records r WHERE r.doc = ?",
+    "vid": f"SELECT {COLUMNS}, v.first || ':' || v.last FROM vectors v CROSS JOIN records r ON r.rid = v.rid WHERE v.vid = ?",
+}

@@ -1,0 +1,195 @@
+"""What the name and the term index share: sealed segments, a tail of newer rows, and the dead.
+
+A segment never changes but for which of its rows are dead. New rows go to the tail, which is searched as it is;
+`compact` seals the tail into a segment, together with those before it that are not much larger: so there are few
+segments, and a row is rewritten only a few times (a log-structured merge).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import Array, Ids, pack, positions, unpack
+
+__all__ = ["Segment", "SegmentedIndex", "State"]
+
+_GROWTH = 4  # a segment is merged with the newer ones once they are a quarter of it
+_DEAD_SHARE = 0.25  # a segment with more dead rows than this is rewritten
+
+Mask = NDArray[np.bool_]
+
+
+class Segment(ABC):
+    """Rows by id, in an order of the segment's own, and the arrays that find them."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays = arrays
+        self.ids: Ids = arrays["ids"]
+        self.dead: Mask = np.array(arrays["dead"]) if "dead" in arrays else np.zeros(len(self.ids), bool)
+        self.has_dead = bool(self.dead.any())
+        self._order: NDArray[np.intp] | None = None
+
+    def kill(self, ids: Ids) -> Ids:
+        """Mark rows dead; returns the ids that were alive here."""
+        if self._order is None:
+            self._order = np.argsort(self.ids, kind="stable")
+        rows = self._order[positions(self.ids[self._order], ids)]
+        rows = rows[~self.dead[rows]]
+        self.dead[rows] = True
+        self.has_dead = self.has_dead or bool(len(rows))
+        return self.ids[rows]
+
+
+S = TypeVar("S", bound=Segment)
+T = TypeVar("T")  # a row of the tail
+
+
+class State(NamedTuple, Generic[S, T]):
+    """What one search sees. `rows` may be ahead of `ids`, whose length counts."""
+
+    segments: tuple[S, ...]
+    ids: list[int]
+    rows: list[T]
+
+
+class SegmentedIndex(ABC, Generic[S, T]):
+    """Rows by id: any number of threads may search while others add, remove and compact.
+
+    Ids are positive and ever increasing; what an id holds never changes. A search sees every row added before it.
+    """
+
+    KIND: ClassVar[str]
+    FORMAT: ClassVar[int]  # of the snapshot; raise it with every change of the arrays or of what is indexed
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # guards what changes the state
+        self._compacting = Lock()  # one thread seals
+        self._state: State[S, T] = State((), [], [])
+        self._last = 0
+        self._dead: set[int] = set()  # removed, but still in a segment or in the tail
+
+    @abstractmethod
+    def _prepare(self, texts: Iterable[str]) -> list[T]:
+        """The tail rows of these texts."""
+
+    @abstractmethod
+    def _seal(self, parts: Sequence[tuple[S, Mask]], ids: list[int], rows: list[T]) -> S:
+        """One segment of the rows of `parts` that their masks keep, and of these tail rows."""
+
+    @classmethod
+    @abstractmethod
+    def _revive(cls, arrays: dict[str, Array]) -> S:
+        """The segment that has these arrays."""
+
+    def __len__(self) -> int:
+        state = self._state
+        return sum(len(s.ids) for s in state.segments) + len(state.ids) - len(self._dead)
+
+    @property
+    def tail_size(self) -> int:
+        """Rows that no segment has yet; each costs every search a little until `compact`."""
+        return len(self._state.ids)
+
+    @property
+    def last(self) -> int:
+        """The highest id that `dump` covers: after `load`, add what has a higher one."""
+        return max((int(s.ids.max()) for s in self._state.segments if len(s.ids)), default=0)
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of every live row, ascending."""
+        state = self._state
+        tail = np.array([i for i in list(state.ids) if i not in self._dead], np.int64)
+        return np.sort(np.concatenate([*(s.ids[~s.dead] for s in state.segments), tail]))
+
+    def add(self, ids: Iterable[int], texts: Iterable[str]) -> None:
+        """Add rows; they are found by every later search.
+
+        Raises:
+            ValueError: ids that do not increase, or not as many as texts.
+        """
+        new, rows = list(map(int, ids)), self._prepare(texts)
+        if len(new) != len(rows):
+            raise ValueError(f"{len(new)} ids for {len(rows)} texts")
+        with self._lock:
+            last = self._last
+            for id in new:
+                if id <= last:
+                    raise ValueError(f"ids must increase: {id} after {last}")
+                last = id
+            self._state.rows.extend(rows)
+            self._state.ids.extend(new)  # last: its length is what readers go by
+            self._last = last
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Make rows unfindable; ids that are not there are ignored."""
+        gone = np.unique(np.fromiter(ids, np.int64))
+        with self._lock:
+            state = self._state
+            for segment in state.segments:
+                self._dead.update(segment.kill(gone).tolist())
+            tail = np.array(state.ids, np.int64)
+            self._dead.update(tail[positions(tail, gone)].tolist())
+
+    def compact(self) -> bool:
+        """Seal the tail into a segment; returns whether anything changed. Meant for a background thread."""
+        with self._compacting:
+            with self._lock:
+                state, count = self._state, len(self._state.ids)
+                keep = list(state.segments)
+                merged: list[tuple[S, Mask]] = []
+                size = count
+                while keep and (len(keep[-1].ids) < _GROWTH * size or any(map(_decayed, keep))):
+                    segment = keep.pop()
+                    merged.insert(0, (segment, ~segment.dead))
+                    size += len(segment.ids)
+                if not size:
+                    return False
+                live = [i for i in range(count) if state.ids[i] not in self._dead]
+                dropped = {id for id in state.ids[:count] if id in self._dead}
+            for segment, alive in merged:
+                dropped.update(segment.ids[~alive].tolist())
+            sealed = self._seal(merged, [state.ids[i] for i in live], [state.rows[i] for i in live])
+            with self._lock:
+                self._dead -= dropped
+                sealed.kill(np.array(sorted(self._dead), np.int64))
+                segments = (*keep, sealed) if len(sealed.ids) else tuple(keep)
+                self._state = State(segments, state.ids[count:], state.rows[count:])
+            return True
+
+    def dump(self) -> bytes:
+        """The snapshot as one blob: every sealed row, with its checksum. The tail is not in it; see `last`."""
+        with self._lock:
+            parts = [{**s.arrays, "dead": s.dead.copy()} for s in self._state.segments]
+        arrays = {f"{number}.{name}": array for number, part in enumerate(parts) for name, array in part.items()}
+        return pack(self.KIND, {"format": self.FORMAT, "segments": len(parts)}, arrays)
+
+    @classmethod
+    def load(cls, data: bytes) -> Self:
+        """The index as it was when this blob was dumped.
+
+        Raises:
+            ValueError: the blob is damaged, or of another kind or format: build the index anew.
+        """
+        fields, arrays = unpack(cls.KIND, data)
+        if fields["format"] != cls.FORMAT:
+            raise ValueError(f"format {fields['format']} of {cls.KIND}, expected {cls.FORMAT}")
+        index = cls()
+        segments = tuple(
+            cls._revive({name.split(".", 1)[1]: a for name, a in arrays.items() if name.startswith(f"{number}.")})
+            for number in range(fields["segments"])
+        )
+        index._state = State(segments, [], [])
+        index._last = index.last
+        index._dead = {int(id) for s in segments for id in s.ids[s.dead]}
+        return index
+
+
+def _decayed(segment: Segment) -> bool:
+    return segment.has_dead and float(segment.dead.mean()) > _DEAD_SHARE

@@ -1,0 +1,513 @@
+"""The embedded store: one SQLite file for each tenant. See `contract.Store` for what every method guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import force_setattr, replace
+
+from ..errors import ConflictError, InvalidInputError, UnknownNameError
+from ..model import Direction, Edge, Moment, Record, Resource
+from ..predicates import And, Predicate, Query, VectorSimilar
+from . import rows, writing
+from .contract import (
+    SCHEMAS,
+    Batch,
+    Capabilities,
+    Deletion,
+    EdgeCount,
+    EdgeOrder,
+    Match,
+    Pending,
+    Vector,
+    Walk,
+    Written,
+)
+from .database import Database, translate
+from .derived import Derived
+from .graph import Graph
+from .likeness import Likeness
+from .predicate_sql import Compiler, column, view_columns
+from .rows import COLUMNS, decode
+from .tables import Tables
+
+__all__ = ["SqliteStore"]
+
+GRAPH_PATHS = 100  # edges shown on a record that is looked up
+_ATTEMPTS = 3  # failed embeddings of a text before it is parked
+_MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
+_HASH = 16  # bytes of the sha256 kept with a vector
+_NEWEST = EdgeOrder()
+_TABLES = {"terms": ("records", "doc"), "names": ("labels", "lid"), "vectors": ("vectors", "vid")}
+
+_GET = f"SELECT {COLUMNS} FROM records r WHERE r.id = ?"
+_LOOKUP = (
+    f"SELECT {COLUMNS} FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
+    " WHERE l.key = ? ORDER BY n.rank, r.rid"
+)
+
+
+class SqliteStore:
+    """One tenant's memory in one SQLite file.
+
+    Args:
+        path: the database file; made when missing, its folder must exist.
+        key: data key in hex; empty for a file that is not encrypted.
+        synchronous, cache_mb, busy_timeout, hnsw: see `Settings`.
+
+    Raises:
+        WrongKeyError, CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: str = "",
+        *,
+        synchronous: str = "full",
+        cache_mb: int = 192,
+        busy_timeout: float = 30.0,
+        hnsw: dict[str, int] | None = None,
+    ) -> None:
+        self.path = path
+        self.capabilities = Capabilities(name="sqlite", encrypted=bool(key), dialect="sqlite")
+        self._database = Database(
+            path, key, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout, prepare=rows.prepare
+        )
+        self._translate = translate(path)
+        self._derived = Derived(self._database, hnsw=hnsw or {})
+        self._graph = Graph(self._database)
+        self._compilers: dict[str, Compiler] = {}
+        self._likeness = Likeness(self._database, self._derived, self._compiler)
+        self._tables = Tables(self._database)
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def write(self, batch: Batch) -> Written:
+        return self._database.write(lambda cursor: writing.apply(cursor, batch))
+
+    def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
+        wanted = list(ids)
+        deletion, buried = self._database.write(
+            lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=erase)
+        )
+        if erase and deletion.ids:
+            self._database.checkpoint()  # the write-ahead log still has the old pages
+            return replace(deletion, remaining=self._sweep(deletion, buried))
+        return deletion
+
+    def _sweep(self, deletion: Deletion, buried: dict[str, list[int]]) -> tuple[str, ...]:
+        """What can still be found of what was deleted, in any table or index."""
+        found = []
+        with self._database.snapshot() as cursor:
+            found += [f"record {id}" for id in deletion.ids if cursor.execute(_GET, (id,)).get]
+            for kind, numbers in buried.items():
+                table, column = _TABLES[kind]
+                for start in range(0, len(numbers), 500):
+                    some = numbers[start : start + 500]
+                    marks = ", ".join("?" * len(some))
+                    sql = f"SELECT {column} FROM {table} WHERE {column} IN ({marks})"
+                    found += [f"{kind} {number}" for (number,) in cursor.execute(sql, some)]
+            if cursor.execute("SELECT 1 FROM snapshots s JOIN json_each(?) k ON s.kind = k.value", (msgspec.json.encode(list(buried)).decode(),)).get:
+                found.append("a snapshot")
+        for kind, index in self._derived.loaded().items():
+            held = set(getattr(self._derived, kind)().ids.tolist()) if buried.get(kind) and index is not None else set()
+            found += [f"{kind} index {number}" for number in held.intersection(buried.get(kind, ()))]
+        return tuple(found)
+
+    # -- by id and key ---------------------------------------------------------------------------------------
+
+    def get(self, schema: str | None, id: str) -> Record | None:
+        with self._translate:
+            row = self._database.reader.execute(_GET, (id,)).get
+        if row is None or (schema is not None and row[1] != schema):
+            return None
+        return decode(row[1], row[2], row[3])
+
+    def lookup(self, keys: Sequence[str]) -> dict[str, list[Record]]:
+        found: dict[str, list[Record]] = {}
+        with self._translate:
+            cursor = self._database.reader
+            for key in keys:
+                records = []
+                for rid, schema, body, content in cursor.execute(_LOOKUP, (key,)).fetchall():
+                    record = decode(schema, body, content)
+                    edges = self._graph.outgoing(cursor, rid, GRAPH_PATHS)
+                    if edges:
+                        force_setattr(record, "graph_paths", edges)
+                    records.append(record)
+                found[key] = records
+        return found
+
+    def resolve(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        found: dict[tuple[str, str], str] = {}
+        if not keys:
+            return found
+        with self._database.snapshot() as cursor:
+            for key, type in keys:
+                candidates = cursor.execute(
+                    "SELECT r.id, r.type, r.thin FROM labels l CROSS JOIN names n ON n.lid = l.lid"
+                    " CROSS JOIN records r ON r.rid = n.rid WHERE l.key = ? AND n.rank = 0 AND r.schema = 'entities'",
+                    (key,),
+                ).fetchall()
+                same = [id for id, kind, _ in candidates if (kind or "") == type]
+                thin = [id for id, _, is_thin in candidates if is_thin]
+                untyped = [id for id, kind, _ in candidates if not kind]
+                only = [id for id, _, _ in candidates] if not type and len(candidates) == 1 else []
+                if chosen := same or thin or only or untyped:
+                    found[key, type] = chosen[0]
+        return found
+
+    def complete(self, prefix: str, limit: int) -> list[str]:
+        with self._translate:
+            names = self._database.reader.execute(
+                "SELECT r.body ->> '$.name', n.rank, l.key, r.schema, r.body, r.content"
+                " FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
+                " WHERE l.key >= ?1 AND l.key < ?2 ORDER BY l.key LIMIT ?3",
+                (prefix, prefix + "\U0010ffff", limit * 4),
+            ).fetchall()
+        shown = (name if rank == 0 else _alias(decode(schema, body, content), key) for name, rank, key, schema, body, content in names)
+        return list(dict.fromkeys(shown))[:limit]
+
+    def children(self, id: str) -> list[str]:
+        return self._related(id, "parent", "child")
+
+    def parents(self, id: str) -> list[str]:
+        return self._related(id, "child", "parent")
+
+    def _related(self, id: str, one: str, other: str) -> list[str]:
+        with self._translate:
+            found = self._database.reader.execute(
+                f"SELECT o.id FROM records r CROSS JOIN parents p ON p.{one} = r.rid CROSS JOIN records o ON o.rid = p.{other}"
+                " WHERE r.id = ? AND p.kind = 0 ORDER BY o.rid",
+                (id,),
+            ).fetchall()
+        return [identity for (identity,) in found]
+
+    # -- by likeness -----------------------------------------------------------------------------------------
+
+    def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:
+        return self._likeness.fuzzy(text, type, threshold, limit)
+
+    def search_vector(
+        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+    ) -> list[Match]:
+        return self._likeness.vector(vector, schema, where, limit, min_score)
+
+    def search_text(self, text: str, *, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+        return self._likeness.text(text, schema, where, limit)
+
+    # -- edges -----------------------------------------------------------------------------------------------
+
+    def edges(
+        self,
+        keys: Sequence[str],
+        *,
+        direction: Direction,
+        rel_types: Sequence[str] | None,
+        limit: int | None,
+        order: EdgeOrder | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
+        return self._graph.edges(keys, direction, rel_types, limit, order or _NEWEST, as_of)
+
+    def count_edges(
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
+    ) -> list[EdgeCount]:
+        return self._graph.count(keys, direction, as_of)
+
+    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
+        return self._graph.degrees(keys, direction, as_of)
+
+    def walk(
+        self,
+        starts: Sequence[str],
+        *,
+        rel_types: Sequence[str] | None,
+        direction: Direction,
+        depth: int,
+        breadth: int | None,
+        order: EdgeOrder,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+    ) -> Walk:
+        return self._graph.walk(starts, rel_types, direction, depth, breadth, order, limit, as_of)
+
+    def rel_types(self) -> list[str]:
+        return self._graph.rel_types()
+
+    # -- by field --------------------------------------------------------------------------------------------
+
+    def query(self, schema: str, query: Query) -> list[Record]:
+        known(schema)
+        similar, rest = _split(query.where)
+        if similar is not None and not query.order:
+            matches = self.search_vector(
+                similar.query, schema=schema, where=rest, limit=similar.top_k, min_score=similar.min_score
+            )
+            return [match.record for match in matches[query.skip :][: query.count]]
+        compiler = self._compiler(schema)
+        sql, values = compiler.compile(rest)
+        if similar is not None:
+            matches = self.search_vector(
+                similar.query, schema=schema, where=rest, limit=similar.top_k, min_score=similar.min_score
+            )
+            marks = ", ".join("?" * len(matches))
+            sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
+        order = [f"{column(compiler.field(field))} {_direction(way)}" for field, way in query.order]
+        for number, what in ((query.count, "limit"), (query.skip, "offset")):
+            if number is not None and number < 0:
+                raise InvalidInputError(f"{what} may not be negative, it is {number}")
+        statement = (
+            f"SELECT {COLUMNS} FROM records r WHERE r.schema = '{schema}' AND ({sql})"
+            f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT {-1 if query.count is None else query.count} OFFSET {query.skip}"
+        )
+        with self._translate:
+            found = self._database.reader.execute(statement, values).fetchall()
+        return [decode(name, body, content) for _, name, body, content in found]
+
+    def create_index(self, schema: str, field: str) -> None:
+        known(schema)
+        path = self._compiler(schema).field(field)
+        name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
+        expression = column(path).replace("r.", "")
+        if "decompress" in expression:
+            raise InvalidInputError("content is indexed as text already", remedy="use search_text")
+        self._database.write(
+            lambda cursor: cursor.execute(
+                f"CREATE INDEX IF NOT EXISTS {name} ON records ({expression}) WHERE schema = '{schema}'"
+            )
+        )
+
+    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
+        first, last = rows.micros(start), rows.micros(end)
+        with self._translate:
+            found = self._database.reader.execute(
+                f"SELECT {COLUMNS}, r.starts FROM records r WHERE r.schema = 'moments' AND r.starts >= ?1 - {_MONTH}"
+                " AND r.starts < ?2 AND (r.ends > ?1 OR r.starts >= ?1) AND r.ends - r.starts <= 2678400000000"
+                f" UNION ALL SELECT {COLUMNS}, r.starts FROM records r INDEXED BY records_long"
+                " WHERE r.ends - r.starts > 2678400000000 AND r.ends > ?1 AND r.starts < ?2 AND r.schema = 'moments'"
+                " ORDER BY 5, 1",
+                (first, last),
+            ).fetchall()
+        return [decode(schema, body, content) for _, schema, body, content, _ in found]  # type: ignore[misc]
+
+    def select(
+        self, sql: str, *, params: Sequence[Any] = (), limit: int, timeout: float
+    ) -> tuple[list[str], list[tuple[Any, ...]], bool]:
+        return self._tables.select(sql, params, limit, timeout)
+
+    def explain(self, sql: str) -> list[str]:
+        return self._tables.explain(sql)
+
+    def columns(self, schema: str) -> list[str]:
+        return list(view_columns(known(schema)))
+
+    def _compiler(self, schema: str) -> Compiler:
+        if schema not in self._compilers:
+            self._compilers[schema] = Compiler(known(schema), lambda path: self._has_path(schema, path))
+        return self._compilers[schema]
+
+    def _has_path(self, schema: str, path: str) -> bool:
+        sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {column(path)} IS NOT NULL LIMIT 1"
+        return self._database.reader.execute(sql, (schema,)).get is not None
+
+    # -- embedding queue -------------------------------------------------------------------------------------
+
+    def pending(self, limit: int) -> list[Pending]:
+        with self._translate:
+            found = self._database.reader.execute(
+                f"SELECT {COLUMNS}, p.attempts, p.error FROM pending p CROSS JOIN records r ON r.rid = p.rid"
+                " WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT ?",
+                (limit,),
+            ).fetchall()
+        waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
+        return [Pending(r.id, writing.batches.searchable_text(r), tries, error or "") for r, tries, error in waiting]
+
+    def embed(
+        self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True
+    ) -> None:
+        self._database.write(
+            lambda cursor: writing.store_vectors(cursor, vectors, name=model, dims=dims, current=current)
+        )
+
+    def unembedded(self, model: str, limit: int) -> list[Pending]:
+        with self._translate:
+            found = self._database.reader.execute(
+                f"SELECT {COLUMNS} FROM records r WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v"
+                " JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?) ORDER BY r.rid LIMIT ?",
+                (model, limit),
+            ).fetchall()
+        texts = (decode(schema, body, content) for _, schema, body, content in found)
+        return [Pending(record.id, writing.batches.searchable_text(record)) for record in texts]
+
+    def adopt(self, model: str) -> None:
+        self._database.write(lambda cursor: writing.adopt(cursor, model))
+
+    def park(self, id: str, error: str) -> None:
+        self._database.write(
+            lambda cursor: cursor.execute(
+                f"UPDATE pending SET attempts = attempts + 1, error = ?, parked = (attempts + 1 >= {_ATTEMPTS})"
+                " WHERE rid = (SELECT rid FROM records WHERE id = ?)",
+                (error[:2000], id),
+            )
+        )
+
+    def unpark(self) -> int:
+        def work(cursor: Any) -> int:
+            cursor.execute("UPDATE pending SET parked = 0, attempts = 0 WHERE parked = 1")
+            return int(cursor.connection.changes())
+
+        return self._database.write(work)
+
+    def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
+        import numpy as np
+
+        found: dict[bytes, bytes] = {}
+        with self._database.snapshot() as cursor:
+            for digest in digests:
+                data = cursor.execute(
+                    "SELECT v.data FROM vectors v JOIN models m USING (model) WHERE v.hash = ? AND m.name = ? LIMIT 1",
+                    (digest, model),
+                ).get
+                if data is not None:
+                    found[digest] = np.frombuffer(data, np.float16).astype(np.float32).tobytes()
+        return found
+
+    def vectors(self, id: str) -> list[Vector]:
+        import numpy as np
+
+        with self._translate:
+            found = self._database.reader.execute(
+                "SELECT v.first, v.last, v.data, v.hash FROM records r CROSS JOIN vectors v ON v.rid = r.rid"
+                " JOIN models m USING (model) WHERE r.id = ? AND m.current = 1 ORDER BY v.vid",
+                (id,),
+            ).fetchall()
+        return [
+            Vector(first, last, np.frombuffer(data, np.float16).astype(np.float32).tobytes(), digest or b"")
+            for first, last, data, digest in found
+        ]
+
+    def model(self) -> tuple[str, int] | None:
+        with self._translate:
+            return self._database.reader.execute("SELECT name, dims FROM models WHERE current = 1").get  # type: ignore[no-any-return]
+
+    # -- whole store -----------------------------------------------------------------------------------------
+
+    def records(self, schema: str | None = None) -> Iterator[Record]:
+        with closing(self._database.connect(8, read_only=True)) as connection, self._translate:
+            connection.execute("BEGIN")
+            parents = connection.cursor()
+            sql = f"SELECT {COLUMNS} FROM records r WHERE ?1 IS NULL OR r.schema = ?1 ORDER BY r.rid"
+            for rid, kind, body, content in connection.execute(sql, (schema,)):
+                record = decode(kind, body, content)
+                if isinstance(record, Resource):
+                    ids = parents.execute(
+                        "SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent WHERE p.child=? AND p.kind=0 ORDER BY r.rid",
+                        (rid,),
+                    ).fetchall()
+                    if ids:
+                        force_setattr(record, "parents", tuple(id for (id,) in ids))
+                yield record
+
+    def all_edges(self) -> Iterator[Edge]:
+        with closing(self._database.connect(8, read_only=True)) as connection, self._translate:
+            yield from self._graph.all(connection.cursor())
+
+    def stats(self) -> dict[str, Any]:
+        with self._database.snapshot() as cursor:
+            by_type = cursor.execute(
+                "SELECT schema, coalesce(type, ''), count(*) FROM records GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
+            ).fetchall()
+            edges = cursor.execute(
+                "SELECT t.name, count(*) FROM edges e JOIN rels t USING (rel) GROUP BY 1 ORDER BY 2 DESC, 1"
+            ).fetchall()
+            current = cursor.execute("SELECT model, name, dims FROM models WHERE current = 1").get
+            vectors = cursor.execute("SELECT count(*) FROM vectors WHERE model = ?", (current[0] if current else 0,)).get
+            waiting, parked = cursor.execute("SELECT count(*) FILTER (WHERE NOT parked), count(*) FILTER (WHERE parked) FROM pending").get
+            thin = cursor.execute("SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1").get
+            keys = cursor.execute("SELECT count(*) FROM labels").get
+        records: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
+        for schema, type, count in by_type:
+            records[schema][type] = count
+        index = self._derived.loaded().get("vectors")
+        return {
+            "records": {schema: sum(types.values()) for schema, types in records.items()},
+            "types": records,
+            "thin_entities": thin,
+            "keys": keys,
+            "edges": sum(count for _, count in edges),
+            "edge_types": dict(edges),
+            "vectors": {
+                "count": vectors,
+                "model": current[1] if current else "",
+                "dims": current[2] if current else 0,
+                "exact_share": round(index.exact_share, 4) if index is not None else None,
+            },
+            "pending": waiting,
+            "parked": parked,
+            "encrypted": self.capabilities.encrypted,
+            "bytes": sum(file.stat().st_size for file in self.path.parent.glob("memory.db*")),
+        }
+
+    def check(self) -> list[str]:
+        from .checking import check
+
+        return check(self._database, self._derived)
+
+    def settle(self) -> None:
+        """Merge every tail and store every snapshot now, rather than in the background."""
+        self._derived.settle()
+
+    def backup(self, path: str) -> None:
+        target = Path(path)
+        if target.exists():
+            raise ConflictError(f"{target} is there already", remedy="choose a new file name")
+        self._database.backup(target)
+
+    def close(self) -> None:
+        self._derived.close()
+        self._database.close()
+
+
+def known(schema: str) -> str:
+    """The schema's name, if there is one.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if schema not in SCHEMAS:
+        raise UnknownNameError("schema", schema, list(SCHEMAS))
+    return schema
+
+
+def _alias(record: Record, key: str) -> str:
+    from .. import labels
+
+    aliases = getattr(record, "aliases", ())
+    return next((alias for alias in aliases if labels.key(alias) == key), record.name)
+
+
+def _split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
+    """The VectorSimilar of a filter, and the filter without it."""
+    if isinstance(where, VectorSimilar):
+        return where, And(())
+    if isinstance(where, And):
+        found = [part for part in where.predicates if isinstance(part, VectorSimilar)]
+        if len(found) > 1:
+            raise InvalidInputError("a query takes one VectorSimilar", remedy="run one query for each vector")
+        if found:
+            return found[0], And(tuple(part for part in where.predicates if part is not found[0]))
+    return None, where
+
+
+def _direction(way: str) -> str:
+    if way.lower() not in ("asc", "desc"):
+        raise InvalidInputError(f"an order is asc or desc, not {way!r}")
+    return way.upper()

@@ -1,0 +1,368 @@
+"""The term index: BM25 over texts, exact, with terms that cannot matter left unread.
+
+BM25 with k1 1.2 and b 0.75, idf = ln(1 + (N - df + 0.5) / (df + 0.5)), over every segment and the tail together.
+N and the average length leave out the dead; a term's df counts them until they are compacted away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import chain
+from math import log1p
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import Array, Growing, Ids, positions
+from .segments import Mask, Segment, SegmentedIndex, State
+
+__all__ = ["B", "K1", "STOP_WORDS", "TermIndex", "analyse"]
+
+K1 = 1.2
+B = 0.75
+
+STOP_WORDS = frozenset(
+    """a about above after again against all am an and any are as at be because been before being below between both
+    but by can cannot could did do does doing down during each few for from further had has have having he her here
+    hers herself him himself his how i if in into is it its itself just let me more most my myself no nor not now of
+    off on once only or other our ours ourselves out over own same shall she should so some such than that the their
+    theirs them themselves then there these they this those through to too under until up upon very was we were what
+    when where which while who whom whose why will with would you your yours yourself yourselves
+    don doesn didn isn aren wasn weren won wouldn couldn shouldn hasn haven hadn ain ll ve re s t d m""".split()
+)
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_ASCII_WORDS = re.compile(r"[a-z0-9]+")
+_WORDS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_CACHED_WORDS = 100_000
+
+# A term is known by a 40-bit hash, so that it and a row of a segment sort as one number.
+_ROW_BITS = np.uint64(24)
+_ROW_MASK = np.uint64((1 << 24) - 1)
+
+Hashes = NDArray[np.uint64]
+Rows = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+def analyse(text: str) -> list[str]:
+    """The terms of a text, in order, repeated as often as they occur.
+
+    Casefolded unicode words without English stop words; ASCII words stemmed (Snowball English); runs of CJK
+    characters as bigrams; numbers kept.
+
+    >>> analyse("The meetings of 2024 weren't in 東京タワー")
+    ['meet', '2024', '東京', '京タ', 'タワ', 'ワー']
+    """
+    return [term for word in _words(text) for term in _terms_of(word)]
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORDS.findall(text.lower())
+    return _WORDS.findall(text.casefold())
+
+
+def _terms_of(word: str) -> tuple[str, ...]:
+    if word.isascii():
+        if word in STOP_WORDS:
+            return ()
+        with _STEMMING:
+            return (_stemmer().stemWord(word),)
+    if len(word) > 1 and _IS_CJK.match(word):
+        return tuple(word[i : i + 2] for i in range(len(word) - 1))
+    return (word,)
+
+
+_STEMMING = Lock()  # a Stemmer is not thread-safe
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+class _WordHashes(dict[str, tuple[int, ...]]):
+    """Word -> the 40-bit hashes of its terms; the index knows terms by these alone."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        terms = (blake2b(term.encode("utf-8", "surrogatepass"), digest_size=5).digest() for term in _terms_of(word))
+        hashes = self[word] = tuple(int.from_bytes(digest, "little") for digest in terms)
+        return hashes
+
+
+class _Postings(NamedTuple):
+    """One term in one segment."""
+
+    rows: Rows  # ascending
+    counts: NDArray[np.uint8]  # of the term in each, at most 255
+    weight: float  # idf * (k1 + 1)
+    bound: float  # no row scores more for this term
+
+    def scores(self, saturation: Floats) -> Floats:
+        """What this term gives each of its rows, `saturation` being that of all rows of the segment."""
+        return _gain(self.counts, saturation[self.rows], self.weight)
+
+    def add_to(self, scores: Floats, rows: NDArray[np.intp], saturation: Floats) -> None:
+        """Add what this term gives to the scores of these rows, ascending."""
+        if len(rows) < len(self.rows):
+            at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+            hit = np.flatnonzero(self.rows[at] == rows)
+            scores[hit] += _gain(self.counts[at[hit]], saturation[rows[hit]], self.weight)
+        elif len(rows):
+            at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
+            hit = np.flatnonzero(rows[at] == self.rows)
+            scores[at[hit]] += _gain(self.counts[hit], saturation[self.rows[hit]], self.weight)
+
+
+def _gain(counts: Array, saturation: Floats, weight: float) -> Floats:
+    many = counts.astype(np.float32)
+    saturation = saturation + many
+    many *= np.float32(weight)
+    many /= saturation
+    return many
+
+
+class _TermSegment(Segment):
+    """Rows in the order of their ids; the postings of each term, by row."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        super().__init__(arrays)
+        self.lengths: Floats = arrays["lengths"]  # terms of each row
+        self.terms: Hashes = arrays["terms"]  # ascending
+        self.starts: Ids = arrays["starts"]  # of each term's postings, and the end of the last
+        self.rows: Rows = arrays["rows"]
+        self.counts: NDArray[np.uint8] = arrays["counts"]
+        self.peaks: Floats = arrays["peaks"]  # the highest count / (count + saturation) of each term, at `average`
+        self.average = float(arrays["average"][0])
+        self.total = float(self.lengths.sum(dtype=np.float64))
+
+    @classmethod
+    def seal(cls, ids: Ids, lengths: Floats, occurrences: Hashes) -> _TermSegment:
+        """From one `term << 24 | row` for each occurrence of a term in a row, in any order; sorts them in place."""
+        occurrences.sort()
+        first = _run_starts(occurrences)
+        counts = np.minimum(np.diff(first, append=len(occurrences)), 255).astype(np.uint8)
+        unique = occurrences[first]
+        rows = (unique & _ROW_MASK).astype(np.int32)
+        unique >>= _ROW_BITS
+        starts = _run_starts(unique)
+        average = float(lengths.mean()) if len(lengths) else 0.0
+        shares = _gain(counts, _saturation(lengths, average)[rows], 1.0)
+        return cls({
+            "ids": ids,
+            "lengths": lengths,
+            "terms": unique[starts],
+            "starts": np.append(starts, len(rows)),
+            "rows": rows,
+            "counts": counts,
+            "peaks": np.maximum.reduceat(shares, starts) if len(starts) else shares,
+            "average": np.array([average]),
+        })  # fmt: skip
+
+    def occurrences(self, alive: Mask, offset: int) -> Hashes:
+        """What `seal` takes, of the rows alive, numbered from `offset`."""
+        numbers = (np.cumsum(alive) + (offset - 1)).astype(np.uint64)
+        keys = np.repeat(self.terms << _ROW_BITS, np.diff(self.starts)) | numbers[self.rows]
+        keep = alive[self.rows]
+        return np.repeat(keys[keep], self.counts[keep])
+
+    def find(self, term: int) -> tuple[int, int, float]:
+        """Start and end of a term's postings, and its peak."""
+        at = int(np.searchsorted(self.terms, np.uint64(term)))
+        if at == len(self.terms) or self.terms[at] != term:
+            return 0, 0, 0.0
+        return int(self.starts[at]), int(self.starts[at + 1]), float(self.peaks[at])
+
+    def best(
+        self, found: Sequence[tuple[int, int, float]], weights: Sequence[float], average: float, k: int, allow: Ids | None
+    ) -> tuple[Ids, Floats]:
+        """At least the k best rows by BM25: their ids and scores."""
+        # A longer average length than at sealing raises every share, by its ratio at most.
+        slack = max(1.0, average / self.average) * 1.0001 if self.average else 1.0
+        terms = [
+            _Postings(self.rows[a:b], self.counts[a:b], weight, weight * peak * slack)
+            for (a, b, peak), weight in zip(found, weights, strict=True)
+            if b > a
+        ]
+        terms.sort(key=lambda t: len(t.rows))
+        saturation = _saturation(self.lengths, average)
+        scores = np.zeros(len(self.ids), np.float32)
+        if allow is not None:
+            allowed = positions(self.ids, allow)
+            if len(allowed) <= len(self.ids) // 8:
+                return self._of_these(allowed, terms, saturation)
+            scores.fill(-np.inf)
+            scores[allowed] = 0
+        if self.has_dead:
+            scores[self.dead] = -np.inf
+        floor = 0.0  # the k-th best score is at least this
+        rest = sum(t.bound for t in terms)
+        for number, term in enumerate(terms):
+            if rest < floor:
+                # Whoever has none of the terms so far is out; the others get their due one by one.
+                rows = np.flatnonzero(scores >= floor - rest)
+                return self._of_these(rows, terms[number:], saturation, scores[rows])
+            scores[term.rows] += term.scores(saturation)
+            rest -= term.bound
+            reached = scores[term.rows]
+            if len(reached) >= k:
+                floor = max(floor, float(np.partition(reached, len(reached) - k)[len(reached) - k]))
+        rows = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
+        return self.ids[rows], scores[rows]
+
+    def _of_these(
+        self, rows: NDArray[np.intp], terms: Sequence[_Postings], saturation: Floats, scores: Floats | None = None
+    ) -> tuple[Ids, Floats]:
+        if scores is None:
+            rows = rows[~self.dead[rows]]
+            scores = np.zeros(len(rows), np.float32)
+        for term in terms:
+            term.add_to(scores, rows, saturation)
+        hit = scores > 0
+        return self.ids[rows[hit]], scores[hit]
+
+
+def _run_starts(ordered: Array) -> Ids:
+    if not len(ordered):
+        return np.empty(0, np.int64)
+    return np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1]).astype(np.int64)
+
+
+def _saturation(lengths: Floats, average: float) -> Floats:
+    """k1 * (1 - b + b * length / average)"""
+    return np.float32(K1 * (1 - B)) + lengths * np.float32(K1 * B / average if average else 0.0)
+
+
+class _Flat(NamedTuple):
+    """The tail as arrays: each occurrence of a term, and its row."""
+
+    source: list[Hashes]  # the tail it was made of
+    terms: Growing
+    rows: Growing
+    lengths: Growing
+
+
+class TermIndex(SegmentedIndex[_TermSegment, Hashes]):
+    """BM25 over texts by id. See `SegmentedIndex` for adding, removing, compacting, dumping and loading.
+
+    >>> index = TermIndex()
+    >>> index.add([1, 2], ["Sarah signed the Berlin lease", "The lease ends in May"])
+    >>> [id for id, score in index.search("lease in Berlin", limit=10)]
+    [1, 2]
+    """
+
+    KIND = "terms"
+    FORMAT = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hashes = _WordHashes()
+        self._flat = _Flat([], Growing("<u8"), Growing("<i4"), Growing("<f4"))
+        self._flattening = Lock()
+
+    def search(self, text: str, *, limit: int, allow: Ids | None = None) -> list[tuple[int, float]]:
+        """The rows with the highest BM25, best first (ties: lower id first), and their scores, above 0.
+
+        `allow` are the only ids that may be returned, sorted.
+        """
+        terms = list(dict.fromkeys(chain.from_iterable(map(self._hashes.__getitem__, _words(text)))))
+        if not terms or limit <= 0:
+            return []
+        state = self._state
+        tail_ids, tail_lengths, tail_counts, tail_total = self._tail_counts(state, terms)
+        found = [[segment.find(term) for term in terms] for segment in state.segments]
+        documents = sum(len(s.ids) - int(s.dead.sum()) if s.has_dead else len(s.ids) for s in state.segments)
+        documents += len(tail_ids)
+        total = tail_total + sum(
+            float(s.lengths[~s.dead].sum(dtype=np.float64)) if s.has_dead else s.total for s in state.segments
+        )
+        if not documents:
+            return []
+        average = total / documents
+        weights = []
+        for number in range(len(terms)):
+            df = sum(f[number][1] - f[number][0] for f in found) + int(np.count_nonzero(tail_counts[number]))
+            df = min(df, documents)
+            weights.append(log1p((documents - df + 0.5) / (df + 0.5)) * (K1 + 1))
+        results = [s.best(f, weights, average, limit, allow) for s, f in zip(state.segments, found, strict=True)]
+        if len(tail_ids):
+            saturation = _saturation(tail_lengths, average)
+            scores = np.zeros(len(tail_ids), np.float32)
+            for counts, weight in zip(tail_counts, weights, strict=True):
+                scores += _gain(counts, saturation, weight)
+            hit = np.flatnonzero(scores > 0)
+            if allow is not None:
+                hit = hit[np.isin(tail_ids[hit], allow)]
+            results.append((tail_ids[hit], scores[hit]))
+        return _top(np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results]), limit)
+
+    def _tail_counts(
+        self, state: State[_TermSegment, Hashes], terms: Sequence[int]
+    ) -> tuple[Ids, Floats, list[Array], float]:
+        """Of the live tail rows: ids, lengths, how often each term occurs in each, and the sum of lengths."""
+        count = len(state.ids)
+        if not count:
+            return np.empty(0, np.int64), np.empty(0, np.float32), [np.empty(0, np.int64)] * len(terms), 0.0
+        with self._flattening:
+            flat = self._flat
+            if flat.source is not state.rows:
+                flat = self._flat = _Flat(state.rows, Growing("<u8"), Growing("<i4"), Growing("<f4"))
+            fresh = state.rows[len(flat.lengths) : count]
+            if fresh:
+                lengths = np.array([len(row) for row in fresh], np.float32)
+                numbers = np.arange(len(flat.lengths), count, dtype=np.int32)
+                flat.terms.append(np.concatenate(fresh))
+                flat.rows.append(np.repeat(numbers, lengths.astype(np.int64)))
+                flat.lengths.append(lengths)
+            all_terms, all_rows, lengths = flat.terms.view(), flat.rows.view(), flat.lengths.view()[:count]
+        ids = np.array(state.ids[:count], np.int64)
+        counts = [np.bincount(all_rows[all_terms == np.uint64(term)], minlength=count)[:count] for term in terms]
+        if self._dead:
+            live = np.array([id not in self._dead for id in ids.tolist()], bool)
+            ids, lengths, counts = ids[live], lengths[live], [c[live] for c in counts]
+        return ids, lengths, counts, float(lengths.sum(dtype=np.float64))
+
+    def _prepare(self, texts: Iterable[str]) -> list[Hashes]:
+        known = self._hashes.__getitem__
+        return [np.fromiter(chain.from_iterable(map(known, _words(text))), np.uint64) for text in texts]
+
+    def _seal(self, parts: Sequence[tuple[_TermSegment, Mask]], ids: list[int], rows: list[Hashes]) -> _TermSegment:
+        all_ids, lengths, occurrences, offset = [], [], [], 0
+        for segment, alive in parts:
+            all_ids.append(segment.ids[alive])
+            lengths.append(segment.lengths[alive])
+            occurrences.append(segment.occurrences(alive, offset))
+            offset += len(all_ids[-1])
+        if rows:
+            sizes = np.array([len(row) for row in rows], np.int64)
+            all_ids.append(np.array(ids, np.int64))
+            lengths.append(sizes.astype(np.float32))
+            numbers = np.repeat(np.arange(offset, offset + len(rows), dtype=np.uint64), sizes)
+            occurrences.append(np.concatenate(rows) << _ROW_BITS | numbers)
+        if not all_ids:
+            all_ids, lengths, occurrences = [np.empty(0, np.int64)], [np.empty(0, np.float32)], [np.empty(0, np.uint64)]
+        return _TermSegment.seal(np.concatenate(all_ids), np.concatenate(lengths), np.concatenate(occurrences))
+
+    @classmethod
+    def _revive(cls, arrays: dict[str, Array]) -> _TermSegment:
+        return _TermSegment(arrays)
+
+
+def _top(ids: Ids, scores: Floats, limit: int) -> list[tuple[int, float]]:
+    if len(ids) > 4 * limit:
+        floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        some = np.flatnonzero(scores >= floor)
+        ids, scores = ids[some], scores[some]
+    order = np.lexsort((ids, -scores))[:limit]
+    return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))

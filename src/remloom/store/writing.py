@@ -1,0 +1,421 @@
+"""What a write and a delete do inside their transaction. The caller commits.
+
+Invariants, which `check` verifies: every label has a record; every edge's ends are labels; a thin entity has an
+edge; a vector, a queue entry and a parent belong to a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import EmbedderMismatchError, VectorError
+from ..model import Edge, Entity, Moment, Record
+from . import batch as batches
+from .contract import Batch, BatchRecord, Deletion, Vector, Written
+from .rows import COLUMNS, decode, encode, micros, times_of, type_of
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["apply", "delete", "store_vectors"]
+
+_NEXT = "SELECT rid, lid, vid, doc, dead FROM sequence"
+_RECORD = "INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+_EDGE = """
+INSERT INTO edges (src, rel, dst, weight, created, valid_from, valid_to, properties) VALUES (?,?,?,?,?,?,?,?)
+ON CONFLICT (src, rel, dst) DO UPDATE SET
+  weight = max(weight, excluded.weight),
+  created = min(created, excluded.created),
+  valid_from = CASE WHEN excluded.valid_from IS NULL OR valid_from IS NULL THEN coalesce(valid_from, excluded.valid_from)
+                    ELSE min(valid_from, excluded.valid_from) END,
+  valid_to = CASE WHEN excluded.valid_to IS NOT NULL THEN excluded.valid_to
+                  WHEN excluded.valid_from > valid_to THEN NULL ELSE valid_to END,
+  properties = merge_properties(properties, excluded.properties)
+"""
+
+
+def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
+    """Make a batch true. See `contract.Store.write`."""
+    if batch.removed:
+        delete(cursor, batch.removed, derived=True, erase=False)
+    model = _model(cursor, batch.model, batch.dims) if batch.dims or any(r.embed for r in batch.records) else 0
+    return _Writing(cursor, model, batch.names).run(batch)
+
+
+class _Rows(Struct):
+    """Rows gathered for one INSERT a table."""
+
+    records: list[Any]
+    names: list[Any]
+    vectors: list[Any]
+    pending: list[Any]
+    parents: list[Any]
+
+
+class _Writing:
+    """One batch on its way into the tables."""
+
+    def __init__(self, cursor: apsw.Cursor, model: int, names: dict[str, tuple[str, str]]) -> None:
+        self.cursor = cursor
+        self.model = model
+        self.display = names
+        self.rid, self.lid, self.vid, self.doc, self.dead = cursor.execute(_NEXT).get
+        self.lids: dict[str, int] = {}
+        self.fresh: set[int] = set()  # labels made by this batch
+        self.rows = _Rows([], [], [], [], [])
+        self.buried: dict[str, list[int]] = {}
+        self.thin = 0
+
+    def run(self, batch: Batch) -> Written:
+        counts = {"created": 0, "updated": 0, "unchanged": 0}
+        ids, references = [], []
+        for item in batch.records:
+            identity, outcome, rid = self._record(item)
+            counts[outcome] += 1
+            ids.append(identity)
+            moment = item.record if isinstance(item.record, Moment) and item.record.resource_refs else None
+            if outcome != "unchanged" and (item.parents or moment):
+                references.append((rid, item.parents, moment.resource_refs if moment else ()))
+        self._flush()
+        for rid, parents, referred in references:
+            self._refer(rid, parents, 0)
+            self._refer(rid, referred, 1)
+        edges = self._edges(batch.edges)
+        self.cursor.execute(
+            "UPDATE sequence SET rid=?, lid=?, vid=?, doc=?, dead=?", (self.rid, self.lid, self.vid, self.doc, self.dead)
+        )
+        return Written(tuple(ids), edges=edges, thin=self.thin, **counts)
+
+    # -- records -------------------------------------------------------------------------------------------
+
+    def _record(self, item: BatchRecord) -> tuple[str, str, int]:
+        record = item.record
+        found = self.cursor.execute(
+            f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.id = ?", (record.id,)
+        ).get
+        if found is None:
+            self.rid += 1
+            self._insert(item, self.rid, fresh=True)
+            return record.id, "created", self.rid
+        rid, schema, body, content, doc = found
+        old = decode(schema, body, content)
+        keys = item.keys
+        if item.merge and isinstance(old, Entity) and isinstance(record, Entity):
+            record = batches.merge(old, record)
+            keys = tuple(dict.fromkeys((keys[0], *map(batches.labels.key, record.aliases))))
+        elif old.created_at and record.created_at and old.created_at < record.created_at:
+            record = replace(record, created_at=old.created_at)
+        if not item.vectors and replace(record, updated_at=old.updated_at) == old:
+            return record.id, "unchanged", rid
+        changed = replace(item, record=record, keys=keys, text=batches.searchable_text(record))
+        self._update(changed, rid, old, doc)
+        return record.id, "updated", rid
+
+    def _insert(self, item: BatchRecord, rid: int, *, fresh: bool, doc: int | None = None) -> None:
+        record, rows = item.record, self.rows
+        if doc is None and item.text:
+            self.doc += 1
+            doc = self.doc
+        rows.records.append(_row(record, rid, doc))
+        for rank, key in enumerate(item.keys):
+            lid = self._label(key)
+            if lid not in self.fresh:
+                self._replace_thin(lid, rid)
+            rows.names.append((lid, rid, rank))
+        for vector in item.vectors:
+            self.vid += 1
+            rows.vectors.append((self.vid, rid, self.model, vector.start, vector.end, None, _half(vector.data)))
+        if item.embed:
+            rows.pending.append((rid,))
+
+    def _update(self, item: BatchRecord, rid: int, old: Record, doc: int | None) -> None:
+        self._flush()
+        same_text = batches.searchable_text(old) == item.text
+        stale_labels = [lid for (lid,) in self.cursor.execute("SELECT lid FROM names WHERE rid=?", (rid,))]
+        self.cursor.execute("DELETE FROM names WHERE rid=?", (rid,))
+        self.cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
+        if not same_text and doc is not None:
+            self._bury("terms", doc)
+        if not same_text or item.vectors:
+            self._drop_vectors(rid)
+        elif self.cursor.execute("SELECT 1 FROM vectors WHERE rid=? LIMIT 1", (rid,)).get:
+            item = replace(item, embed=False)
+        self.cursor.execute("DELETE FROM parents WHERE child=?", (rid,))
+        self._insert(item, rid, fresh=False, doc=doc if same_text else None)
+        self._flush()
+        for lid in stale_labels:
+            self._release(lid)
+
+    def _refer(self, rid: int, ids: Sequence[str], kind: int) -> None:
+        for identity in ids:
+            self.cursor.execute(
+                "INSERT OR IGNORE INTO parents SELECT ?, rid, ? FROM records WHERE id = ?", (rid, kind, identity)
+            )
+
+    def _flush(self) -> None:
+        rows, many = self.rows, self.cursor.executemany
+        if rows.records:
+            many(_RECORD, rows.records)
+        if rows.names:
+            many("INSERT OR IGNORE INTO names VALUES (?,?,?)", rows.names)
+        if rows.vectors:
+            many("INSERT INTO vectors VALUES (?,?,?,?,?,?,?)", rows.vectors)
+        if rows.pending:
+            many("INSERT OR REPLACE INTO pending VALUES (?, 0, NULL, 0)", rows.pending)
+        self.rows = _Rows([], [], [], [], [])
+
+    # -- labels --------------------------------------------------------------------------------------------
+
+    def _label(self, key: str) -> int:
+        """The number of a key, made when there is none yet."""
+        lid = self.lids.get(key)
+        if lid is None:
+            lid = self.cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
+            if lid is None:
+                self.lid += 1
+                lid = self.lid
+                self.cursor.execute("INSERT INTO labels VALUES (?,?)", (lid, key))
+                self.fresh.add(lid)
+            self.lids[key] = lid
+        return lid
+
+    def _replace_thin(self, lid: int, rid: int) -> None:
+        """A label that only a thin entity held now has a real record: the thin one goes."""
+        for (thin,) in self.cursor.execute(
+            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=? AND r.thin=1 AND r.rid<>?", (lid, rid)
+        ).fetchall():
+            self.cursor.execute("DELETE FROM names WHERE rid=?", (thin,))
+            self.cursor.execute("DELETE FROM records WHERE rid=?", (thin,))
+
+    def _release(self, lid: int) -> None:
+        """A record gave up this label: keep it for others, or for its edges as a thin entity, or drop it."""
+        if self.cursor.execute("SELECT 1 FROM names WHERE lid=? LIMIT 1", (lid,)).get:
+            return
+        key = self.cursor.execute("SELECT key FROM labels WHERE lid=?", (lid,)).get
+        if self.cursor.execute("SELECT 1 FROM edges WHERE src=?1 UNION ALL SELECT 1 FROM edges WHERE dst=?1 LIMIT 1", (lid,)).get:
+            self._thin(lid, key)
+            self._flush()
+        else:
+            self.cursor.execute("DELETE FROM labels WHERE lid=?", (lid,))
+            self.lids.pop(key, None)
+            self._bury("names", lid)
+
+    def _thin(self, lid: int, key: str) -> None:
+        name, kind = self.display.get(key, (key, ""))
+        now = batches.datetime.now(batches.UTC)
+        entity = Entity(id=batches.new_id(), name=name or key, type=kind, thin=True, created_at=now, updated_at=now)
+        self.rid += 1
+        self.thin += 1
+        self.rows.records.append(_row(entity, self.rid, None))
+        self.rows.names.append((lid, self.rid, 0))
+
+    # -- edges ---------------------------------------------------------------------------------------------
+
+    def _edges(self, edges: Sequence[Edge]) -> int:
+        if not edges:
+            return 0
+        rows, rels = [], {}
+        for edge in edges:
+            rel = rels.get(edge.rel_type)
+            if rel is None:
+                rel = rels[edge.rel_type] = self._rel(edge.rel_type)
+            properties = msgspec.json.encode(edge.properties).decode() if edge.properties else None
+            rows.append((
+                self._end(edge.src), rel, self._end(edge.dst), edge.weight, micros(edge.created_at),
+                micros(edge.valid_from), micros(edge.valid_to), properties,
+            ))  # fmt: skip
+        self._flush()
+        rows.sort(key=lambda row: row[:3])  # neighbours in the tree, written together
+        self.cursor.executemany(_EDGE, rows)
+        return len(rows)
+
+    def _end(self, key: str) -> int:
+        lid = self.lids.get(key)
+        if lid is None:
+            lid = self._label(key)
+            if lid in self.fresh:
+                self._thin(lid, key)
+        return lid
+
+    def _rel(self, name: str) -> int:
+        rel = self.cursor.execute("SELECT rel FROM rels WHERE name=?", (name,)).get
+        if rel is None:
+            rel = self.cursor.execute("INSERT INTO rels (name) VALUES (?) RETURNING rel", (name,)).get
+        return int(rel)
+
+    # -- what is no longer -----------------------------------------------------------------------------------
+
+    def _drop_vectors(self, rid: int) -> int:
+        vids = self.cursor.execute("DELETE FROM vectors WHERE rid=? RETURNING vid", (rid,)).fetchall()
+        for (vid,) in vids:
+            self._bury("vectors", vid)
+        self.cursor.execute("DELETE FROM pending WHERE rid=?", (rid,))
+        return len(vids)
+
+    def _bury(self, kind: str, number: int) -> None:
+        self.dead += 1
+        self.buried.setdefault(kind, []).append(number)
+        self.cursor.execute("INSERT INTO dead VALUES (?,?,?)", (self.dead, kind, number))
+
+
+def delete(
+    cursor: apsw.Cursor, ids: Iterable[str], *, derived: bool, erase: bool
+) -> tuple[Deletion, dict[str, list[int]]]:
+    """Remove records and everything that hangs on them; returns too the numbers buried. See `contract.Store.delete`."""
+    writing = _Writing(cursor, 0, {})
+    doomed: dict[int, str] = {}
+    for identity in ids:
+        if (rid := cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get) is not None:
+            doomed[rid] = identity
+    asked = len(doomed)
+    queue = list(doomed)
+    while derived and queue:
+        for rid, identity in cursor.execute(
+            "SELECT r.rid, r.id FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=0", (queue.pop(),)
+        ).fetchall():
+            if rid not in doomed:
+                doomed[rid] = identity
+                queue.append(rid)
+    vectors = keys = edges = 0
+    for rid, identity in doomed.items():
+        _forget_references(cursor, rid, identity, doomed)
+        doc = cursor.execute("SELECT doc FROM records WHERE rid=?", (rid,)).get
+        if doc is not None:
+            writing._bury("terms", doc)
+        vectors += writing._drop_vectors(rid)
+        lids = [lid for (lid,) in cursor.execute("DELETE FROM names WHERE rid=? RETURNING lid", (rid,)).fetchall()]
+        cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
+        keys += len(lids)
+        for lid in lids:
+            edges += _drop_label(writing, lid)
+    if erase:
+        for kind in writing.buried:
+            cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
+    cursor.execute("UPDATE sequence SET rid=?, dead=?", (writing.rid, writing.dead))
+    return Deletion(tuple(doomed.values()), vectors, keys, edges, len(doomed) - asked), writing.buried
+
+
+def _forget_references(cursor: apsw.Cursor, rid: int, identity: str, doomed: dict[int, str]) -> None:
+    """Take the record out of the moments that refer to it, and its rows out of the provenance."""
+    referring = cursor.execute(
+        f"SELECT {COLUMNS} FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=1", (rid,)
+    ).fetchall()
+    for child, schema, body, content in referring:
+        moment = decode(schema, body, content)
+        if child not in doomed and isinstance(moment, Moment):
+            kept = tuple(ref for ref in moment.resource_refs if ref != identity)
+            cursor.execute(
+                "UPDATE records SET body=? WHERE rid=?", (encode(replace(moment, resource_refs=kept))[0], child)
+            )
+    cursor.execute("DELETE FROM parents WHERE parent=?1 OR child=?1", (rid,))
+
+
+def _drop_label(writing: _Writing, lid: int) -> int:
+    """Remove a label that no real record holds, its edges, and thin entities that are left without any."""
+    cursor = writing.cursor
+    if cursor.execute("SELECT 1 FROM names WHERE lid=? LIMIT 1", (lid,)).get:
+        return 0
+    others = {
+        other
+        for (other,) in cursor.execute("SELECT dst FROM edges WHERE src=?1 UNION SELECT src FROM edges WHERE dst=?1", (lid,))
+    }
+    edges = 0
+    for end in ("src", "dst"):
+        cursor.execute(f"DELETE FROM edges WHERE {end}=?", (lid,))
+        edges += cursor.connection.changes()
+    cursor.execute("DELETE FROM labels WHERE lid=?", (lid,))
+    writing._bury("names", lid)
+    for other in others - {lid}:
+        thin = cursor.execute(
+            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=?1 AND r.thin=1"
+            " AND NOT EXISTS (SELECT 1 FROM edges WHERE src=?1) AND NOT EXISTS (SELECT 1 FROM edges WHERE dst=?1)",
+            (other,),
+        ).get
+        if thin is not None:
+            cursor.execute("DELETE FROM names WHERE rid=?", (thin,))
+            cursor.execute("DELETE FROM records WHERE rid=?", (thin,))
+            writing._release(other)
+    return edges
+
+
+def store_vectors(
+    cursor: apsw.Cursor, vectors: dict[str, tuple[Vector, ...]], *, name: str, dims: int, current: bool
+) -> None:
+    """Replace the vectors that records have of one model. See `contract.Store.embed`."""
+    model = _model(cursor, name, dims, current=current)
+    writing = _Writing(cursor, model, {})
+    for identity, windows in vectors.items():
+        rid = cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get
+        if rid is None:
+            continue
+        for (vid,) in cursor.execute("DELETE FROM vectors WHERE rid=? AND model=? RETURNING vid", (rid, model)).fetchall():
+            writing._bury("vectors", vid)
+        for window in windows:
+            writing.vid += 1
+            writing.rows.vectors.append((writing.vid, rid, model, window.start, window.end, window.digest or None, _half(window.data)))
+        if current:
+            cursor.execute("DELETE FROM pending WHERE rid=?", (rid,))
+    writing._flush()
+    cursor.execute("UPDATE sequence SET vid=?, dead=?", (writing.vid, writing.dead))
+
+
+def adopt(cursor: apsw.Cursor, model: str) -> None:
+    """Switch to a model whose vectors are complete. See `contract.Store.adopt`."""
+    number = cursor.execute("SELECT model FROM models WHERE name=? ORDER BY model DESC LIMIT 1", (model,)).get
+    if number is None:
+        return  # there was nothing to embed
+    cursor.execute("DELETE FROM vectors WHERE model<>?", (number,))
+    cursor.execute("DELETE FROM models WHERE model<>?", (number,))
+    cursor.execute("UPDATE models SET current=1")
+    cursor.execute("DELETE FROM pending")
+    cursor.execute(  # what was written since the last text was moved
+        "INSERT INTO pending SELECT rid, 0, NULL, 0 FROM records r"
+        " WHERE doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.rid = r.rid)"
+    )
+    cursor.execute("DELETE FROM snapshots WHERE kind='vectors'")
+
+
+def _row(record: Record, rid: int, doc: int | None) -> tuple[Any, ...]:
+    body, content = encode(record)
+    thin = 1 if isinstance(record, Entity) and record.thin else None
+    return (rid, record.id, record.schema, type_of(record), thin, *times_of(record), doc, body, content)
+
+
+def _model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:
+    """The number of an embedder, registered with its dimension; refuses to mix models.
+
+    A text may be queued before its embedder was ever loaded, so `dims` 0 registers nothing.
+    """
+    known = cursor.execute("SELECT model, name, dims FROM models WHERE current=1").get
+    if known and current:
+        number, stored, size = known
+        if name and stored and name != stored:
+            raise EmbedderMismatchError(
+                f"this memory's vectors were made by {stored}, not by {name}",
+                remedy=f"run `remloom reembed --embedder …` to move to {name}, or open it with the embedder of {stored}",
+                stored=stored, given=name,
+            )  # fmt: skip
+        if dims and size != dims:
+            raise VectorError(
+                f"this memory's vectors have {size} dimensions, not {dims}", remedy=f"use the embedder {stored or 'it began with'}"
+            )
+        return int(number)
+    if not dims:
+        return 0
+    found = None if current else cursor.execute("SELECT model FROM models WHERE name=? AND dims=?", (name, dims)).get
+    if found is not None:
+        return int(found)
+    return int(
+        cursor.execute("INSERT INTO models (name, dims, current) VALUES (?,?,?) RETURNING model", (name, dims, int(current))).get
+    )
+
+
+def _half(data: bytes) -> bytes:
+    import numpy as np
+
+    return np.frombuffer(data, np.float32).astype(np.float16).tobytes()

@@ -1,0 +1,186 @@
+"""What the README and the documentation show is true: code runs, statements parse, lists are complete.
+
+A page is run from top to bottom in an empty folder that has a copy of `examples/demo`: `python` blocks share one
+namespace, and the `$ ` lines of `console` blocks run in a shell with `REMLOOM_HOME` in that folder. Two comments before
+a block or at the top of a page steer it: `<!-- test: skip -->` leaves the next block out, and `<!-- test: model -->`
+says that the page needs the embedding model.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+_BLOCK = re.compile(
+    r"(?P<skip><!-- test: skip -->\s*)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int  # of its first line of text, from 1
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    source = page.read_text(encoding="utf-8")
+    return [
+        Block(found["language"], found["text"], source.count("\n", 0, found.start("text")) + 1)
+        for found in _BLOCK.finditer(source)
+        if found["language"] in languages and not found["skip"]
+    ]
+
+
+def runnable_pages() -> list[object]:
+    return [
+        pytest.param(
+            page,
+            id=page.name,
+            marks=[pytest.mark.model] if "<!-- test: model -->" in page.read_text(encoding="utf-8") else [],
+        )
+        for page in PAGES
+        if blocks(page, "python", "console")
+    ]
+
+
+def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
+    # Padded, so that a traceback names the line of the page.
+    exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+
+
+def run_console(block: Block, page: Path) -> None:
+    for command in re.findall(r"^\$ (.+)$", block.text, re.MULTILINE):
+        if command.startswith("make "):
+            continue  # CI runs these as they are: see test_ci_runs_the_make_commands_of_the_readme
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
+        )
+        assert done.returncode == 0, f"{page.name}: $ {command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", runnable_pages())
+def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples" / "demo", tmp_path / "examples" / "demo")
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("REMLOOM_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "remloom-home"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    namespace: dict[str, object] = {"__name__": "__docs__"}
+    for block in blocks(page, "python", "console"):
+        if block.language == "python":
+            run_python(block, page, namespace)
+        else:
+            run_console(block, page)
+
+
+def statements() -> list[object]:
+    return [
+        pytest.param(line, id=f"{page.name}:{block.line + number}")
+        for page in PAGES
+        for block in blocks(page, "rem")
+        for number, line in enumerate(block.text.splitlines())
+        if line.strip()
+    ]
+
+
+@pytest.mark.parametrize("statement", statements())
+def test_every_statement_shown_is_in_the_dialect_and_round_trips(statement: str) -> None:
+    from remloom.query.parser import parse
+    from remloom.query.plan import render
+
+    value = parse(statement)
+    assert parse(render(value)) == value
+
+
+def test_every_public_method_of_memory_is_documented() -> None:
+    from remloom import Memory
+
+    api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    methods = [name for name in dir(Memory) if not name.startswith("_") and callable(getattr(Memory, name))]
+    assert [name for name in methods if f"{name}(" not in api] == []
+
+
+def test_every_public_name_is_documented() -> None:
+    import remloom
+
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in remloom.__all__ if name not in pages] == []
+
+
+def test_every_command_is_documented() -> None:
+    from typer.main import get_command
+
+    from remloom.serve.cli import app
+
+    documented = set(re.findall(r"`remloom (\w+)", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")))
+    commands = {name for name, command in get_command(app).commands.items() if not command.hidden}  # type: ignore[attr-defined]
+    assert commands == documented
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    from remloom.settings import Settings
+
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    defaults = Settings()
+    for name in Settings.__struct_fields__:
+        row = next(
+            (line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1]), None
+        )
+        assert row is not None, f"docs/settings.md does not name {name}"
+        value = getattr(defaults, name)
+        if value != "":
+            shown = format(value, "g") if isinstance(value, float) else str(value)
+            assert shown in row.split("|")[2], f"docs/settings.md: the default of {name} is {shown}"
+
+
+def test_every_dependency_has_its_reason() -> None:
+    rows = re.findall(
+        r"^\| ([\w.-]+) \| (?:([\w.-]+) \| )?.+ \|$", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
+    )
+    documented = {(extra, name) if name else ("", extra) for extra, name in rows} - {
+        ("", "package"),
+        ("extra", "package"),
+    }
+    declared = {("", _name(line)) for line in PROJECT["dependencies"]}
+    for extra, lines in PROJECT["optional-dependencies"].items():
+        declared |= {(extra, _name(line)) for line in lines if _name(line) != "remloom"}
+    assert documented == declared
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\[<>=;~! ]", requirement, maxsplit=1)[0]
+
+
+def test_ci_runs_the_make_commands_of_the_readme() -> None:
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    shown = [
+        command
+        for block in blocks(ROOT / "README.md", "console")
+        for command in re.findall(r"^\$ (make \w+)$", block.text, re.M)
+    ]
+    assert shown == ["make demo", "make test"]
+    assert [command for command in shown if f"step {command}" not in ci] == []
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    broken = [
+        f"{page.name}: {target}"
+        for page in [*PAGES, *ROOT.glob("*.md")]
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []
