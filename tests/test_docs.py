@@ -118,17 +118,16 @@ def test_every_public_name_is_documented() -> None:
     import remloom
 
     pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert [name for name in remloom.__all__ if name not in pages] == []
+    assert [name for name in remloom.__all__ if not name.startswith("_") and name not in pages] == []
 
 
 def test_every_command_is_documented() -> None:
-    from typer.main import get_command
+    from remloom.serve.cli.app import SECTIONS
 
-    from remloom.serve.cli import app
-
-    documented = set(re.findall(r"`remloom (\w+)", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")))
-    commands = {name for name, command in get_command(app).commands.items() if not command.hidden}  # type: ignore[attr-defined]
-    assert commands == documented
+    documented = set(
+        re.findall(r"^\| `remloom (\w+)", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert {command for section in SECTIONS.values() for command in section} == documented
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

@@ -124,6 +124,7 @@ class AsyncMemory:
     history = _in_thread(Memory.history)
     stats = _in_thread(Memory.stats)
     check = _in_thread(Memory.check)
+    settle = _in_thread(Memory.settle)
     export = _in_thread(Memory.export)
     import_ = _in_thread(Memory.import_)
     backup = _in_thread(Memory.backup)

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
@@ -153,6 +153,15 @@ class Memory:
     def settings(self) -> Settings:
         """The settings it was opened with."""
         return self._settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedder, loaded if it was not yet; None when there is none.
+
+        Raises:
+            EmbedderError, MissingExtraError, UnknownNameError: it cannot be loaded.
+        """
+        return self._embedder
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -642,14 +651,16 @@ class Memory:
         """Finish background work on indexes now; may take minutes. Answers are right without."""
         self._store.settle()
 
-    def export(self, path: str | os.PathLike[str], *, vectors: bool = True) -> dict[str, int]:
-        """Write everything as JSON lines into a new file; returns counts.
+    def export(self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> dict[str, int]:
+        """Write everything as JSON lines into a new file, or into an open stream; returns counts.
 
         Raises:
             ConflictError: the file is there already.
         """
         from .store.portable import export
 
+        if not isinstance(path, str | os.PathLike):
+            return export(self._store, path, tenant=self.tenant, vectors=vectors)
         try:
             with Path(path).open("xb") as stream:
                 return export(self._store, stream, tenant=self.tenant, vectors=vectors)
@@ -658,10 +669,12 @@ class Memory:
         except OSError as error:
             raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
 
-    def import_(self, path: str | os.PathLike[str]) -> dict[str, int]:
-        """Write an export into this memory, by id; returns counts."""
+    def import_(self, path: str | os.PathLike[str] | IO[bytes]) -> dict[str, int]:
+        """Write an export (a file, or an open stream) into this memory, by id; returns counts."""
         from .store.portable import import_
 
+        if not isinstance(path, str | os.PathLike):
+            return import_(self._store, path, model=self._model_name)
         try:
             with Path(path).open("rb") as stream:
                 return import_(self._store, stream, model=self._model_name)

@@ -77,7 +77,9 @@ class EmbeddingQueue:
         total = sum(self._store.stats()["records"].values())
         with self._running:
             while batch := self._store.unembedded(self._embedder.name, _BATCH):
-                self._store.embed(self._vectors(batch), model=self._embedder.name, dims=self._embedder.dims, current=False)
+                self._store.embed(
+                    self._vectors(batch), model=self._embedder.name, dims=self._embedder.dims, current=False
+                )
                 done += len(batch)
                 if progress:
                     progress(done, max(total, done))
@@ -115,7 +117,9 @@ class EmbeddingQueue:
     def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
         spans = {item.id: _spans(self._embedder, item.text) for item in batch}
         texts = {item.id: [item.text[start:end] for start, end in spans[item.id]] for item in batch}
-        digests = {text: sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST] for id in texts for text in texts[id]}
+        digests = {
+            text: sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST] for id in texts for text in texts[id]
+        }
         known = self._store.cached(list(digests.values()), model=self._embedder.name)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:

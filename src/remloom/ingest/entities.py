@@ -24,9 +24,16 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")
 _HANDLE = re.compile(r"(?<![\w@./])@[A-Za-z_][\w-]{2,}(?![\w@]|\.\w)")
 _ROMAN = re.compile(r"[IVXLC]+")
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9&-]{1,7}s?|(?:[A-Z]\.){2,}")
-_MIXED = re.compile(r"[A-Z]?[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*|\w*[A-Z]\w*\d\w*")
+_MIXED = re.compile(
+    r"(?!Mc[A-Z]|Mac[A-Z]|De[A-Z]|L[ae][A-Z]|D[iu][A-Z]|Van[A-Z]|Fitz[A-Z])(?:[A-Z]?[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*|\w*[A-Z]\w*\d\w*)"
+)
+_INITIALS = re.compile(r"(?!U\.[SKN])(?:[A-Z]\.)+")
+_PARTICLES = frozenset(("von", "van", "bin", "ibn", "al", "de"))  # in the names of people more than of things
+_INFLECTED = re.compile(r"(?:ing|ly|ed)$")
 _DEFINED = re.compile(r"\s?\(([A-Z][A-Za-z.&]{1,9})\)")
-_SENSE = frozenset(("congress", "parliament", "senate", "kremlin", "politburo", "vatican"))  # heads that are names alone
+_SENSE = frozenset(
+    ("congress", "parliament", "senate", "kremlin", "politburo", "vatican")
+)  # heads that are names alone
 _LONGEST = 120  # characters of a name; a longer run of capitals is a heading or shouting
 
 
@@ -53,7 +60,7 @@ class Extractor(Protocol):
 
 
 class CapitalizedNames:
-    """The extractor that needs no model; see `Extractor`."""
+    """The extractor that needs no model and no extra; see `Extractor`."""
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
         clean = masked(text)
@@ -92,6 +99,7 @@ class _Book:
         self._text = text
         self._entries: dict[str, _Entry] = {}
         self._known = {labels.key(name): kind for name, kind in known.items() if name.strip()}
+        self._lower = Counter(re.findall(r"(?<![\w'’-])[^\W\d_A-Z]\w+", text))  # words that are written small
         self._acronyms: dict[str, str] = {}  # short form: key of the long one
         for name, kind in known.items():
             if name.strip():
@@ -118,15 +126,10 @@ class _Book:
         self._merge_variants()
         self._type()
         self._merge_short_names()
-        lower = Counter(re.findall(r"(?<!\w)[^\W\d_A-Z]\w+", self._text))
         for entry in self._entries.values():
-            if entry.spans and self._is_name(entry, lower):
-                yield Name(
-                    name=entry.name,
-                    type=entry.type,
-                    aliases=tuple(entry.aliases),
-                    spans=tuple(sorted(set(entry.spans))),
-                )
+            if entry.spans and self._is_name(entry):
+                aliases = tuple(entry.aliases)
+                yield Name(name=entry.name, type=entry.type, aliases=aliases, spans=tuple(sorted(set(entry.spans))))
 
     def _entry(self, name: str) -> _Entry:
         key = labels.key(name)
@@ -145,19 +148,21 @@ class _Book:
                 self._merge(labels.key(short), key)
 
     def _strip_first_words(self) -> None:
-        """ "Imperial Britain" at the start of a sentence is Britain, if Britain is a name and "imperial" a word."""
+        """ "Imperial Britain" at the start of a sentence is Britain, where "imperial" is a word; "Woohoo Melanie" is Melanie."""
+        inside = {entry.name for entry in self._entries.values() if entry.inside}
         for key, entry in list(self._entries.items()):
             first, _, rest = entry.name.partition(" ")
-            if entry.inside or entry.headed or key in self._known or not rest or rest not in self._names_inside:
+            if not rest or entry.inside or entry.titled or entry.headed or key in self._known:
                 continue
-            if re.search(rf"(?<!\w){re.escape(first.lower())}(?!\w)", self._text):
-                kept = self._entries[labels.key(rest)]
-                kept.spans += [(start + len(first) + 1, end) for start, end in entry.spans]
+            known = labels.key(rest) in self._known
+            if not known and rest not in inside:
+                continue
+            clear = known or kind_of(rest) in ("place", "technology", "project")
+            if self._lower[first.lower()] or (
+                clear and first not in words.GIVEN_NAMES and _head_kind(entry.name.split()) == ""
+            ):
+                self._entry(rest).spans += [(end - len(rest), end) for _, end in entry.spans]
                 del self._entries[key]
-
-    @property
-    def _names_inside(self) -> set[str]:
-        return {entry.name for entry in self._entries.values() if entry.inside}
 
     def _merge_variants(self) -> None:
         """One person with and without a middle name: the form used most, the longer one of two."""
@@ -180,12 +185,16 @@ class _Book:
             if not entry.type and entry.titled:
                 entry.type = "person"
             parts = entry.name.split()
-            if not entry.type and 2 <= len(parts) <= 3 and not _has_connector(parts) and not _common(parts):
-                # Nothing tells what it is, but the text goes on with one of its words, as one does with people.
-                if (parts[-1] in alone or parts[0] in alone) and not entry.located:
+            if not entry.type and 2 <= len(parts) <= 3 and not entry.located and not self._ordinary(parts):
+                # Nothing tells what it is, but the text goes on with its last word, as one does with people.
+                if parts[-1] in alone:
                     entry.type = "person"
-            if not entry.type and len(parts) == 1 and entry.located * 2 > len(entry.spans):
+            if not entry.type and len(parts) == 1 and entry.located >= 2 and entry.located * 2 > len(entry.spans):
                 entry.type = "place"
+
+    def _ordinary(self, parts: list[str]) -> bool:
+        """Whether a word of the name is an ordinary word, in this text or in general."""
+        return _has_connector(parts) or _common(parts) or any(self._lower[part.lower()] for part in parts)
 
     def _merge_short_names(self) -> None:
         """ "Washington" is George Washington where the document knows one such person, and no place is meant."""
@@ -199,18 +208,25 @@ class _Book:
                         owners.setdefault(labels.key(part), set()).add(key)
         for short, keys in owners.items():
             entry = self._entries.get(short)
-            if entry is None or len(keys) != 1:
+            if entry is None or not entry.spans or len(keys) != 1 or short in self._known:
                 continue
+            full = keys.pop()
+            owner = self._entries[full]
+            surname = entry.name == owner.name.split()[-1]
+            if surname and full not in self._known and owner.spans and min(owner.spans) > min(entry.spans):
+                continue  # a text names somebody in full first: this is somebody else of that name
             if entry.type in ("", "person") or (entry.type == "place" and not entry.located):
-                self._merge(short, keys.pop())
+                self._merge(short, full)
 
-    def _is_name(self, entry: _Entry, lower: Counter[str]) -> bool:
+    def _is_name(self, entry: _Entry) -> bool:
         if labels.key(entry.name) in self._known:
             return True
         if entry.headed and entry.headed == len(entry.spans):
             return False
         parts = entry.name.split()
         if len(parts) > 1:
+            if parts[-1].lower() in words.DEMONYMS and entry.name not in words.PLACES and entry.type != "person":
+                return False  # "North American": an adjective
             return not all(part.lower() in words.STOP_WORDS or part.lower() in words.DEMONYMS for part in parts)
         word = entry.name
         low = word.lower()
@@ -224,9 +240,10 @@ class _Book:
             return True
         if _ACRONYM.fullmatch(word):
             return len(word) > 2 or entry.inside > 0
-        if not entry.inside:
-            return False
-        return lower[low] * 2 <= entry.inside
+        if not entry.inside:  # only ever at the start of sentences
+            often = len(entry.spans) - entry.headed > 1
+            return often and len(word) > 4 and not self._lower[low] and not _INFLECTED.search(low)
+        return self._lower[low] * 2 <= entry.inside
 
 
 def kind_of(name: str) -> str:
@@ -247,11 +264,13 @@ def kind_of(name: str) -> str:
     if len(parts) > 1 and not _common(parts):
         if first in words.NOBLE_TITLES or parts[0] in words.GIVEN_NAMES:
             return "person"
-        if any(len(part) == 2 and part[1] == "." for part in parts[:-1]) or re.fullmatch(r"(?:[A-Z]\.)+", parts[0]):
+        if any(len(part) == 2 and part[1] == "." for part in parts[:-1]) or _INITIALS.fullmatch(parts[0]):
             return "person"
-        if any(part in words.CONNECTORS for part in parts[1:-1]) and len(parts) <= 5:
+        if any(part in _PARTICLES for part in parts[1:-1]) and len(parts) <= 5:
             return "person"
-        if parts[-1] in ("Jr.", "Sr.") or (len(parts) == 2 and re.fullmatch(r"I{1,3}|I?V|VI{0,3}|IX|X[IVX]*", parts[1])):
+        if parts[-1] in ("Jr.", "Sr.") or (
+            len(parts) == 2 and re.fullmatch(r"I{1,3}|I?V|VI{0,3}|IX|X[IVX]*", parts[1])
+        ):
             return "person"
     if len(parts) == 1 and name in words.GIVEN_NAMES:
         return "person"
@@ -264,6 +283,8 @@ def kind_of(name: str) -> str:
 
 def _head_kind(parts: list[str]) -> str:
     """The kind that the head of a name tells: its last word, or the one before "of", "for", "on"."""
+    while len(parts) > 2 and _ROMAN.fullmatch(parts[-1]):
+        parts = parts[:-1]
     head = parts[-1]
     for number, part in enumerate(parts[1:], 1):
         if part in ("of", "for", "on"):
@@ -276,7 +297,15 @@ def _head_kind(parts: list[str]) -> str:
         return "organization"
     if low in words.EVENT_HEADS:
         return "concept"
-    if low in words.PLACE_HEADS or parts[0].lower().rstrip(".") in ("lake", "mount", "mt", "fort", "cape", "port", "gulf"):
+    if low in words.PLACE_HEADS or parts[0].lower().rstrip(".") in (
+        "lake",
+        "mount",
+        "mt",
+        "fort",
+        "cape",
+        "port",
+        "gulf",
+    ):
         return "place"
     return ""
 
@@ -291,7 +320,9 @@ def _has_connector(parts: list[str]) -> bool:
 
 def _common(parts: list[str]) -> bool:
     """Whether a nationality or a word of the language is in it: then it is no person's name."""
-    return any(part.lower() in words.DEMONYMS or (part.lower() in words.STOP_WORDS and part != "Will") for part in parts)
+    return any(
+        part.lower() in words.DEMONYMS or (part.lower() in words.STOP_WORDS and part != "Will") for part in parts
+    )
 
 
 def _compatible(middles: list[list[str]]) -> bool:

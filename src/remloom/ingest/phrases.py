@@ -26,7 +26,9 @@ _ABBREVIATIONS = frozenset(
     ("mr", "mrs", "ms", "dr", "prof", "gen", "col", "lt", "capt", "sen", "rep", "gov", "st", "mt", "ft", "jr", "sr", "vs",
      "no", "u.s", "u.k", "u.n", "e.g", "i.e", "cf", "rev", "hon", "messrs", "adm", "maj", "sgt")
 )  # fmt: skip
-_LOCATING = frozenset(("in", "at", "near", "toward", "towards", "across", "throughout", "outside", "into", "around", "within"))
+_LOCATING = frozenset(
+    ("in", "at", "near", "toward", "towards", "across", "throughout", "outside", "into", "around", "within")
+)
 _QUALIFIERS = frozenset(
     """former acting deputy assistant vice prime foreign chief special first lieutenant major brigadier rear attorney
     finance defense defence then crown high national security naval army war treasury principal under democratic
@@ -34,8 +36,12 @@ _QUALIFIERS = frozenset(
 )
 _HEADS = words.ORGANIZATION_HEADS | words.EVENT_HEADS | words.PLACE_HEADS
 _AND_HEADS = words.ORGANIZATION_HEADS | words.EVENT_HEADS
+_DESCRIBES = re.compile(r"(?:ian|ean|ese|ist|ish|can|crat)$")  # "Pennsylvanian", "Columnist": no given name ends so
+_CONTRACTED = re.compile(r"[’'](?:ve|ll|re|d|m|t)$", re.I)
 _SMALL = frozenset(("of", "the", "and", "for", "on", "&"))
-_LEADING = frozenset(("the", "a", "an", "i", "on", "in", "at", "and", "but", "of", "for", "i'm", "i’m", "if", "as", "so"))
+_LEADING = frozenset(
+    ("the", "a", "an", "i", "on", "in", "at", "and", "but", "of", "for", "i'm", "i’m", "if", "as", "so")
+)
 _CALENDAR = frozenset(
     """january february march april may june july august september october november december
     monday tuesday wednesday thursday friday saturday sunday""".split()
@@ -79,13 +85,18 @@ def phrases(text: str) -> Iterator[Phrase]:
             number += 1
         in_heading = number < len(headings) and headings[number][0] <= found.start()
         begins, located = _surroundings(text, found.start())
-        run = [_Word(word[0], found.start() + word.start(), found.start() + word.end()) for word in re.finditer(r"\S+", found[0])]
+        run = [
+            _Word(word[0], found.start() + word.start(), found.start() + word.end())
+            for word in re.finditer(r"\S+", found[0])
+        ]
         for part in _split(run):
             for names, title in _named(_trimmed(part, begins and part[0] is run[0])):
                 first = names[0] is run[0] and not title
                 phrase = _phrase(names, title)
                 if phrase:
-                    yield replace(phrase, begins_sentence=begins and first, in_heading=in_heading, located=located and first)
+                    yield replace(
+                        phrase, begins_sentence=begins and first, in_heading=in_heading, located=located and first
+                    )
 
 
 @cache
@@ -97,10 +108,12 @@ def _run() -> re.Pattern[str]:
     word = (
         rf"(?:(?:[{capitals}]\.){{2,}}(?:[{capitals}]\b)?|(?!I\.)[{capitals}]\.(?=[ ][{capitals}])|(?:St|Mt|Ft|Dr|Mrs?|Ms|Prof|Gen|Col|Lt|Capt|Sen|Rep|Gov|Rev|Adm|Maj|Sgt|Jr|Sr)\."
         rf"|(?:{owners})[’']s?(?=[ ][{capitals}])|St\. [{capitals}]\w+[’']s"
-        rf"|(?:[a-z]{{1,3}}(?=[{capitals}]{{2}}))?[{capitals}][\w&]*(?:-\w+|[’'](?!s\b)\w+)*)"
+        rf"|(?:[a-z]{{1,3}}(?=[{capitals}]{{2}}))?[{capitals}][\w&]*(?:-(?:(?:[{capitals}]\.){{2,}}|\w+)|[’'](?!s\b)\w+)*)"
     )
     small = "|".join(sorted(words.CONNECTORS))
-    between = rf"(?:(?:of|for|on|and|&|{small})[ ](?:the[ ]|(?:{small})[ ])?|the[ ](?=Great|Terrible|Conqueror|Magnificent))"
+    between = (
+        rf"(?:(?:of|for|on|and|&|{small})[ ](?:the[ ]|(?:{small})[ ])?|the[ ](?=Great|Terrible|Conqueror|Magnificent))"
+    )
     particle = r"(?:al-|el-|bin |ibn )?"
     return re.compile(rf"(?<![\w@#/$]){word}(?:[ ]{between}?{particle}{word})*")
 
@@ -117,7 +130,7 @@ def _surroundings(text: str, start: int) -> tuple[bool, bool]:
         return True, False
     if "." in gap or (word.endswith(".") and not gap.strip()):
         bare = word.rstrip(".").lower()
-        return not (bare in _ABBREVIATIONS or len(bare) == 1), False
+        return not (bare in _ABBREVIATIONS or (len(bare) == 1 and bare.isalpha())), False
     low = word.lower()
     return False, low in _LOCATING and not gap.strip()
 
@@ -134,12 +147,18 @@ def _split(run: list[_Word]) -> Iterator[list[_Word]]:
             if not _joins(word, left, rest):
                 yield run[start:number]
                 start = number + 1
-        elif word in ("for", "on") and left and left[-1].lower() not in _AND_HEADS:
+        elif word in ("for", "on") and left and not _extends(left, [part.text for part in run[number + 1 :]]):
             yield run[start:number]
             start = number + 1
         number += 1
     if start < len(run):
         yield run[start:]
+
+
+def _extends(left: list[str], rest: list[str]) -> bool:
+    """Whether "for" or "on" goes on with a name: "Committee on Foreign Relations", not "Soviet Union on the United States"."""
+    right = " ".join(rest).removeprefix("the ")
+    return left[-1].lower() in _AND_HEADS and " ".join(left) not in words.PLACES and right not in words.PLACES
 
 
 def _joins(word: str, left: list[str], rest: list[str]) -> bool:
@@ -156,15 +175,28 @@ def _trimmed(run: list[_Word], begins: bool) -> list[_Word]:
     """The run without what only stands around a name: small words, the first word of a sentence, days and months."""
     while run:
         first, last = run[0].text.lower(), run[-1].text.lower()
-        if first in _SMALL or first in words.CONNECTORS or first in _LEADING or (len(run) > 1 and first in _CALENDAR):
+        if (
+            first in _SMALL
+            or run[0].text in words.CONNECTORS
+            or first in _LEADING
+            or (len(run) > 1 and first in _CALENDAR)
+        ):
             run, begins = run[1:], False
         elif begins and first in words.STOP_WORDS and len(run) > 1 and not _place_prefix(run):
             run, begins = run[1:], False
-        elif last in _SMALL or last in words.CONNECTORS or last in _CALENDAR:
+        elif last in _SMALL or run[-1].text in words.CONNECTORS or last in _CALENDAR or _is_pronoun(run):
             run = run[:-1]
         else:
             break
     return run
+
+
+def _is_pronoun(run: list[_Word]) -> bool:
+    """Whether the run ends in "I" or "we'll" and means the writer: not in "World War I" or "Elizabeth I"."""
+    last = run[-1].text
+    if _CONTRACTED.search(last):
+        return True
+    return last == "I" and (len(run) == 1 or (run[-2].text != "War" and run[-2].text not in words.GIVEN_NAMES))
 
 
 def _named(run: list[_Word]) -> Iterator[tuple[list[_Word], str]]:
@@ -201,13 +233,21 @@ def _named(run: list[_Word]) -> Iterator[tuple[list[_Word], str]]:
         yield from _named(_unqualified(run[:begin]))
         if rest < len(run):
             title = " ".join(word.text for word in run[begin:end])
-            yield _trimmed(run[rest:], False), title
+            yield run[rest:], title
         return
     place = _place_prefix(run)
     if 0 < place < len(run) - 1 and _person_like(run[place].text):
         yield run[:place], ""
         yield run[place:], ""
-    elif len(run) > 2 and lows[0] in words.DEMONYMS and _person_like(run[1].text):
+    elif len(run) > 2 and _person_like(run[1].text) and (lows[0] in words.DEMONYMS or _DESCRIBES.search(lows[0])):
+        yield run[1:], ""
+    elif (
+        len(run) == 2
+        and lows[0] in words.DEMONYMS
+        and lows[1] not in _HEADS
+        and run[1].text not in words.PLACES
+        and not place
+    ):
         yield run[1:], ""
     else:
         yield run, ""

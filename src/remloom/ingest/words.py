@@ -55,11 +55,15 @@ STOP_WORDS = _words(
     index introduction overview summary conclusion references notes warning tip caution see page line lines item items
     i'm i've i'd i'll it's that's don't let's you're we're they're he's she's there's what's who's can't won't isn't
     doesn't didn't couldn't wouldn't shouldn't haven't hasn't hadn't aren't wasn't weren't
+    fri mon tue tues wed thu thurs sat sun btw fyi lmk imo idk tbh asap whoa woohoo yay absolutely amazing awww aww haha
+    keep run switch becoming being using finding realizing knowing known barring offline online self-help
     """
 )
 
 # Between the words of a name. "of" and "and" have rules of their own.
-CONNECTORS = _words("de del della di da do dos du des la le los las von van der den zu zur bin ibn al el y e ter ten af")
+CONNECTORS = _words(
+    "de del della di da do dos du des la le los las von van der den zu zur bin ibn al el y e ter ten af"
+)
 
 # Before a person's name and no part of it (lower case, without the dot).
 TITLES = _words(
@@ -69,8 +73,7 @@ TITLES = _words(
     consul chancellor premier general gen lieutenant lt colonel col major maj captain capt commander cmdr admiral adm
     commodore sergeant sgt corporal private marshal field chairman chairwoman chair director judge justice attorney
     commissioner envoy delegate chief officer inspector detective coach nurse ceo cto cfo brother sister father
-    mother uncle aunt comrade presidents generals senators ministers secretaries ambassadors prime foreign deputy
-    assistant acting former general-secretary diplomat inventor historian journalist
+    mother uncle aunt comrade president-elect presidents generals senators ministers secretaries ambassadors general-secretary diplomat inventor historian journalist
     advisor adviser coordinator negotiator administrator leader chancellor congressmen chairperson founder owner engineer
     spokesman spokeswoman spokesperson mediator publisher author
     """
@@ -87,13 +90,15 @@ NOBLE_TITLES = _words(
 
 # "Secretary of State", "Chairman of the Joint Chiefs": what follows "of" after a title is an office, not a place.
 OFFICES = _words(
-    "state war defense defence treasury the navy commerce labor labour interior justice education energy agriculture staff"
+    "state war defense defence treasury navy commerce labor labour interior justice education energy agriculture staff"
     " health foreign affairs finance chiefs joint parliament congress house senate board human services housing urban"
     " welfare science technology culture trade industry amity friendship navigation cooperation research budget"
 )
 
 # Possessives that begin names: "People's Republic".
-PLURAL_OWNERS = _words("people people's women women's men men's children children's workers veterans citizens farmers writers")
+PLURAL_OWNERS = _words(
+    "people people's women women's men men's children children's workers veterans citizens farmers writers"
+)
 
 ORGANIZATION_HEADS = _words(
     """
@@ -105,7 +110,7 @@ ORGANIZATION_HEADS = _words(
     organisation organization parliament partners partnership party police press secretariat section senate service
     services society staff studio syndicate team treasury tribunal trust union universities university usaid
     gazette times post herald tribune journal newspaper magazine airlines airways motors systems software labs
-    laboratory laboratories studios politburo reichstag knesset directory quartet
+    laboratory laboratories studios confederation confederacy exchange fleet politburo reichstag knesset directory quartet
     """
 )
 
@@ -126,8 +131,8 @@ EVENT_HEADS = _words(
     expedition exposition incident initiative law laws massacre memorandum movement negotiations note notes offensive
     olympics operation order pact papers plan plans plot policy proclamation program programme protocol purchase raid
     rebellion reform reforms report resolution revolt revolution riots round scandal settlement siege speech statute
-    strategy strike summit talks tariff telegram theory treaties treaty trial uprising war wars zone line festival
-    compromise points corollary cession gold rush boom depression renaissance age
+    strategy strike summit talks tariff telegram theory treaties treaty trial trials uprising war wars festival
+    compromise points corollary cession boom depression renaissance
     """
 )
 
@@ -147,7 +152,7 @@ DEMONYMS = _words(
     republican republicans roman romanian russian russians saudi scandinavian scottish serbian siberian slavic
     somali soviet soviets spaniard spaniards spanish sudanese swedish swiss syrian taiwanese thai tibetan tunisian
     turkish turks ugandan ukrainian u.s. us venezuelan vietnamese welsh western westerners whig whigs yugoslav
-    zionist eastern northern southern southerners northerners anglo-american
+    zionist allied allies congressional presidential west south north east eastern northern southern southerners northerners anglo-american
     """
 )
 
@@ -215,6 +220,6 @@ GIVEN_NAMES = _words(
     Richard Rita Robert Roberto Roger Ronald Rosa Rose Roy Rui Russell Ruth Ryan Sally Sam Samantha Samuel Sandra Sara Sarah
     Scott Sean Sebastian Sergei Sergio Sharon Silas Simon Sofia Sophie Stanley Stephanie Stephen Steve Steven Stuart Susan
     Sylvia Tanya Ted Teresa Terry Theodore Thomas Tim Timothy Tina Tobias Tom Tomás Tony Tyler Ulysses Victor Victoria Vincent
-    Virginia Vladimir Walter Warren Wei Wendy William Winfield Winston Woodrow Yann Yasmin Yuki Yusuf Zachary Zbigniew Zoe
+    Virginia Vladimir Walter Warren Wei Wendy William Winfield Winston Woodrow Yann Yasmin Anatoly Saddam Mahmoud Marta Inês Aoife Nadia Leila Fatima Hamid Ravi Anil Sanjay Sunita Deepak Arjun Kenji Hiroshi Takeshi Haruki Akira Ming Xiao Jun Mei Ling Hui Sergey Svetlana Natasha Tatiana Oksana Vyacheslav Jules Lázaro Helmut Konrad Willy Klaus Jürgen Hans Heinrich Wilhelm Fritz Gustav Ludwig Ferdinand Franz Friedrich Emil Anastasio Augusto Salvador Raúl Ernesto Javier Santiago Joaquín Cristina Lucia Giulia Giuseppe Matteo Luca Alessandro Francesca Silvia Paolo Pietro Vernon Aristide Bashir Amin Yasser Yitzhak Ariel Menachem Golda Moshe Josip Slobodan Vaclav Lech Zoltan Imre Janos Nelson Desmond Thabo Kwame Joseph Patrice Holden Idi Haile Julius Kofi Boutros Shinzo Hideki Aung Yuki Yusuf Zachary Zbigniew Zoe
     """
 )

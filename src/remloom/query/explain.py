@@ -9,6 +9,7 @@ from ..model import Answer
 from .executor import MAX_ROWS, SQL_TIMEOUT, known_schema
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
 from .traverse import edge_types
+from .where import render as render_where
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -32,7 +33,9 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
     match query:
         case Lookup():
             keys = list(dict.fromkeys(map(labels.key, query.labels)))
-            return [("lookup", f"key index over every schema, one probe for each of {len(keys)}: {', '.join(keys[:9])}")]
+            return [
+                ("lookup", f"key index over every schema, one probe for each of {len(keys)}: {', '.join(keys[:9])}")
+            ]
         case Fuzzy():
             kind = f" of type {query.type}" if query.type else ""
             return [
@@ -44,7 +47,7 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
             rows = [
                 ("embed", f"the text, by {vectors['model'] or 'the embedder'}"),
                 ("search", f"vector index, {vectors['count']:,} vectors of {vectors['dims']} dimensions"),
-                ("filter", f"{schema}" + (f" where {render(query).partition(' WHERE ')[2]}" if query.where else "")),
+                ("filter", f"{schema} where {render_where(query.where)}" if query.where else schema),
             ]
             least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
             return [*rows, ("rank", f"the {query.limit} nearest{least}")]

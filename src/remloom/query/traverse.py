@@ -44,20 +44,20 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
     records, suggestions, start_truncated = _starts(executor, query.initial_query, as_of)
     starts: list[_Found] = [(record, 0, (labels.key(record.name),)) for record in records]
     source_nodes = list(dict.fromkeys(path[0] for _, _, path in starts))
-    walk, reached = Walk(), []
+    walk, reached = Walk(), list[_Found]()
     if query.max_depth and starts:
         walk, reached = _walk(store, query, types, source_nodes, as_of)
         known = {record.id for record in records}
-        reached = [found for found in reached if found[0].id not in known][: query.limit]
+        reached = [found for found in reached if found[0].id not in known]
+    omitted = walk.reached - len({path[-1] for _, _, path in reached}) + len(reached[query.limit :])
+    reached = reached[: query.limit]
     kept = starts + reached
-    depths = max(walk.depth, 0) + 1
-    by_depth: list[list[_Found]] = [[] for _ in range(depths)]
+    by_depth: list[list[_Found]] = [[] for _ in range(walk.depth + 1)]
     for found in kept:
         by_depth[found[1]].append(found)
     stages, keys = _stages(store, query, by_depth, as_of)
     nodes = [_node(record, depth, path) for record, depth, path in kept]
     summary = store.edge_keys(keys, direction=query.direction, rel_types=types, limit=SUMMARY, as_of=as_of)
-    kept_keys = {found[2][-1] for found in reached}
     metadata: dict[str, Any] = {
         "total_nodes": len(nodes),
         "total_edges": stages[-1].found["edges"],
@@ -69,8 +69,8 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
         "limit_applied": query.limit,
         "direction": query.direction,
         "breadth": query.fan_out or "all",
-        "truncated": walk.reached > len(kept_keys) or walk.unfollowed > 0,
-        "nodes_omitted": walk.reached - len(kept_keys),
+        "truncated": omitted > 0 or walk.unfollowed > 0,
+        "nodes_omitted": omitted,
         "edges_unfollowed": walk.unfollowed,
         "graph_paths_truncated": any(len(record.graph_paths) > SHOWN_EDGES for record, _, _ in kept),
     }
@@ -225,15 +225,12 @@ def _by_node(found: list[_Found], field: str, *, descending: bool) -> list[_Foun
 def _stages(
     store: Store, query: Traverse, by_depth: list[list[_Found]], as_of: datetime | None
 ) -> tuple[list[Stage], list[str]]:
-    """A stage for each depth, and every key of every kept node."""
+    """A stage for each depth, and the key of every kept node."""
     keys: dict[str, None] = {}
     stages = []
     for depth, found in enumerate(by_depth):
-        for record, _, path in found:
+        for _, _, path in found:
             keys[path[-1]] = None
-            keys[labels.key(record.name)] = None
-            for alias in getattr(record, "aliases", ()):
-                keys[labels.key(alias)] = None
         edges = store.degrees(list(keys), direction=query.direction, as_of=as_of) if keys else 0
         executed = _executed(query, list(dict.fromkeys(path[-1] for _, _, path in found))) if depth else None
         stages.append(

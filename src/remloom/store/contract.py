@@ -198,9 +198,11 @@ class Store(Protocol):
         comes without `graph_paths`."""
         ...
 
-    def lookup(self, keys: Sequence[str]) -> dict[str, list[Record]]:
-        """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest 100
-        outgoing edges as `graph_paths`. O(1) probes a key."""
+    def lookup(
+        self, keys: Sequence[str], *, edges: int = 100, as_of: datetime | None = None
+    ) -> dict[str, list[Record]]:
+        """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest
+        `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`. O(1) probes a key."""
         ...
 
     def resolve(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -261,6 +263,18 @@ class Store(Protocol):
         """Edges at these keys, in force at `as_of` (now when None), whole. `limit` is for each key."""
         ...
 
+    def edge_keys(
+        self,
+        keys: Sequence[str],
+        *,
+        direction: Direction,
+        rel_types: Sequence[str] | None,
+        limit: int,
+        as_of: datetime | None = None,
+    ) -> list[tuple[str, str, str]]:
+        """Edges at these keys as (src, rel_type, dst), key by key, newest first, each once, `limit` in all."""
+        ...
+
     def count_edges(
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
     ) -> list[EdgeCount]:
@@ -285,7 +299,7 @@ class Store(Protocol):
         ...
 
     def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
-        """How many edges there are at these keys. Cheaper than `count_edges`."""
+        """How many edges there are at these keys, each counted once. Cheaper than `count_edges`."""
         ...
 
     def rel_types(self) -> list[str]:

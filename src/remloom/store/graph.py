@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest, nsmallest
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,9 +32,8 @@ _CACHE = 200_000  # label numbers whose keys are remembered
 _DEGREES_FOR = 1.0  # seconds a counted degree is used again, if nothing was written
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
-_OUTGOING = (
-    f"SELECT {_COLUMNS}, e.properties FROM names n CROSS JOIN edges e INDEXED BY edges_out ON e.src = n.lid"
-    " WHERE n.rid = ?2 AND (e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1)"
+_OUTGOING = (  # %s: the condition of time
+    f"SELECT {_COLUMNS}, e.properties FROM edges e INDEXED BY edges_out WHERE e.src = ?2 AND %s"
     " ORDER BY e.created DESC LIMIT ?3"
 )
 
@@ -131,17 +131,50 @@ class Graph:
                 counts += [EdgeCount(self.rel(cursor, rel), cast(Direction, end), n) for rel, n in rows]
             return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
+    def edge_keys(
+        self,
+        keys: Sequence[str],
+        direction: Direction,
+        rel_types: Sequence[str] | None,
+        limit: int,
+        as_of: datetime | None,
+    ) -> list[tuple[str, str, str]]:
+        with self._database.snapshot() as cursor:
+            fetch = _Fetch(EdgeOrder(), self._rel_numbers(cursor, rel_types), limit, as_of, "")
+            found: dict[tuple[int, int, int], None] = {}
+            for lid in self.all_lids(cursor, keys):
+                for end in _ends(direction):
+                    found.update((row[:3], None) for row in cursor.execute(fetch.sql(end), fetch.bind(lid)))
+                if len(found) >= limit:
+                    break
+            return [
+                (self.key(cursor, src), self.rel(cursor, rel), self.key(cursor, dst))
+                for src, rel, dst in islice(found, limit)
+            ]
+
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
-        """How many edges there are at these keys, of any type; one at two of them counts for each."""
+        """How many edges there are at these keys, of any type, each counted once."""
         with self._database.snapshot() as cursor:
             fetch = _Fetch(EdgeOrder(), None, None, as_of, "")
-            return sum(
-                self._degree(cursor, lid, end, fetch) for lid in self.all_lids(cursor, keys) for end in _ends(direction)
-            )
+            self._forget_degrees(cursor)
+            lids = self.all_lids(cursor, keys)
+            total = sum(self._degree(cursor, lid, end, fetch) for lid in lids for end in _ends(direction))
+            if direction == "both":  # those with both ends here were counted twice
+                total -= cursor.execute(
+                    "SELECT count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_out ON e.src = v.value"
+                    f" WHERE e.dst IN (SELECT value FROM json_each(?2)) AND {_in_force(as_of)}",
+                    (micros(as_of or datetime.now(UTC)), str(lids)),
+                ).get
+            return total
 
-    def outgoing(self, cursor: apsw.Cursor, rid: int, limit: int) -> tuple[Edge, ...]:
-        """The newest edges that leave a record's labels, in force now."""
-        rows = cursor.execute(_OUTGOING, (micros(datetime.now(UTC)), rid, limit)).fetchall()
+    def outgoing(self, cursor: apsw.Cursor, rid: int, limit: int, as_of: datetime | None = None) -> tuple[Edge, ...]:
+        """The newest edges that leave a record's labels, in force at `as_of`, or now."""
+        sql = _OUTGOING_NOW if as_of is None else _OUTGOING % _in_force(as_of)
+        at = micros(as_of or datetime.now(UTC))
+        lids = cursor.execute("SELECT lid FROM names WHERE rid = ?", (rid,)).fetchall()
+        rows = [row for (lid,) in lids for row in cursor.execute(sql, (at, lid, limit))]
+        if len(lids) > 1:
+            rows = sorted(rows, key=itemgetter(4), reverse=True)[:limit]
         return tuple(self._edge(cursor, row, row[7]) for row in rows)
 
     def all(self, cursor: apsw.Cursor) -> Iterable[Edge]:
@@ -167,6 +200,7 @@ class Graph:
     ) -> Walk:
         with self._database.snapshot() as cursor:
             rels = self._rel_numbers(cursor, rel_types)
+            self._forget_degrees(cursor)
             fetch = _Fetch(order, rels, breadth, as_of, "")
             ends = _ends(direction)
             frontier = self.lids(cursor, starts)
@@ -227,15 +261,18 @@ class Graph:
 
     def _degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: _Fetch) -> int:
         """Edges at one end of a label. Counting a hub costs as much as a walk, so counts are kept until a write."""
-        version = (cursor.execute("PRAGMA data_version").get, id(cursor), int(time.monotonic() / _DEGREES_FOR))
-        if version != self._degrees_of:
-            self._degrees = {}
-            self._degrees_of = version
         key = (lid, end, fetch.rels, fetch.as_of)
         degree = self._degrees.get(key)
         if degree is None:
             degree = self._degrees[key] = cursor.execute(fetch.count(end), fetch.bind(lid)).get
         return degree
+
+    def _forget_degrees(self, cursor: apsw.Cursor) -> None:
+        """To be called once in each snapshot before degrees are asked for."""
+        version = (cursor.execute("PRAGMA data_version").get, id(cursor), int(time.monotonic() / _DEGREES_FOR))
+        if version != self._degrees_of:
+            self._degrees = {}
+            self._degrees_of = version
 
     def _rel_numbers(self, cursor: apsw.Cursor, names: Sequence[str] | None) -> tuple[int, ...] | None:
         if names is None:
@@ -332,6 +369,9 @@ def _in_force(as_of: datetime | None) -> str:
     """In force at parameter 1. An edge asked for in the past began, if nothing else is said, when it was made."""
     since = "" if as_of is None else " AND (e.valid_from IS NOT NULL OR e.created <= ?1)"
     return f"(e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1){since}"
+
+
+_OUTGOING_NOW = _OUTGOING % _in_force(None)
 
 
 def _from(row: Any, node: int, family: set[int]) -> Any:

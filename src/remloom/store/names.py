@@ -1,35 +1,365 @@
 """The name index: keys like "sarah-chen" found by trigrams and ranked by edit similarity.
 
-Names stand in order of their length, so the names that two edits can reach are one range of rows, and one range of
-each trigram's postings. A query reads the rarest of its trigrams there, counts, and compares the names that
-have most of them. A second index of the same kind over the words of names finds a name by some of its words.
+Names stand in order of their length, so the names that two edits can reach are one range of rows, and one range
+of each trigram's postings. A query reads the rarest of its trigrams there, and compares the names that share
+most of them. A second index of the same kind, over the words of names, finds names by some of their words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from hashlib import blake2b
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
 
 from .arrays import Array, Ids
-from .segments import Mask, Segment, SegmentedIndex
+from .segments import Mask, Segment, SegmentedIndex, State
 
 __all__ = ["NameIndex"]
 
 Accept = Callable[[int], bool]
 Rows = NDArray[np.int32]
+Floats = NDArray[np.float32]
 
-EDITS = 2  # lengths differ by at most this much when whole names are compared
-RAREST = 7  # trigrams read of each name
-CANDIDATES = 64  # names compared of each segment, before `accept` asks for more
-GOOD = 0.8  # a result this good is taken for what was meant
-PARTIAL = 0.95  # what a name is worth that has all the words, but is not the text; less for what it has besides
+EDITS = 2  # whole names are compared when their lengths differ by at most this
+RAREST = 7  # trigrams read for a name
+CANDIDATES = 64  # names of each segment that are compared, in each pass
+GOOD = 0.8  # a score that says: this is what was meant
+PARTIAL = (0.75, 0.2)  # the worth of having all the words but not being the text: base, and share covered
+WORD_LIKENESS = 0.6  # words of a name less like a word of the text than this do not count
 
-_LONGEST = 64  # characters of a name that are indexed
-_WORD = re.compile(r"[^\W_]+")
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]{2,}")
-_BLOCK = 100_000  # names at a time while building
+_LONGEST = 64  # characters of a name whose trigrams are indexed
+_READ_AT_MOST = 16_384  # names of one word, shortest first
+_ASKED_AT_MOST = 4_096  # names offered to `accept`, best first
+_NO_ROWS: Rows = np.empty(0, np.int32)
+_BLOCK = 100_000  # names turned into trigrams at a time
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_IS_CJK = re.compile(f"[{_CJK}]")
+
+
+def _words(name: str, *, asked: bool) -> list[str]:
+    """The words of a name, none twice. A run of CJK characters is known by its characters and pairs; asked for
+    by its pairs."""
+    words: dict[str, None] = {}
+    for word in _WORD.findall(name):
+        if word.isascii() or not _IS_CJK.match(word):
+            words[word] = None
+            continue
+        if not asked or len(word) == 1:
+            words.update(dict.fromkeys(word))
+        words.update(dict.fromkeys(map("".join, zip(word, word[1:], strict=False))))
+    return list(words)
+
+
+def _hash(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _trigrams(text: str) -> set[int]:
+    """The hashes of a text's trigrams, two blanks before it and one behind."""
+    codes = (0, 0, *map(ord, text[:_LONGEST]), 0)
+    return {
+        ((a * 0x9E3779B1 + b) * 0x85EBCA6B + c) & 0xFFFFFFFF
+        for a, b, c in zip(codes, codes[1:], codes[2:], strict=False)
+    }
+
+
+def _trigram_keys(texts: Sequence[str], first: int) -> NDArray[np.uint64]:
+    """`trigram << 32 | row` for each trigram of each text: `_trigrams` for many at once."""
+    pieces = [text[:_LONGEST] for text in texts]
+    codes = np.frombuffer("".join([f"\0\0{p}\0" for p in pieces]).encode("utf-32-le", "surrogatepass"), "<u4")
+    sizes = np.array([len(p) for p in pieces], np.int64) + 3
+    hashes = (codes[:-2] * np.uint32(0x9E3779B1) + codes[1:-1]) * np.uint32(0x85EBCA6B) + codes[2:]
+    inside = np.ones(len(codes), bool)
+    ends = np.cumsum(sizes)
+    inside[ends - 1] = inside[ends - 2] = False
+    rows = np.repeat(np.arange(first, first + len(texts), dtype=np.uint64), sizes)
+    return (hashes.astype(np.uint64) << np.uint64(32) | rows[:-2])[inside[:-2]]
+
+
+class _Strings:
+    """Strings in order of (length, text), and which of them have a trigram at a length."""
+
+    def __init__(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        self._text: bytes = memoryview(arrays[f"{prefix}_text"])  # type: ignore[assignment]  # sliced and decoded
+        self._starts: Ids = arrays[f"{prefix}_starts"]
+        self._grams: NDArray[np.uint64] = arrays[f"{prefix}_grams"]  # trigram << 8 | length, ascending
+        self._gram_starts: Ids = arrays[f"{prefix}_gram_starts"]
+        self._gram_rows: Rows = arrays[f"{prefix}_gram_rows"]
+
+    @staticmethod
+    def arrays(strings: Sequence[str], prefix: str) -> dict[str, Array]:
+        """The arrays of these strings, which are in order."""
+        encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
+        starts = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum([len(e) for e in encoded], out=starts[1:])
+        blocks = [_trigram_keys(strings[low : low + _BLOCK], low) for low in range(0, len(strings), _BLOCK)]
+        keys = np.concatenate([np.empty(0, np.uint64), *blocks])
+        del blocks
+        keys.sort()
+        keys = keys[_run_starts(keys)]
+        rows = (keys & np.uint64(0xFFFFFFFF)).astype(np.int32)
+        lengths = np.array([min(len(s), _LONGEST) for s in strings], np.uint64)
+        keys >>= np.uint64(32)
+        keys <<= np.uint64(8)
+        keys |= lengths[rows]
+        gram_starts = _run_starts(keys)
+        return {
+            f"{prefix}_text": np.frombuffer(b"".join(encoded), np.uint8),
+            f"{prefix}_starts": starts,
+            f"{prefix}_grams": keys[gram_starts],
+            f"{prefix}_gram_starts": np.append(gram_starts, len(rows)),
+            f"{prefix}_gram_rows": rows,
+        }
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def texts(self, rows: Sequence[int]) -> list[str]:
+        """The strings of these rows."""
+        starts, text = self._starts, self._text
+        return [str(text[starts[row] : starts[row + 1]], "utf-8", "surrogatepass") for row in rows]
+
+    def near(self, text: str) -> Rows:
+        """Rows that may be within two edits of the text: most of its rarest trigrams first, shorter first."""
+        length, grams = min(len(text), _LONGEST), _trigrams(text)
+        low, high = max(length - EDITS, 0), length + EDITS + 1
+        bounds = np.array([g << 8 | low for g in grams] + [g << 8 | high for g in grams], np.uint64)
+        starts = self._gram_starts[np.searchsorted(self._grams, bounds)].tolist()
+        ranges = sorted((b - a, a) for a, b in zip(starts, starts[len(grams) :], strict=False) if b > a)[:RAREST]
+        return _most_often([self._gram_rows[a : a + size] for size, a in ranges])
+
+
+def _run_starts(ordered: Array) -> Ids:
+    if not len(ordered):
+        return np.empty(0, np.int64)
+    return np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
+
+
+def _most_often(lists: Sequence[Rows]) -> Rows:
+    """The rows of these ascending lists without repeats, those in most lists first, lower first."""
+    if len(lists) < 2:
+        return lists[0] if lists else _NO_ROWS
+    rows = np.concatenate(lists)
+    rows.sort()
+    again = rows[1:][rows[1:] == rows[:-1]]
+    starts = _run_starts(again)
+    often = np.diff(starts, append=len(again))
+    several = again[starts]
+    ranked = [several[often == count] for count in range(len(lists) - 1, 0, -1)] if len(several) else []
+    if len(several) < CANDIDATES:
+        ranked.append(np.setdiff1d(rows, several))
+    return np.concatenate(ranked)
+
+
+class _NameSegment(Segment):
+    """Names in order of (length, text), and the names that have a word."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        super().__init__(arrays)
+        self.names = _Strings(arrays, "names")
+        self.words = _Strings(arrays, "words")
+        self._word_hashes: NDArray[np.uint64] = arrays["word_hashes"]  # ascending
+        self._hashed_words: Ids = arrays["hashed_words"]  # the word of each hash
+        self._word_starts: Ids = arrays["word_starts"]
+        self._word_rows: Rows = arrays["word_rows"]
+
+    @classmethod
+    def seal(cls, ids: Sequence[int], names: Sequence[str]) -> _NameSegment:
+        order = sorted(range(len(names)), key=lambda i: (len(names[i]), names[i]))
+        names = [names[i] for i in order]
+        postings: dict[str, list[int]] = {}
+        for row, name in enumerate(names):
+            for word in _words(name, asked=False):
+                postings.setdefault(word, []).append(row)
+        words = sorted(postings, key=lambda word: (len(word), word))
+        hashes = np.array([_hash(word) for word in words], np.uint64)
+        by_hash = np.argsort(hashes)
+        return cls({
+            "ids": np.array([ids[i] for i in order], np.int64),
+            **_Strings.arrays(names, "names"),
+            **_Strings.arrays(words, "words"),
+            "word_hashes": hashes[by_hash],
+            "hashed_words": by_hash,
+            "word_starts": np.cumsum([0, *(len(postings[word]) for word in words)]),
+            "word_rows": np.array([row for word in words for row in postings[word]], np.int32),
+        })  # fmt: skip
+
+    def near(self, text: str) -> Rows:
+        """Rows of names that may be within two edits of the text, the likeliest first."""
+        return self.names.near(text)
+
+    def with_all_words(self, words: Sequence[str]) -> Rows:
+        """Rows of the names that have every word, shorter first."""
+        found: list[Rows] = []
+        for word in words:
+            row = self._find_word(word)
+            if row is None:
+                return _NO_ROWS
+            found.append(self._posting(row))
+        found.sort(key=len)
+        rows = found[0]
+        for others in found[1:]:
+            at = np.searchsorted(others, rows)
+            at[at == len(others)] = 0
+            rows = rows[others[at] == rows]
+        return rows
+
+    def with_some_words(self, words: Sequence[str]) -> Rows:
+        """Rows of names that have some of the words, or words like them, the likeliest first."""
+        found = sorted(filter(len, (self._with_word_like(word) for word in words)), key=len)
+        if len(found) < 2:
+            return found[0] if found else _NO_ROWS
+        several = _most_often(found)
+        # Of the names with one of the words, those with the rarest come first.
+        each = np.concatenate([rows[:CANDIDATES] for rows in found])
+        _, first = np.unique(each, return_index=True)
+        return np.concatenate([several[:CANDIDATES], each[np.sort(first)], several[CANDIDATES:]])
+
+    def _find_word(self, word: str) -> int | None:
+        wanted = _hash(word)
+        at = int(np.searchsorted(self._word_hashes, np.uint64(wanted)))
+        found = at < len(self._word_hashes) and self._word_hashes[at] == wanted
+        return int(self._hashed_words[at]) if found else None
+
+    def _with_word_like(self, word: str) -> Rows:
+        exact = self._find_word(word)
+        if exact is not None:
+            return self._posting(exact)
+        rows = self.words.near(word)[:CANDIDATES]
+        likeness = _likeness([word], self.words.texts(rows.tolist()), WORD_LIKENESS)[0]
+        best = rows[np.argsort(-likeness, kind="stable")[: np.count_nonzero(likeness)]][:8]
+        lists = [self._posting(row) for row in best.tolist()]
+        return np.unique(np.concatenate(lists)) if lists else _NO_ROWS
+
+    def _posting(self, row: int) -> Rows:
+        start = self._word_starts[row]
+        return self._word_rows[start : min(self._word_starts[row + 1], start + _READ_AT_MOST)]
+
+    def named(self, rows: Rows, count: int, accept: Accept | None) -> list[tuple[int, str]]:
+        """Ids and names of the first rows that live and are accepted."""
+        if self.has_dead:
+            rows = rows[~self.dead[rows]]
+        if accept is None:
+            chosen = rows[:count].tolist()
+        else:
+            offered = zip(rows[:_ASKED_AT_MOST].tolist(), self.ids[rows[:_ASKED_AT_MOST]].tolist(), strict=True)
+            chosen = list(islice((row for row, id in offered if accept(id)), count))
+        return list(zip(self.ids[chosen].tolist(), self.names.texts(chosen), strict=True)) if chosen else []
+
+
+class NameIndex(SegmentedIndex[_NameSegment, str]):
+    """Fuzzy search over keys by id. See `SegmentedIndex` for adding, removing, compacting, dumping and loading.
+
+    >>> index = NameIndex()
+    >>> index.add([1, 2, 3], ["sarah-chen", "friday-afternoon", "monday-afternoon"])
+    >>> index.search("sara-chen", threshold=0.5, limit=5)
+    [(1, 0.9)]
+    >>> [id for id, score in index.search("find-afternoon", threshold=0.5, limit=5)]
+    [2, 3]
+    """
+
+    KIND = "names"
+    FORMAT = 1
+
+    def search(
+        self, text: str, *, threshold: float, limit: int, accept: Accept | None = None
+    ) -> list[tuple[int, float]]:
+        """The names most like the text: ids and scores, best first (ties: shorter first, then by name, then by id).
+
+        Args:
+            text: a key, as `labels.key` makes it.
+            threshold: no score below it is returned, 0..1.
+            accept: which ids may be returned; asked of candidates only.
+
+        A score is 1.0 for the same key, otherwise the similarity (one less the share of characters to insert, delete,
+        replace or swap) of whole names or, when fewer than `limit` are that much alike, of the words of the text
+        to words of the name, at most 0.95.
+        """
+        if not text or limit <= 0:
+            return []
+        state, words = self._state, _words(text, asked=True)
+        found: dict[int, tuple[float, str]] = {}
+        tail = self._living_tail(state)
+        named = [pair for s in state.segments for pair in s.named(s.near(text), CANDIDATES, accept)]
+        _rank(found, text, [], named, threshold)
+        _rank(found, text, [], tail, threshold, accept)
+        good = sum(score >= GOOD for score, _ in found.values())
+        if good < limit and words:
+            # Where something is what was meant, only names that have it whole are worth adding.
+            enough = all if good else any
+            for segment in state.segments:
+                rows = segment.with_all_words(words) if good else segment.with_some_words(words)
+                _rank(found, text, words, segment.named(rows, CANDIDATES, accept), threshold)
+            some = [(id, name) for id, name in tail if enough(word in name for word in words)]
+            _rank(found, text, words, some, threshold, accept)
+        best = sorted(found.items(), key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]))
+        return [(id, score) for id, (score, _) in best[:limit]]
+
+    def _living_tail(self, state: State[_NameSegment, str]) -> list[tuple[int, str]]:
+        ids = list(state.ids)
+        pairs = list(zip(ids, state.rows, strict=False))
+        return [pair for pair in pairs if pair[0] not in self._dead] if self._dead else pairs
+
+    def _prepare(self, texts: Iterable[str]) -> list[str]:
+        return list(texts)
+
+    def _seal(self, parts: Sequence[tuple[_NameSegment, Mask]], ids: list[int], rows: list[str]) -> _NameSegment:
+        all_ids, names = list(ids), list(rows)
+        for segment, alive in parts:
+            kept = np.flatnonzero(alive).tolist()
+            all_ids += segment.ids[kept].tolist()
+            names += segment.names.texts(kept)
+        return _NameSegment.seal(all_ids, names)
+
+    @classmethod
+    def _revive(cls, arrays: dict[str, Array]) -> _NameSegment:
+        return _NameSegment(arrays)
+
+
+def _rank(
+    found: dict[int, tuple[float, str]],
+    text: str,
+    words: Sequence[str],
+    named: Sequence[tuple[int, str]],
+    threshold: float,
+    accept: Accept | None = None,
+) -> None:
+    """Score names by the whole text and by its words, and keep in `found` the best score of each that suffices."""
+    if not named:
+        return
+    names = [name for _, name in named]
+    scores = _likeness([text], names, threshold)[0]
+    if words:
+        scores = np.maximum(scores, _by_words(text, words, names))
+    for at in np.flatnonzero(scores >= max(threshold, 1e-6)).tolist():
+        id, name = named[at]
+        score = round(float(scores[at]), 4)
+        if (id not in found or found[id][0] < score) and (accept is None or accept(id)):
+            found[id] = (score, name)
+
+
+def _likeness(texts: Sequence[str], names: Sequence[str], threshold: float) -> Floats:
+    """Similarity of each text to each name, 0 where it is below the threshold."""
+    if not names:
+        return np.zeros((len(texts), 0), np.float32)
+    return cdist(texts, names, scorer=OSA.normalized_similarity, score_cutoff=threshold, dtype=np.float32)
+
+
+def _by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
+    """How well names have the words of the text, in any order."""
+    having = [_words(name, asked=False) or [name] for name in names]
+    likeness = _likeness(words, [word for some in having for word in some], WORD_LIKENESS)
+    starts = np.cumsum([0, *map(len, having)])[:-1]
+    best = np.maximum.reduceat(likeness, starts, axis=1)
+    sizes = np.array([len(word) for word in words], np.float32)
+    base, share = PARTIAL
+    covered = np.minimum(np.float32(len(text)) / np.array([len(name) for name in names], np.float32), 1)
+    scores: Floats = (sizes / sizes.sum()) @ best * (np.float32(base) + np.float32(share) * covered)
+    return scores

@@ -130,7 +130,9 @@ class SqliteStore:
             return None
         return decode(row[1], row[2], row[3])
 
-    def lookup(self, keys: Sequence[str]) -> dict[str, list[Record]]:
+    def lookup(
+        self, keys: Sequence[str], *, edges: int = GRAPH_PATHS, as_of: datetime | None = None
+    ) -> dict[str, list[Record]]:
         found: dict[str, list[Record]] = {}
         with self._translate:
             cursor = self._database.reader
@@ -138,9 +140,9 @@ class SqliteStore:
                 records = []
                 for rid, schema, body, content in cursor.execute(_LOOKUP, (key,)).fetchall():
                     record = decode(schema, body, content)
-                    edges = self._graph.outgoing(cursor, rid, GRAPH_PATHS)
-                    if edges:
-                        force_setattr(record, "graph_paths", edges)
+                    paths = self._graph.outgoing(cursor, rid, edges, as_of) if edges else ()
+                    if paths:
+                        force_setattr(record, "graph_paths", paths)
                     records.append(record)
                 found[key] = records
         return found
@@ -216,6 +218,17 @@ class SqliteStore:
         as_of: datetime | None = None,
     ) -> list[Edge]:
         return self._graph.edges(keys, direction, rel_types, limit, order or _NEWEST, as_of)
+
+    def edge_keys(
+        self,
+        keys: Sequence[str],
+        *,
+        direction: Direction,
+        rel_types: Sequence[str] | None,
+        limit: int,
+        as_of: datetime | None = None,
+    ) -> list[tuple[str, str, str]]:
+        return self._graph.edge_keys(keys, direction, rel_types, limit, as_of)
 
     def count_edges(
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None

@@ -91,8 +91,13 @@ class Call:
         drawn = view()
         if isinstance(drawn, str):
             click.echo(drawn)
-        else:
+        elif sys.stdout.isatty():
             console().print(drawn, crop=False)
+        else:
+            plain = console()
+            with plain.capture() as captured:
+                plain.print(drawn, crop=False)
+            click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask before what cannot be undone. Without a terminal there is nobody to ask: `--yes` must be given."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-from click import argument, echo, option
+from click import argument, option
 from click.exceptions import Exit
 
 from .app import Call, command
@@ -26,17 +23,14 @@ __all__ = ["show_stats"]
 @command("show")
 @argument("what", metavar="ID|LABEL")
 def show(call: Call, what: str) -> None:
-    """Show one record whole.
-
-    With its edges in and out, what it was derived from and what was derived from it.
-    """
+    """Show one record whole, with its edges, its sources and what came of it."""
     with call.open() as memory:
         shown = memory.show(what)
 
     def view() -> RenderableType:
-        from .render import record
+        from .render import shown as rendered
 
-        return record(shown)
+        return rendered(shown)
 
     call.show(shown, view)
 
@@ -53,9 +47,9 @@ def show_stats(call: Call, memory: Memory) -> None:
     found = memory.stats()
 
     def view() -> RenderableType:
-        from .render import nested
+        from .render import stats as rendered
 
-        return nested(found)
+        return rendered(found)
 
     call.show(found, view)
 
@@ -106,15 +100,11 @@ def export(call: Call, file: str) -> None:
     An export is not encrypted. `remloom import` takes it back.
     """
     with call.open() as memory:
-        if file != "-":
+        if file == "-":
+            memory.export(sys.stdout.buffer)
+        else:
             counts = memory.export(file)
             call.show(counts, lambda: f"exported {_listed(counts)} to {file}")
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            passed = Path(folder) / "export.jsonl"
-            memory.export(passed)
-            with passed.open("rb") as stream:
-                shutil.copyfileobj(stream, sys.stdout.buffer)
 
 
 @command("import")
@@ -122,25 +112,18 @@ def export(call: Call, file: str) -> None:
 def import_(call: Call, file: str) -> None:
     """Take in FILE, an export; - is stdin. Makes the tenant if need be."""
     with call.open(create=True) as memory:
-        if file != "-":
-            counts = memory.import_(file)
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                passed = Path(folder) / "import.jsonl"
-                with passed.open("wb") as stream:
-                    shutil.copyfileobj(sys.stdin.buffer, stream)
-                counts = memory.import_(passed)
+        counts = memory.import_(sys.stdin.buffer if file == "-" else file)
     call.show(counts, lambda: f"imported {_listed(counts)}")
 
 
-def _listed(counts: dict[str, Any]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if isinstance(count, int))
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
 
 
 @command("backup")
-@argument("file")
-def backup(call: Call, file: str) -> None:
-    """Copy the tenant to FILE while it is in use, encrypted as it is."""
+@argument("folder")
+def backup(call: Call, folder: str) -> None:
+    """Copy the tenant into a new FOLDER while it is in use, encrypted as it is."""
     with call.open() as memory:
-        memory.backup(file)
-    call.show({"backup": file}, lambda: f"backed up to {file}")
+        memory.backup(folder)
+    call.show({"backup": folder}, lambda: f"backed up to {folder}")

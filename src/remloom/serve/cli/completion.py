@@ -33,7 +33,12 @@ _WORD = re.compile(r"\S+")
 
 
 class StatementCompleter(Completer):
-    """Completes one line of the shell. `names` gives the edge types and record types in use."""
+    """Completes what is typed in the shell.
+
+    Args:
+        memory: gives the memory of the moment, which `\\tenant` may change.
+        commands: the shell's own commands and what they mean.
+    """
 
     def __init__(self, memory: Callable[[], Memory], commands: dict[str, str]) -> None:
         self._memory = memory
@@ -82,9 +87,10 @@ class StatementCompleter(Completer):
                 yield from _starting(("LOOKUP", "FUZZY", "SEARCH", "SELECT"), word if word == operand else " ")
             yield from self._labels(last)
         elif keyword == "TRAVERSE":
-            yield from _starting(sorted(self._in_use("edges")), last)
+            yield from _starting(self._in_use()["edge_types"], last)
         elif keyword == "TYPE":
-            yield from _starting(sorted(self._in_use("types")), word)
+            types = {type for counts in self._in_use()["types"].values() for type in counts if type}
+            yield from _starting(sorted(types), word)
         elif keyword in ("IN", "FROM"):
             yield from _starting(SCHEMAS, word)
         elif keyword == "DIRECTION":
@@ -101,11 +107,12 @@ class StatementCompleter(Completer):
         for name in self._memory().complete(prefix, limit=LABELS):
             yield Completion(quoted(name) if typed[0] in "'\"" else label_text(name), -len(typed), display=name)
 
-    def _in_use(self, what: str) -> Iterable[str]:
+    def _in_use(self) -> dict[str, Any]:
+        """What `Memory.stats` says, counted once for each memory: it is asked for at every key."""
         memory = self._memory()
         if self._known is None or self._known[0] is not memory:
             self._known = (memory, memory.stats())
-        return ()
+        return self._known[1]
 
 
 def _words(text: str) -> list[str]:

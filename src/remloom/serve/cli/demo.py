@@ -7,43 +7,47 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import msgspec
 from click.exceptions import Exit
 
 from ...errors import SourceError
-from .app import Call, command, console, program
+from .app import Call, command, console, program, to_json
 
-__all__ = ["STEPS", "documents"]
+__all__ = ["STEPS", "Step", "documents"]
 
 TENANT = "demo"
-QUOTED_LINES = 6  # of a cited file, shown at most
+QUOTED_LINES = 5  # of a cited passage, shown at most
+CITED = "per-berth price"  # what the cited passage is found by
 
 
 class Step(NamedTuple):
-    """A command of the demo and why one would type it. `{documents}` is the folder of the documents."""
+    """A command of the demo, and what it shows. `{documents}` stands for the folder of the documents."""
 
-    why: str
+    what: str
     command: str
 
 
 STEPS = (
     Step("Read a folder: notes, a web page, a table, a chat.", "read {documents}"),
-    Step("LOOKUP finds a record by its name, of whatever kind it is.", 'lookup "Sarah Chen"'),
-    Step("FUZZY forgives the spelling.", 'fuzzy "tomas olivera"'),
-    Step("SEARCH goes by meaning: none of these words need be in the text.", 'search "why did we stop charging for each user" --limit 3'),
-    Step("With --text it goes by words, and needs no model.", 'search --text "duplicate invoices" --limit 2'),
-    Step("SQL over one kind of record, read-only.", 'query "SELECT name, starts_at FROM moments ORDER BY starts_at"'),
-    Step("PLAN looks before it leaps: which edges are there?", 'query "TRAVERSE PLAN WITH LOOKUP \'Project Alpha\' DIRECTION in"'),
-    Step("TRAVERSE follows them: where is Tomás mentioned, and what else is said there?", 'traverse "Tomás Oliveira" --edges mentions --direction both --depth 2 --limit 12'),
+    Step("LOOKUP finds a thing by its name, whatever kind of thing it is.", "lookup 'Sarah Chen'"),
+    Step("FUZZY forgives the spelling.", "fuzzy 'tomas olivera'"),
+    Step("SEARCH goes by meaning, not by words.", "search 'charging customers in a fairer way' --limit 3"),
+    Step("With --text it goes by words, and needs no model.", "search --text 'duplicate invoices' --limit 2"),
+    Step("SQL, read-only, over one kind of record.", "query 'SELECT starts_at, name FROM moments ORDER BY starts_at'"),
+    Step("PLAN looks at the edges before following any.", "traverse 'Project Alpha' --direction in --plan"),
+    Step(
+        "TRAVERSE follows them: where is Tomás mentioned, and who else is there?",
+        "traverse 'Tomás Oliveira' --edges mentions --direction both --depth 2 --limit 12",
+    ),
 )
 
 
@@ -56,16 +60,88 @@ def demo(call: Call) -> None:
     folder = documents()
     with _home(call) as where:
         if call.json:
-            click.echo(_as_json(where, folder), nl=False)
-        else:
-            _perform(where, folder)
-            _farewell(call, where)
+            click.echo(to_json([_json_of(step, where, folder) for step in STEPS]), nl=False)
+            return
+        for number, step in enumerate(STEPS, 1):
+            _heading(f"{number}. {step.what}")
+            console().print(f"$ remloom {_line(step, folder)}", style="bold")
+            _run(step, where, folder)
+        _heading("Every answer says where it was read, down to the line.")
+        _cite(where)
+        _heading("Next")
+        _farewell(where, kept=call.home is not None)
 
 
 def documents() -> Path:
-    """The folder of the demo's documents: inside the package, or in a checkout under `examples/`."""
+    """The folder of the demo's documents: inside the package, or under `examples/` in a checkout.
+
+    Raises:
+        SourceError: it is in neither.
+    """
     here = Path(__file__).resolve()
     for folder in (here.parent / "demo_data", here.parents[4] / "examples" / "demo"):
         if folder.is_dir():
             return folder
     raise SourceError("the demo's documents are not installed", remedy="read documents of your own: remloom read PATH")
+
+
+@contextmanager
+def _home(call: Call) -> Iterator[Call]:
+    where = replace(call, tenant=call.tenant or TENANT)
+    if call.home is not None:
+        yield where
+        return
+    with tempfile.TemporaryDirectory(prefix="remloom-demo-") as folder:
+        yield replace(where, home=folder)
+
+
+def _line(step: Step, folder: Path) -> str:
+    shown = os.path.relpath(folder)
+    return step.command.format(documents=shlex.quote(str(folder) if shown.startswith("..") else shown))
+
+
+def _run(step: Step, where: Call, folder: Path) -> None:
+    options = ["--home", where.home or "", "--tenant", where.tenant or "", *(["--json"] if where.json else [])]
+    code = program.main([*options, *shlex.split(_line(step, folder))], standalone_mode=False)
+    if code:
+        raise Exit(code)
+
+
+def _json_of(step: Step, where: Call, folder: Path) -> dict[str, Any]:
+    with redirect_stdout(StringIO()) as printed:
+        _run(step, where, folder)
+    return {
+        "what": step.what,
+        "command": f"remloom {_line(step, folder)}",
+        "answer": msgspec.json.decode(printed.getvalue()),
+    }
+
+
+def _heading(text: str) -> None:
+    console().print(f"\n{text}", style="cyan")
+
+
+def _cite(where: Call) -> None:
+    """Quote the lines that the best hit was read from."""
+    from .render import place
+
+    with where.open() as memory:
+        hit = memory.search_text(CITED, schema="resources", where="category = 'document'", limit=1).records[0]
+    first, last = hit.lines or (1, QUOTED_LINES)
+    quoted = Path(hit.uri).read_text(encoding="utf-8").splitlines()[first - 1 : last][:QUOTED_LINES]
+    console().print(place(hit.source), style="blue")
+    for number, text in enumerate(quoted, first):
+        console().print(f"{number:4}  {text}")
+
+
+def _farewell(where: Call, *, kept: bool) -> None:
+    options = f"--home {shlex.quote(where.home or '')} --tenant {where.tenant}" if kept else ""
+    lines = (
+        (f"remloom shell {options}", "ask this memory more")
+        if kept
+        else ("remloom demo --home ./demo", "the same, and keep it"),
+        ("remloom read PATH", "read documents of your own"),
+        ("remloom shell", "ask about them; remloom --help lists every command"),
+    )
+    for line, why in lines:
+        console().print(f"  {line:28}  {why}")

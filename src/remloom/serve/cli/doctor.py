@@ -36,7 +36,7 @@ def doctor(call: Call) -> None:
             disagreements = memory.check()
             problems += disagreements
             codes += [StoreError.exit_code] * bool(disagreements)
-            found["embedder"] = {"name": settings.embedder}
+            found["embedder"] = "none" if (embedder := memory.embedder) is None else embedder.name
     except RemloomError as error:
         problems.append(str(error))
         codes.append(error.exit_code)
@@ -62,8 +62,9 @@ def _view(found: dict[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import nested
+    from .render import clean, nested, stats
 
-    facts = {name: value for name, value in found.items() if name != "problems"}
-    problems = [Text.assemble(("problem: ", "bold red"), problem) for problem in found["problems"]]
-    return Group(nested(facts), Text(), *(problems or [Text("everything agrees", "bold green")]))
+    facts = {name: value for name, value in found.items() if name not in ("problems", "store")}
+    problems = [Text.assemble(("problem: ", "bold red"), clean(problem)) for problem in found["problems"]]
+    held = [Text(), stats(found["store"])] if "store" in found else []
+    return Group(nested(facts), *held, Text(), *(problems or [Text("everything agrees", "bold green")]))

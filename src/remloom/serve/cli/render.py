@@ -19,15 +19,16 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ...labels import key
-from ...model import Answer, Edge, Hit, Record, Resource, Stage, record_dict
+from ...model import Answer, Hit, Record, Resource, Stage, record_dict
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["answer", "hits", "pairs", "plural", "table"]
+__all__ = ["answer", "clean", "hits", "line", "nested", "pairs", "place", "plural", "shown", "size", "stats", "table"]
 
 NAME_WIDTH = 44  # columns; longer names push their line's other columns to the right
 SNIPPET = 400  # characters of a record's text looked at
+SHOWN_COUNTS = 12  # types in one line of the statistics
 SHOWN_EDGES = 12  # of an edge summary; --json has them all
 
 STYLES = {"resources": "cyan", "entities": "magenta", "moments": "yellow"}
@@ -153,8 +154,9 @@ def _traversal(found: Answer) -> RenderableType:
     planned = "edge_counts" in found.metadata
     parts: list[RenderableType] = [_forest(found.nodes, found.edge_summary)]
     if planned:
-        parts += ["", _edge_counts(found.metadata["edge_counts"]), *_edge_list(found.edge_summary)]
-    parts += ["", _stages(found.stages), *_left_out(found.metadata)]
+        parts += [Text(), _edge_counts(found.metadata["edge_counts"]), Text()]
+        parts += _edge_list(found.edge_summary, "edges")
+    parts += [Text(), _stages(found.stages), *_left_out(found.metadata)]
     return Group(*parts)
 
 
@@ -197,8 +199,12 @@ def _grow(
 
 
 def _node_label(node: dict[str, Any]) -> Text:
-    kind = _kind(node.get("schema", ""), node.get("category") or node.get("type") or "")
-    return Text.assemble((line(node["name"]), "bold"), "  ", (kind, STYLES.get(node.get("schema", ""), "")))
+    return Text.assemble((line(node["name"]), "bold"), "  ", _styled_kind(node))
+
+
+def _styled_kind(record: dict[str, Any]) -> tuple[str, str]:
+    schema = record["schema"]
+    return _kind(schema, record.get("category") or record.get("type") or ""), STYLES.get(schema, "")
 
 
 def _edge_counts(counts: Sequence[dict[str, Any]]) -> RenderableType:
@@ -206,9 +212,11 @@ def _edge_counts(counts: Sequence[dict[str, Any]]) -> RenderableType:
     return table(("edge type", "direction", "edges"), rows, right=("edges",))
 
 
-def _edge_list(edges: Sequence[tuple[str, str, str]]) -> Iterator[RenderableType]:
+def _edge_list(edges: Sequence[tuple[str, str, str]], title: str) -> Iterator[RenderableType]:
+    if edges:
+        yield Text(title, "dim")
     for src, rel_type, dst in edges[:SHOWN_EDGES]:
-        yield Text.assemble("  ", src, (f" {rel_type} → ", "green"), dst)
+        yield Text.assemble("  ", line(src), (f" {line(rel_type)} → ", "green"), line(dst))
     if len(edges) > SHOWN_EDGES:
         yield Text(f"  … and {len(edges) - SHOWN_EDGES:,} more (--json shows them)", "dim")
 
@@ -269,20 +277,51 @@ def _rows(found: Answer) -> RenderableType:
     return Group(drawn, Text(f"only the first {plural(len(found.rows), 'row')}; add a LIMIT or a WHERE", "yellow"))
 
 
-# -- one record --------------------------------------------------------------------------------------------
+# -- one thing ---------------------------------------------------------------------------------------------
 
 
-def edge_lines(edges: Sequence[Edge], *, incoming: bool) -> RenderableType:
-    """Edges at one record, the other end last (outgoing) or first (incoming)."""
-    shown = [
-        Text.assemble(edge.src, (f" {edge.rel_type} →", "green"))
-        if incoming
-        else Text.assemble((f"{edge.rel_type} → ", "green"), edge.dst)
-        for edge in edges[:SHOWN_EDGES]
-    ]
-    if len(edges) > SHOWN_EDGES:
-        shown.append(Text(f"… and {len(edges) - SHOWN_EDGES:,} more", "dim"))
-    return Group(*shown)
+def shown(found: dict[str, Any]) -> RenderableType:
+    """What `Memory.show` knows of one thing: its records, field by field, then its edges."""
+    parts: list[RenderableType] = []
+    for record in found["records"]:
+        title = Text.assemble((line(record["name"]), "bold"), "  ", _styled_kind(record))
+        told = ("name", "schema", "graph_paths")
+        facts = {name: value for name, value in record.items() if name not in told and value not in ([], {})}
+        parts += [title, pairs(_told(facts, "  ")), Text()]
+    incoming, outgoing = found["edges_in"], found["edges_out"]
+    parts += _edge_list([(edge["src"], edge["rel_type"], edge["dst"]) for edge in outgoing], "edges out")
+    parts += _edge_list([(edge["src"], edge["rel_type"], edge["dst"]) for edge in incoming], "edges in")
+    return Group(*parts)
+
+
+def stats(found: dict[str, Any]) -> RenderableType:
+    """What `Memory.stats` counts."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    sealed = "encrypted" if found["encrypted"] else "not encrypted"
+    title = Text.assemble((found["tenant"], "bold"), f"  {sealed}, {size(found['bytes'])} on disk")
+    for schema, count in found["records"].items():
+        types = {type or "no type": number for type, number in found["types"][schema].items()}
+        if schema == "entities" and found["thin_entities"]:
+            types["only mentioned"] = found["thin_entities"]
+        grid.add_row(schema, f"{count:,}", _counts(types))
+    grid.add_row("edges", f"{found['edges']:,}", _counts(found["edge_types"]))
+    vectors = found["vectors"]
+    searched = "" if vectors["exact_share"] is None else f", {vectors['exact_share']:.0%} searched exactly"
+    made = f"{vectors['model']}, {vectors['dims']} dimensions{searched}" if vectors["count"] else ""
+    grid.add_row("vectors", f"{vectors['count']:,}", made)
+    if found["pending"] or found["parked"]:
+        grid.add_row(
+            "to embed", f"{found['pending']:,}", f"{found['parked']:,} parked after failing" * bool(found["parked"])
+        )
+    return Group(title, grid)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    listed = [f"{line(name)} {count:,}" for name, count in list(counts.items())[:SHOWN_COUNTS]]
+    return ", ".join([*listed, "…"] if len(counts) > SHOWN_COUNTS else listed)
 
 
 def nested(values: dict[str, Any]) -> RenderableType:

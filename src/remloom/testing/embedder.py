@@ -1,0 +1,45 @@
+"""An embedder for tests: quick, deterministic, and understanding nothing but equal words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..embed.contract import Floats
+
+__all__ = ["WordEmbedder"]
+
+_WORD = re.compile(r"\w+")
+
+
+class WordEmbedder:
+    """Hashes each word of a text to a direction and adds them up.
+
+    Texts that share words are alike, texts that share none are nearly not. Where it differs from a real
+    embedder: synonyms are strangers, word order does not count, and no text is too long for it.
+    """
+
+    def __init__(self, name: str = "words-64", dims: int = 64) -> None:
+        self.name = name
+        self.dims = dims
+        self.max_tokens = 1_000_000
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        import numpy as np
+
+        return np.stack([self.embed_query(text) for text in texts]) if texts else np.empty((0, self.dims), np.float32)
+
+    def embed_query(self, text: str) -> Floats:
+        import numpy as np
+
+        total = np.full(self.dims, 1e-3, np.float32)  # so that a text without words has a direction too
+        for word in _WORD.findall(text.casefold()):
+            seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest())
+            total += np.random.default_rng(seed).standard_normal(self.dims, dtype=np.float32)
+        return np.asarray(total / np.linalg.norm(total), np.float32)
+
+    def windows(self, text: str) -> list[tuple[int, int]]:
+        return [(0, len(text))] if text else []
