@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import re
-import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -79,9 +78,11 @@ def machine() -> str:
     return f"{len(os.sched_getaffinity(0))} cores of an {name}, Python {platform.python_version()}, {platform.system()}"
 
 
-def peak_memory() -> float:
-    """Peak resident memory of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def memory() -> tuple[float, float]:
+    """Resident memory of this process, now and at its peak, in MB."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    used = {name: int(size) / 1024 for name, size in re.findall(r"(VmRSS|VmHWM):\s+(\d+)", status)}
+    return used["VmRSS"], used["VmHWM"]
 
 
 class Results:

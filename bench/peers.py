@@ -62,10 +62,10 @@ class Remloom:
         pass
 
     def search(self, vector: data.Floats) -> list[str]:
-        return [hit.id for hit in self._memory.search("query", vector=vector).records]
+        return [hit.id for hit in self._memory.search(vector=vector).records]
 
     def filtered(self, vector: data.Floats, category: str) -> list[str]:
-        return [hit.id for hit in self._memory.search("query", vector=vector, where=Eq("category", category)).records]
+        return [hit.id for hit in self._memory.search(vector=vector, where=Eq("category", category)).records]
 
     def get(self, id: str) -> Any:
         return self._memory.get_resource(id)

@@ -22,7 +22,7 @@ from remloom import Edge, Entity, Memory, Resource
 from remloom.predicates import Eq, In
 
 from . import data, reference, stores
-from .measure import Results, peak_memory, race, timing
+from .measure import Results, race, timing
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 VECTORS_AT_MOST = 100_000  # building a graph of a million vectors takes longer than the rest together
@@ -53,16 +53,14 @@ class Bench:
 
 def chunks(bench: Bench, size: int) -> None:
     """Resources with text and vectors: writing, visibility after the burst, and every search over them."""
-    vectors = size <= VECTORS_AT_MOST
     tenant = f"chunks-{size}"
     with bench.open(tenant) as memory:
-        records = list(stores.chunks(size, vectors=vectors))
+        records = list(stores.chunks(size))
         ids, ours, raw = stores.write_beside(memory, records, bench.inserts(tenant))
-        bench.results.add(bench.id("write-resources", size), ours, raw, against="bare insert", vectors=vectors)
+        bench.results.add(bench.id("write-resources", size), ours, raw, against="bare insert")
         _visibility(bench, memory, size, ids, records)
         _get(bench, memory, size, ids)
-        if vectors:
-            _vector_search(bench, memory, size, ids, records)
+        _vector_search(bench, memory, size, ids, records)
         _text_search(bench, memory, size, ids, records)
         bench.results.add(bench.id("disk-chunks", size), bytes_per_record=_disk(bench.home, tenant) // size)
     bench.results.add(bench.id("memory", size), **_memory(bench, tenant, size))
@@ -76,9 +74,8 @@ def _visibility(bench: Bench, memory: Memory, size: int, ids: list[str], records
         "lookup": any(hit.id == last for hit in memory.lookup(record.name).records),
         "fuzzy": any(hit.name == record.name for hit in memory.fuzzy(record.name, limit=20).records),
         "text": any(hit.id == last for hit in memory.search_text(record.content[:60], limit=20).records),
+        "vector": memory.search(vector=record.embedding, limit=1).records[0].id == last,
     }
-    if record.embedding is not None:
-        seen["vector"] = memory.search("last", vector=record.embedding, limit=1).records[0].id == last
     before, began = exact_share(memory), time.perf_counter()
     while exact_share(memory) > 0.02 and time.perf_counter() - began < 600:
         time.sleep(1)
@@ -111,7 +108,7 @@ def _vector_search(bench: Bench, memory: Memory, size: int, ids: list[str], reco
     number = {id: at for at, id in enumerate(ids)}
 
     def search(query: Any) -> list[int]:
-        return [number[hit.id] for hit in memory.search("query", vector=query).records]
+        return [number[hit.id] for hit in memory.search(vector=query).records]
 
     ours, theirs = race(queries, search, exact.search, share=5)
     recall = _overlap([(search(query), exact.search(query)) for query in queries[:300]])
@@ -120,7 +117,7 @@ def _vector_search(bench: Bench, memory: Memory, size: int, ids: list[str], reco
         kept = np.array([at for at, record in enumerate(records) if _keeps(record, percent)])
 
         def filtered(query: Any, where: Any = where) -> list[int]:
-            return [number[hit.id] for hit in memory.search("query", vector=query, where=where).records]
+            return [number[hit.id] for hit in memory.search(vector=query, where=where).records]
 
         def among(query: Any, kept: Any = kept) -> list[int]:
             return exact.search(query, among=kept)
@@ -168,14 +165,13 @@ def _text_search(bench: Bench, memory: Memory, size: int, ids: list[str], record
 def _memory(bench: Bench, tenant: str, size: int) -> dict[str, float]:
     """Memory of a new process that opens the tenant and runs each kind of search."""
     code = (
-        "import sys; from pathlib import Path; from bench import data, stores; from bench.measure import peak_memory\n"
+        "import sys\nfrom pathlib import Path\nfrom bench import data, stores\nfrom bench.measure import memory as used\n"
         "home, tenant, encrypted, size = sys.argv[1:]\n"
         "memory = stores.open_memory(Path(home), tenant, encrypted=encrypted == 'True')\n"
-        "opened = peak_memory()\n"
+        "opened, _ = used()\n"
         "memory.lookup('document 1 #1'); memory.fuzzy('documnt 1'); memory.search_text('which document')\n"
-        "if int(size) <= 100_000: [memory.search('q', vector=v) for v in data.vectors(50)]\n"
-        "status = open('/proc/self/status').read().split('VmRSS:')[1].split()[0]\n"
-        "print(opened, int(status) / 1024, peak_memory())\n"
+        "for vector in data.vectors(50): memory.search(vector=vector)\n"
+        "print(opened, *used())\n"
     )
     arguments = [str(bench.home), tenant, str(bench.encrypted), str(size)]
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
@@ -366,7 +362,6 @@ def main() -> None:
                 SECTIONS[name](bench, size)
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    print(f"peak memory of this process: {peak_memory():,.0f} MB")
 
 
 if __name__ == "__main__":

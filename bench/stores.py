@@ -37,10 +37,10 @@ def batches(items: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
         yield batch
 
 
-def chunks(count: int, *, start: int = 0, vectors: bool = True) -> Iterator[Resource]:
+def chunks(count: int) -> Iterator[Resource]:
     """Resources of some 900 characters with a vector, in documents of twenty."""
-    made = data.vectors(count, start=start, total=count) if vectors else None
-    for number, text in enumerate(data.texts(count), start):
+    vectors = data.vectors(count, total=count)
+    for number, text in enumerate(data.texts(count)):
         yield Resource(
             name=f"document {number // 20} #{number % 20 + 1}",
             content=text,
@@ -48,7 +48,7 @@ def chunks(count: int, *, start: int = 0, vectors: bool = True) -> Iterator[Reso
             uri=f"docs/{number // 20}.md",
             ordinal=number % 20,
             metadata={"lines": [number % 20 * 9 + 1, number % 20 * 9 + 9]},
-            embedding=made[number - start] if made is not None else None,
+            embedding=vectors[number],
         )
 
 

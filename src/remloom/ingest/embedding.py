@@ -103,7 +103,7 @@ class EmbeddingQueue:
                 self._store.park(batch[0].id, str(error))
                 raise
             whole = error
-        failures = {}
+        failures: dict[str, RemloomError] = {}
         for item in batch:
             try:
                 self._store.embed(self._vectors([item]), model=name, dims=dims)
@@ -111,8 +111,8 @@ class EmbeddingQueue:
                 failures[item.id] = error
         if len(failures) == len(batch) > 1:
             raise whole
-        for id, error in failures.items():
-            self._store.park(id, str(error))
+        for id, reason in failures.items():
+            self._store.park(id, str(reason))
 
     def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
         spans = {item.id: _spans(self._embedder, item.text) for item in batch}

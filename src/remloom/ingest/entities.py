@@ -28,7 +28,9 @@ _MIXED = re.compile(
     r"(?!Mc[A-Z]|Mac[A-Z]|De[A-Z]|L[ae][A-Z]|D[iu][A-Z]|Van[A-Z]|Fitz[A-Z])(?:[A-Z]?[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*|\w*[A-Z]\w*\d\w*)"
 )
 _INITIALS = re.compile(r"(?!U\.[SKN])(?:[A-Z]\.)+")
+_PREFIXES = frozenset(("Anglo", "Sino", "Franco", "Russo", "Afro", "Euro", "Indo", "Anti", "Pro", "Non", "Pre", "Post"))
 _PARTICLES = frozenset(("von", "van", "bin", "ibn", "al", "de"))  # in the names of people more than of things
+_SMALL_WORD = re.compile(r"\b[a-zß-öø-ÿ]\w+")
 _INFLECTED = re.compile(r"(?:ing|ly|ed)$")
 _DEFINED = re.compile(r"\s?\(([A-Z][A-Za-z.&]{1,9})\)")
 _SENSE = frozenset(
@@ -99,7 +101,7 @@ class _Book:
         self._text = text
         self._entries: dict[str, _Entry] = {}
         self._known = {labels.key(name): kind for name, kind in known.items() if name.strip()}
-        self._lower = Counter(re.findall(r"(?<![\w'’-])[^\W\d_A-Z]\w+", text))  # words that are written small
+        self._lower = Counter(_SMALL_WORD.findall(text))  # words that are written small
         self._acronyms: dict[str, str] = {}  # short form: key of the long one
         for name, kind in known.items():
             if name.strip():
@@ -148,7 +150,7 @@ class _Book:
                 self._merge(labels.key(short), key)
 
     def _strip_first_words(self) -> None:
-        """ "Imperial Britain" at the start of a sentence is Britain, where "imperial" is a word; "Woohoo Melanie" is Melanie."""
+        """ "Imperial Britain" is Britain at the start of a sentence, where "imperial" is a word in the text."""
         inside = {entry.name for entry in self._entries.values() if entry.inside}
         for key, entry in list(self._entries.items()):
             first, _, rest = entry.name.partition(" ")
@@ -185,10 +187,10 @@ class _Book:
             if not entry.type and entry.titled:
                 entry.type = "person"
             parts = entry.name.split()
-            if not entry.type and 2 <= len(parts) <= 3 and not entry.located and not self._ordinary(parts):
-                # Nothing tells what it is, but the text goes on with its last word, as one does with people.
-                if parts[-1] in alone:
-                    entry.type = "person"
+            # Nothing tells what it is, but the text goes on with its last word, as one does with people.
+            taken_up = 2 <= len(parts) <= 3 and parts[-1] in alone and not entry.located
+            if not entry.type and taken_up and not self._ordinary(parts):
+                entry.type = "person"
             if not entry.type and len(parts) == 1 and entry.located >= 2 and entry.located * 2 > len(entry.spans):
                 entry.type = "place"
 
@@ -207,8 +209,10 @@ class _Book:
                     if part.lower().rstrip(".") not in words.NOBLE_TITLES:
                         owners.setdefault(labels.key(part), set()).add(key)
         for short, keys in owners.items():
-            entry = self._entries.get(short)
-            if entry is None or not entry.spans or len(keys) != 1 or short in self._known:
+            if short not in self._entries or len(keys) != 1 or short in self._known:
+                continue
+            entry = self._entries[short]
+            if not entry.spans:
                 continue
             full = keys.pop()
             owner = self._entries[full]
@@ -232,6 +236,11 @@ class _Book:
         low = word.lower()
         if low in words.STOP_WORDS or low in words.DEMONYMS or low.rstrip(".") in words.TITLES or len(word) < 2:
             return False
+        if "-" in word and all(
+            part[0].islower() or part in _PREFIXES or part.lower() in words.DEMONYMS
+            for part in filter(None, word.split("-"))
+        ):
+            return False  # "Spanish-controlled", "Anglo-French"
         if _ROMAN.fullmatch(word) or (_is_head(low) and low not in _SENSE):
             return False
         if entry.type == "place" and word in words.PLACES:

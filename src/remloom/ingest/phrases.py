@@ -22,29 +22,30 @@ _HIDDEN = re.compile(
 _WRAP = re.compile(r"(?<=[^\n]{50})\n(?=[^\s#>|*+=\-~\d])")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$|^[^\n]+\n(?=(?:={3,}|-{3,}|~{3,}|\*{3,}|\^{3,})[ \t]*$)", re.M)
 _BEFORE = re.compile(r"(\w[\w.'’]*)?([^\w]*)\Z")
-_ABBREVIATIONS = frozenset(
-    ("mr", "mrs", "ms", "dr", "prof", "gen", "col", "lt", "capt", "sen", "rep", "gov", "st", "mt", "ft", "jr", "sr", "vs",
-     "no", "u.s", "u.k", "u.n", "e.g", "i.e", "cf", "rev", "hon", "messrs", "adm", "maj", "sgt")
-)  # fmt: skip
-_LOCATING = frozenset(
-    ("in", "at", "near", "toward", "towards", "across", "throughout", "outside", "into", "around", "within")
+_ABBREVIATIONS = words.split(
+    """
+    mr mrs ms dr prof gen col lt capt sen rep gov st mt ft jr sr vs no u.s u.k u.n e.g i.e cf rev hon messrs adm maj sgt
+    """
 )
-_QUALIFIERS = frozenset(
-    """former acting deputy assistant vice prime foreign chief special first lieutenant major brigadier rear attorney
+_LOCATING = words.split("in at near toward towards across throughout outside into around within")
+_QUALIFIERS = words.split(
+    """
+    former acting deputy assistant vice prime foreign chief special first lieutenant major brigadier rear attorney
     finance defense defence then crown high national security naval army war treasury principal under democratic
-    republican permanent senior junior staff presidential associate executive managing general""".split()
+    republican permanent senior junior staff presidential associate executive managing general
+    """
 )
 _HEADS = words.ORGANIZATION_HEADS | words.EVENT_HEADS | words.PLACE_HEADS
 _AND_HEADS = words.ORGANIZATION_HEADS | words.EVENT_HEADS
 _DESCRIBES = re.compile(r"(?:ian|ean|ese|ist|ish|can|crat)$")  # "Pennsylvanian", "Columnist": no given name ends so
 _CONTRACTED = re.compile(r"[’'](?:ve|ll|re|d|m|t)$", re.I)
-_SMALL = frozenset(("of", "the", "and", "for", "on", "&"))
-_LEADING = frozenset(
-    ("the", "a", "an", "i", "on", "in", "at", "and", "but", "of", "for", "i'm", "i’m", "if", "as", "so")
-)
-_CALENDAR = frozenset(
-    """january february march april may june july august september october november december
-    monday tuesday wednesday thursday friday saturday sunday""".split()
+_SMALL = words.split("of the and for on &")
+_LEADING = words.split("the a an i on in at and but of for i'm i’m if as so")
+_CALENDAR = words.split(
+    """
+    january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    """
 )
 
 
@@ -105,8 +106,9 @@ def _run() -> re.Pattern[str]:
     capitals = "".join(chr(code) for span in ((0x41, 0x5B), (0xC0, 0x590), (0x1E00, 0x1F00)) for code in range(*span)
                        if chr(code).isupper())  # fmt: skip
     owners = "|".join(sorted({owner.partition("'")[0].capitalize() for owner in words.PLURAL_OWNERS}))
+    abbreviated = "St|Mt|Ft|Dr|Mrs?|Ms|Prof|Gen|Col|Lt|Capt|Sen|Rep|Gov|Rev|Adm|Maj|Sgt|Jr|Sr"
     word = (
-        rf"(?:(?:[{capitals}]\.){{2,}}(?:[{capitals}]\b)?|(?!I\.)[{capitals}]\.(?=[ ][{capitals}])|(?:St|Mt|Ft|Dr|Mrs?|Ms|Prof|Gen|Col|Lt|Capt|Sen|Rep|Gov|Rev|Adm|Maj|Sgt|Jr|Sr)\."
+        rf"(?:(?:[{capitals}]\.){{2,}}(?:[{capitals}]\b)?|(?!I\.)[{capitals}]\.(?=[ ][{capitals}])|(?:{abbreviated})\."
         rf"|(?:{owners})[’']s?(?=[ ][{capitals}])|St\. [{capitals}]\w+[’']s"
         rf"|(?:[a-z]{{1,3}}(?=[{capitals}]{{2}}))?[{capitals}][\w&]*(?:-(?:(?:[{capitals}]\.){{2,}}|\w+)|[’'](?!s\b)\w+)*)"
     )
@@ -156,7 +158,7 @@ def _split(run: list[_Word]) -> Iterator[list[_Word]]:
 
 
 def _extends(left: list[str], rest: list[str]) -> bool:
-    """Whether "for" or "on" goes on with a name: "Committee on Foreign Relations", not "Soviet Union on the United States"."""
+    """Whether "for" or "on" goes on with a name: "Committee on Trade", not "Soviet Union on the United States"."""
     right = " ".join(rest).removeprefix("the ")
     return left[-1].lower() in _AND_HEADS and " ".join(left) not in words.PLACES and right not in words.PLACES
 
@@ -175,14 +177,11 @@ def _trimmed(run: list[_Word], begins: bool) -> list[_Word]:
     """The run without what only stands around a name: small words, the first word of a sentence, days and months."""
     while run:
         first, last = run[0].text.lower(), run[-1].text.lower()
-        if (
-            first in _SMALL
-            or run[0].text in words.CONNECTORS
-            or first in _LEADING
-            or (len(run) > 1 and first in _CALENDAR)
+        small = first in _SMALL | _LEADING or run[0].text in words.CONNECTORS
+        more = len(run) > 1
+        if small or (
+            more and (first in _CALENDAR or (begins and first in words.STOP_WORDS and not _place_prefix(run)))
         ):
-            run, begins = run[1:], False
-        elif begins and first in words.STOP_WORDS and len(run) > 1 and not _place_prefix(run):
             run, begins = run[1:], False
         elif last in _SMALL or run[-1].text in words.CONNECTORS or last in _CALENDAR or _is_pronoun(run):
             run = run[:-1]
@@ -239,18 +238,17 @@ def _named(run: list[_Word]) -> Iterator[tuple[list[_Word], str]]:
     if 0 < place < len(run) - 1 and _person_like(run[place].text):
         yield run[:place], ""
         yield run[place:], ""
-    elif len(run) > 2 and _person_like(run[1].text) and (lows[0] in words.DEMONYMS or _DESCRIBES.search(lows[0])):
-        yield run[1:], ""
-    elif (
-        len(run) == 2
-        and lows[0] in words.DEMONYMS
-        and lows[1] not in _HEADS
-        and run[1].text not in words.PLACES
-        and not place
-    ):
-        yield run[1:], ""
     else:
-        yield run, ""
+        yield run[_describing(run, lows) :], ""
+
+
+def _describing(run: list[_Word], lows: list[str]) -> int:
+    """1 where the first word only describes: "Pennsylvanian Benjamin Franklin", "Soviet MiG"."""
+    if len(run) > 2:
+        return int(_person_like(run[1].text) and bool(lows[0] in words.DEMONYMS or _DESCRIBES.search(lows[0])))
+    if len(run) < 2 or lows[0] not in words.DEMONYMS or lows[1] in _HEADS:
+        return 0
+    return int(run[1].text not in words.PLACES and not _place_prefix(run))
 
 
 def _title_end(run: list[_Word], lows: list[str]) -> int:

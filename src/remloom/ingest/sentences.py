@@ -13,8 +13,10 @@ _WORD = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
 _IS_CJK = re.compile(rf"[{CJK}]")
 _CJK_END = re.compile(r"[。！？｡…]+[」』”’）】》]*\s*|(?<=[.!?])\s+|\n+")
 _CANDIDATE = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+")
-_SAFE = re.compile(r"(?<=[a-z]{3}[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z][a-z])")  # beyond doubt: "… ended. They …"
-_PIECE = 4000  # characters handed to pysbd at once: its time grows faster than the text
+# Beyond doubt: "… ended. They …". A word of four small letters or more, unless it is one of the long abbreviations.
+_SAFE = re.compile(r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pprox\.)\s+(?=[A-Z][a-z])")
+_QUOTES = re.compile('["“”«»]')  # inside them several sentences may be one
+_LONG = 4000  # characters from which quotes are cut too: pysbd's time grows faster than the text
 
 
 def count_words(text: str) -> int:
@@ -39,23 +41,16 @@ def sentence_ends(text: str) -> list[int]:
         ends = []
     else:
         ends = []
-        for start, end in _pieces(text):
-            ends += [start + inner for inner in _by_rule(text[start:end])]
+        start = 0
+        safe = [] if len(text) < _LONG and _QUOTES.search(text) else [found.end() for found in _SAFE.finditer(text)]
+        for end in [*safe, len(text)]:
+            piece = text[start:end]
+            doubtful = _CANDIDATE.search(piece.rstrip())
+            ends += [start + inner for inner in _by_rule(piece)] if doubtful else [end]
+            start = end
     if not ends or ends[-1] != len(text):
         ends.append(len(text))
     return ends
-
-
-def _pieces(text: str) -> list[tuple[int, int]]:
-    """Cuts a long text at sentence ends beyond doubt."""
-    pieces, start = [], 0
-    if len(text) > _PIECE:
-        for found in _SAFE.finditer(text):
-            if found.end() - start >= _PIECE:
-                pieces.append((start, found.end()))
-                start = found.end()
-    pieces.append((start, len(text)))
-    return pieces
 
 
 def _by_rule(text: str) -> list[int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 __all__ = [
     "CONNECTORS", "DEMONYMS", "EVENT_HEADS", "GIVEN_NAMES", "NOBLE_TITLES", "OFFICES", "ORGANIZATION_HEADS",
-    "PLACES", "PLACE_HEADS", "PLURAL_OWNERS", "STOP_WORDS", "TITLES",
+    "PLACES", "PLACE_HEADS", "PLURAL_OWNERS", "STOP_WORDS", "TITLES", "split",
 ]  # fmt: skip
 
 
-def _words(text: str) -> frozenset[str]:
+def split(text: str) -> frozenset[str]:
+    """The words of a list written as one text."""
     return frozenset(text.split())
 
 
@@ -17,70 +18,68 @@ def _names(text: str) -> frozenset[str]:
 
 
 # Words that begin sentences or are capitalised for other reasons than being a name (lower case).
-STOP_WORDS = _words(
+STOP_WORDS = split(
     """
     a about above according across actually after afterwards again against ago ah all almost alone along already also
     although altogether always am amid among an and another any anybody anyone anything anyway apart apparently april
     are around as aside ask at august away awesome back based basically be because become before beginning behind being
-    below beneath besides best better between beyond big both bottom bring briefly but by bye can call certainly chapter
-    check clearly come compare concerning congrats congratulations consequently consider could cool currently day days
-    dear december definitely despite did do does doing done down due during each earlier early eight eighteen eighth
-    eighty either eleven else elsewhere eleventh email empty end enough especially essentially even eventually every
-    everybody everyone everything everywhere exactly example except exciting eventual facing false fantastic far february
-    few fifteen fifth fifty figure finally find fine first five following follows for former formerly forty four fourteen
-    fourth friday from further furthermore generally get give given glad go going gonna gotta good goodbye got great guess
-    had haha half happy hardly has have having he hello hence her here hereby hers herself hey hi him himself his
-    historically hmm hope hopefully how however hundred i idea if immediately important in including increasingly indeed
-    initially inside instead into is it its itself january july june just keep kind know last lastly late later lately
-    latter least left less lest let lets like likewise listen little lol long look looking lot lots love made maintaining
-    make making many march may maybe me mean meanwhile might million mine mm moreover monday month months more morning
-    most mostly much must my myself namely near nearly need neither never nevertheless new next nice night nine nineteen
-    ninety ninth no nobody none nonetheless nor normally not note nothing notwithstanding november now nowhere number
-    numerous obviously october of off official often oh ok okay old omg on once one ones only onto open opposite or
-    originally other others otherwise our ours ourselves out outside over overall own part particularly per perhaps
-    please plus possibly pretty previous previously prior probably put quite rather re read ready really reasonable
-    recall recent recently regarding regardless remember right round said same saturday save say second section see
-    seeing seen sees seemingly send september set seven seventeen seventh seventy several shall she should show similar
-    similarly simply since six sixteen sixth sixty slightly so some somebody somehow someone something sometimes
-    somewhat somewhere soon sorry sounds special specifically start still subsequently such suddenly sunday super
-    supposedly sure sweet table take taken taking talk tell ten tenth than thank thanks that the their theirs them
-    themselves then there thereafter thereby therefore these they thing things think third thirteen thirty this those
-    though thought three through throughout thursday thus till time times to today together tomorrow tonight too took
-    top total totally toward towards traditionally true truly try trying tuesday twelfth twelve twentieth twenty twice two
-    typically ugh ultimately under underneath unfortunately unless unlike until unto up upon us use used using usually
-    various version very via vs wait wanna want was way we wednesday week weeks well went were what whatever when whenever
-    where whereas whereby wherever whether which while who whoever whole whom whose why will wish with within without
-    wonderful work would wow yeah year years yep yes yesterday yet yo you your yours yourself yourselves yup zero
-    additional added changed deprecated fixed returns raises parameters arguments attributes todo faq appendix contents
-    index introduction overview summary conclusion references notes warning tip caution see page line lines item items
-    i'm i've i'd i'll it's that's don't let's you're we're they're he's she's there's what's who's can't won't isn't
-    doesn't didn't couldn't wouldn't shouldn't haven't hasn't hadn't aren't wasn't weren't
-    fri mon tue tues wed thu thurs sat sun btw fyi lmk imo idk tbh asap whoa woohoo yay absolutely amazing awww aww haha
-    keep run switch becoming being using finding realizing knowing known barring offline online self-help
+    below beneath besides best better between beyond big both bottom bring briefly but by bye can call certainly
+    chapter check clearly come compare concerning congrats congratulations consequently consider could cool currently
+    day days dear december definitely despite did do does doing done down due during each earlier early eight eighteen
+    eighth eighty either eleven else elsewhere eleventh email empty end enough especially essentially even eventually
+    every everybody everyone everything everywhere exactly example except exciting eventual facing false fantastic far
+    february few fifteen fifth fifty figure finally find fine first five following follows for former formerly forty
+    four fourteen fourth friday from further furthermore generally get give given glad go going gonna gotta good
+    goodbye got great guess had haha half happy hardly has have having he hello hence her here hereby hers herself hey
+    hi him himself his historically hmm hope hopefully how however hundred i idea if immediately important in including
+    increasingly indeed initially inside instead into is it its itself january july june just keep kind know last
+    lastly late later lately latter least left less lest let lets like likewise listen little lol long look looking lot
+    lots love made maintaining make making many march may maybe me mean meanwhile might million mine mm moreover monday
+    month months more morning most mostly much must my myself namely near nearly need neither never nevertheless new
+    next nice night nine nineteen ninety ninth no nobody none nonetheless nor normally not note nothing notwithstanding
+    november now nowhere number numerous obviously october of off official often oh ok okay old omg on once one ones
+    only onto open opposite or originally other others otherwise our ours ourselves out outside over overall own part
+    particularly per perhaps please plus possibly pretty previous previously prior probably put quite rather re read
+    ready really reasonable recall recent recently regarding regardless remember right round said same saturday save
+    say second section see seeing seen sees seemingly send september set seven seventeen seventh seventy several shall
+    she should show similar similarly simply since six sixteen sixth sixty slightly so some somebody somehow someone
+    something sometimes somewhat somewhere soon sorry sounds special specifically start still subsequently such
+    suddenly sunday super supposedly sure sweet table take taken taking talk tell ten tenth than thank thanks that the
+    their theirs them themselves then there thereafter thereby therefore these they thing things think third thirteen
+    thirty this those though thought three through throughout thursday thus till time times to today together tomorrow
+    tonight too took top total totally toward towards traditionally true truly try trying tuesday twelfth twelve
+    twentieth twenty twice two typically ugh ultimately under underneath unfortunately unless unlike until unto up upon
+    us use used using usually various version very via vs wait wanna want was way we wednesday week weeks well went
+    were what whatever when whenever where whereas whereby wherever whether which while who whoever whole whom whose
+    why will wish with within without wonderful work would wow yeah year years yep yes yesterday yet yo you your yours
+    yourself yourselves yup zero additional added changed deprecated fixed returns raises parameters arguments
+    attributes todo faq appendix contents index introduction overview summary conclusion references notes warning tip
+    caution page line lines item items i'm i've i'd i'll it's that's don't let's you're we're they're he's she's
+    there's what's who's can't won't isn't doesn't didn't couldn't wouldn't shouldn't haven't hasn't hadn't aren't
+    wasn't weren't fri mon tue tues wed thu thurs sat sun btw fyi lmk imo idk tbh asap whoa woohoo yay absolutely
+    amazing awww aww run switch becoming finding realizing knowing known barring offline online self-help
     """
 )
 
 # Between the words of a name. "of" and "and" have rules of their own.
-CONNECTORS = _words(
-    "de del della di da do dos du des la le los las von van der den zu zur bin ibn al el y e ter ten af"
-)
+CONNECTORS = split("de del della di da do dos du des la le los las von van der den zu zur bin ibn al el y e ter ten af")
 
 # Before a person's name and no part of it (lower case, without the dot).
-TITLES = _words(
+TITLES = split(
     """
     mr mrs ms miss mx dr doctor prof professor rev reverend president vice-president ex-president senator sen
-    representative rep congressman congresswoman governor gov mayor secretary undersecretary ambassador minister
-    consul chancellor premier general gen lieutenant lt colonel col major maj captain capt commander cmdr admiral adm
+    representative rep congressman congresswoman governor gov mayor secretary undersecretary ambassador minister consul
+    chancellor premier general gen lieutenant lt colonel col major maj captain capt commander cmdr admiral adm
     commodore sergeant sgt corporal private marshal field chairman chairwoman chair director judge justice attorney
-    commissioner envoy delegate chief officer inspector detective coach nurse ceo cto cfo brother sister father
-    mother uncle aunt comrade president-elect presidents generals senators ministers secretaries ambassadors general-secretary diplomat inventor historian journalist
-    advisor adviser coordinator negotiator administrator leader chancellor congressmen chairperson founder owner engineer
-    spokesman spokeswoman spokesperson mediator publisher author
+    commissioner envoy delegate chief officer inspector detective coach nurse ceo cto cfo brother sister father mother
+    uncle aunt comrade president-elect presidents generals senators ministers secretaries ambassadors general-secretary
+    diplomat inventor historian journalist advisor adviser coordinator negotiator administrator leader congressmen
+    chairperson founder owner engineer spokesman spokeswoman spokesperson mediator publisher author
     """
 )
 
 # Before a name and felt to be part of it: kept where only one more word follows.
-NOBLE_TITLES = _words(
+NOBLE_TITLES = split(
     """
     sir lord lady dame king queen prince princess emperor empress tsar czar kaiser sultan shah pope cardinal bishop
     archbishop saint count countess comte comtesse duke duchess baron baroness marquis marquess viscount earl dey bey
@@ -89,42 +88,43 @@ NOBLE_TITLES = _words(
 )
 
 # "Secretary of State", "Chairman of the Joint Chiefs": what follows "of" after a title is an office, not a place.
-OFFICES = _words(
+OFFICES = split(
     "state war defense defence treasury navy commerce labor labour interior justice education energy agriculture staff"
     " health foreign affairs finance chiefs joint parliament congress house senate board human services housing urban"
     " welfare science technology culture trade industry amity friendship navigation cooperation research budget"
 )
 
 # Possessives that begin names: "People's Republic".
-PLURAL_OWNERS = _words(
+PLURAL_OWNERS = split(
     "people people's women women's men men's children children's workers veterans citizens farmers writers"
 )
 
-ORGANIZATION_HEADS = _words(
+ORGANIZATION_HEADS = split(
     """
     academy administration agency alliance army assembly association authority bank board brigade bureau bundestag
     cabinet center centre church circle club coalition college commission committee community companies company
-    congress consortium co corp corporation corps council court department directorate duma embassy enterprise federation
-    firm force forces foundation front fund gmbh government group guard hospital house inc industries institute
-    institution junta kuomintang league legislature library llc ltd ministry mission museum navy network office
-    organisation organization parliament partners partnership party police press secretariat section senate service
-    services society staff studio syndicate team treasury tribunal trust union universities university usaid
+    congress consortium co corp corporation corps council court department directorate duma embassy enterprise
+    federation firm force forces foundation front fund gmbh government group guard hospital house inc industries
+    institute institution junta kuomintang league legislature library llc ltd ministry mission museum navy network
+    office organisation organization parliament partners partnership party police press secretariat section senate
+    service services society staff studio syndicate team treasury tribunal trust union universities university usaid
     gazette times post herald tribune journal newspaper magazine airlines airways motors systems software labs
-    laboratory laboratories studios confederation confederacy exchange fleet politburo reichstag knesset directory quartet
+    laboratory laboratories studios confederation confederacy exchange fleet politburo reichstag knesset directory
+    quartet
     """
 )
 
-PLACE_HEADS = _words(
+PLACE_HEADS = split(
     """
     avenue basin bay beach bluff bridge canal cape city coast colony county creek delta desert district fort forest
     gulf harbor harbour heights highlands hill hills island islands isle isles isthmus lake lakes land mount mountain
     mountains oasis ocean park pass peninsula plain plains plateau port prairie province quay region ridge rio river
-    road sea shore sound square station strait straits street territories territory town valley village
-    peaks airport archipelago gate lane republic kingdom state states empire commonwealth dominion
+    road sea shore sound square station strait straits street territories territory town valley village peaks airport
+    archipelago gate lane republic kingdom state states empire commonwealth dominion hemisphere
     """
 )
 
-EVENT_HEADS = _words(
+EVENT_HEADS = split(
     """
     accord accords act acts affair agreement agreements amendment battle blockade bill campaign charter code compact
     conference conferences constitution convention crisis day debate declaration doctrine edict election embargo era
@@ -136,23 +136,23 @@ EVENT_HEADS = _words(
     """
 )
 
-DEMONYMS = _words(
+DEMONYMS = split(
     """
-    afghan african africans albanian algerian american americans angolan arab arabs argentine argentinian armenian asian
-    asians australian austrian azerbaijani bangladeshi belgian bolivian bosnian brazilian british briton britons bulgarian
-    burmese cambodian canadian canadians catholic catholics caribbean chechen cherokee chilean chinese christian
-    christians colombian colonial communist communists confederate congolese creole croatian cuban cubans czech
-    danish democrat democratic democrats dominican dutch egyptian english englishmen estonian ethiopian european
-    europeans federalist federalists filipino filipinos finnish french frenchmen georgian german germans ghanaian
-    greek greeks guatemalan haitian hawaiian hebrew hispanic hungarian icelandic incan indian indians indonesian
-    iranian iraqi irish islamic israeli israelis italian italians jamaican japanese jew jewish jews jordanian kenyan
-    korean koreans kurdish kuwaiti laotian latin latvian lebanese liberian libyan lithuanian malaysian marxist
-    mexican mexicans mongolian moroccan muslim muslims nazi nazis nicaraguan nigerian nordic norwegian ottoman
-    pakistani palestinian palestinians panamanian persian peruvian philippine polish portuguese protestant prussian
-    republican republicans roman romanian russian russians saudi scandinavian scottish serbian siberian slavic
-    somali soviet soviets spaniard spaniards spanish sudanese swedish swiss syrian taiwanese thai tibetan tunisian
-    turkish turks ugandan ukrainian u.s. us venezuelan vietnamese welsh western westerners whig whigs yugoslav
-    zionist allied allies congressional presidential west south north east eastern northern southern southerners northerners anglo-american
+    afghan african africans albanian algerian american americans angolan arab arabs argentine argentinian armenian
+    asian asians australian austrian azerbaijani bangladeshi belgian bolivian bosnian brazilian british briton britons
+    bulgarian burmese cambodian canadian canadians catholic catholics caribbean chechen cherokee chilean chinese
+    christian christians colombian colonial communist communists confederate congolese creole croatian cuban cubans
+    czech danish democrat democratic democrats dominican dutch egyptian english englishmen estonian ethiopian european
+    europeans federalist federalists filipino filipinos finnish french frenchmen georgian german germans ghanaian greek
+    greeks guatemalan haitian hawaiian hebrew hispanic hungarian icelandic incan indian indians indonesian iranian
+    iraqi irish islamic israeli israelis italian italians jamaican japanese jew jewish jews jordanian kenyan korean
+    koreans kurdish kuwaiti laotian latin latvian lebanese liberian libyan lithuanian malaysian marxist mexican
+    mexicans mongolian moroccan muslim muslims nazi nazis nicaraguan nigerian nordic norwegian ottoman pakistani
+    palestinian palestinians panamanian persian peruvian philippine polish portuguese protestant prussian republican
+    republicans roman romanian russian russians saudi scandinavian scottish serbian siberian slavic somali soviet
+    soviets spaniard spaniards spanish sudanese swedish swiss syrian taiwanese thai tibetan tunisian turkish turks
+    ugandan ukrainian u.s. us venezuelan vietnamese welsh western westerners whig whigs yugoslav zionist allied allies
+    congressional presidential west south north east eastern northern southern southerners northerners anglo-american
     """
 )
 
@@ -162,64 +162,72 @@ PLACES = _names(
     Antarctica, Argentina, Arizona, Arkansas, Armenia, Asia, Athens, Atlanta, Auckland, Australia, Austria, Azerbaijan,
     Baghdad, Bahamas, Bahrain, Baltimore, Bangkok, Bangladesh, Barbados, Barcelona, Bavaria, Beijing, Beirut, Belarus,
     Belgium, Belgrade, Belize, Bengaluru, Benin, Berlin, Bermuda, Bern, Bhutan, Bogotá, Bolivia, Bombay, Bonn, Bosnia,
-    Boston, Botswana, Brasília, Brazil, Brisbane, Britain, British Columbia, Brussels, Bucharest, Budapest, Buenos Aires,
-    Bulgaria, Burma, Burundi, Cairo, Calcutta, California, Cambodia, Cameroon, Canada, Canberra, Canton, Caracas,
-    Catalonia, Chad, Charleston, Chicago, Chile, China, Cologne, Colombia, Colorado, Congo, Connecticut, Copenhagen,
-    Costa Rica, Crete, Crimea, Croatia, Cuba, Cyprus, Czechoslovakia, Dakar, Dallas, Damascus, Delaware, Delhi, Denmark,
-    Denver, Detroit, Djibouti, Dominican Republic, Dubai, Dublin, Ecuador, Edinburgh, Egypt, El Salvador, England,
-    Eritrea, Estonia, Ethiopia, Europe, Finland, Florence, Florida, Formosa, France, Frankfurt, Gaza, Geneva, Genoa,
-    Georgia, Germany, Ghana, Gibraltar, Glasgow, Great Britain, Greece, Greenland, Grenada, Guam, Guangzhou, Guatemala,
-    Guinea, Guyana, Haiti, Hamburg, Hanoi, Havana, Hawaii, Helsinki, Hiroshima, Ho Chi Minh City, Holland, Honduras,
-    Hong Kong, Houston, Hungary, Iceland, Idaho, Illinois, India, Indiana, Indochina, Indonesia, Iowa, Iran, Iraq,
-    Ireland, Islamabad, Israel, Istanbul, Italy, Ivory Coast, Jakarta, Jamaica, Japan, Jerusalem, Johannesburg, Jordan,
-    Kabul, Kansas, Karachi, Kashmir, Kazakhstan, Kentucky, Kenya, Kinshasa, Korea, Kosovo, Kuala Lumpur, Kuwait, Kyiv,
-    Kyoto, Kyrgyzstan, Lagos, Laos, Latin America, Latvia, Lebanon, Leningrad, Liberia, Libya, Lima, Lisbon, Lithuania,
-    London, Los Angeles, Louisiana, Luxembourg, Macau, Macedonia, Madagascar, Madrid, Maine, Malawi, Malaysia, Mali,
-    Malta, Manchester, Manchuria, Manila, Maryland, Massachusetts, Mauritania, Mauritius, Melbourne, Mexico, Mexico City,
-    Miami, Michigan, Middle East, Milan, Milwaukee, Minnesota, Mississippi, Missouri, Moldova, Monaco, Mongolia, Montana,
-    Montenegro, Montreal, Morocco, Moscow, Mozambique, Mumbai, Munich, Myanmar, Nagasaki, Nairobi, Namibia, Nanjing,
-    Naples, Nebraska, Nepal, Netherlands, Nevada, New Delhi, New England, New Hampshire, New Jersey, New Mexico,
-    New Orleans, New York, New York City, New Zealand, Newfoundland, Nicaragua, Niger, Nigeria, Normandy, North America,
-    North Carolina, North Dakota, North Korea, Norway, Nova Scotia, Ohio, Oklahoma, Okinawa, Oman, Ontario, Oregon, Osaka,
-    Oslo, Ottawa, Oxford, Pakistan, Palestine, Panama, Paraguay, Paris, Peking, Pennsylvania, Persia, Peru,
-    Philadelphia, Philippines, Phoenix, Pittsburgh, Poland, Porto, Portugal, Potsdam, Prague, Pretoria, Prussia,
-    Puerto Rico, Pyongyang, Qatar, Quebec, Rhode Island, Rhodesia, Richmond, Riga, Rio de Janeiro, Riyadh, Romania, Rome,
-    Rotterdam, Russia, Rwanda, Saigon, Salvador, Samoa, San Diego, San Francisco, Santiago, Santo Domingo, São Paulo,
-    Sarajevo, Saudi Arabia, Scandinavia, Scotland, Seattle, Senegal, Seoul, Serbia, Shanghai, Siberia, Sicily,
-    Sierra Leone, Singapore, Slovakia, Slovenia, Sofia, Somalia, South Africa, South America, South Carolina,
-    South Dakota, South Korea, Soviet Union, Spain, Sri Lanka, St. Louis, St. Petersburg, Stockholm, Sudan, Sudetenland,
-    Suriname, Sweden, Switzerland, Sydney, Syria, Taipei, Taiwan, Tajikistan, Tallinn, Tanzania, Tasmania, Tehran,
-    Tel Aviv, Tennessee, Texas, Thailand, Tianjin, Tibet, Togo, Tokyo, Toronto, Trieste, Trinidad, Tripoli, Tunis,
-    Tunisia, Turkey, Turkmenistan, U.S.S.R., USA, USSR, Uganda, Ukraine, United Arab Emirates, United Kingdom,
-    United States, United States of America, Uruguay, Utah, Uzbekistan, Vancouver, Vatican, Venezuela, Venice, Vermont,
-    Versailles, Vienna, Vietnam, Vilnius, Virginia, Wales, Warsaw, Washington, West Africa, West Indies, West Virginia,
-    Western Europe, Eastern Europe, Central America, Central Europe, Wisconsin, Wyoming, Yalta, Yemen, Yugoslavia, Zaire,
-    Zambia, Zanzibar, Zimbabwe, Zurich, Pacific, Atlantic, Caribbean, Mediterranean, Balkans, Caucasus, Southeast Asia,
-    East Asia, Central Asia, Far East, Near East, North Africa
+    Boston, Botswana, Brasília, Brazil, Brisbane, Britain, British Columbia, Brussels, Bucharest, Budapest, Buenos
+    Aires, Bulgaria, Burma, Burundi, Cairo, Calcutta, California, Cambodia, Cameroon, Canada, Canberra, Canton,
+    Caracas, Catalonia, Chad, Charleston, Chicago, Chile, China, Cologne, Colombia, Colorado, Congo, Connecticut,
+    Copenhagen, Costa Rica, Crete, Crimea, Croatia, Cuba, Cyprus, Czechoslovakia, Dakar, Dallas, Damascus, Delaware,
+    Delhi, Denmark, Denver, Detroit, Djibouti, Dominican Republic, Dubai, Dublin, Ecuador, Edinburgh, Egypt, El
+    Salvador, England, Eritrea, Estonia, Ethiopia, Europe, Finland, Florence, Florida, Formosa, France, Frankfurt,
+    Gaza, Geneva, Genoa, Georgia, Germany, Ghana, Gibraltar, Glasgow, Great Britain, Greece, Greenland, Grenada, Guam,
+    Guangzhou, Guatemala, Guinea, Guyana, Haiti, Hamburg, Hanoi, Havana, Hawaii, Helsinki, Hiroshima, Ho Chi Minh City,
+    Holland, Honduras, Hong Kong, Houston, Hungary, Iceland, Idaho, Illinois, India, Indiana, Indochina, Indonesia,
+    Iowa, Iran, Iraq, Ireland, Islamabad, Israel, Istanbul, Italy, Ivory Coast, Jakarta, Jamaica, Japan, Jerusalem,
+    Johannesburg, Jordan, Kabul, Kansas, Karachi, Kashmir, Kazakhstan, Kentucky, Kenya, Kinshasa, Korea, Kosovo, Kuala
+    Lumpur, Kuwait, Kyiv, Kyoto, Kyrgyzstan, Lagos, Laos, Latin America, Latvia, Lebanon, Leningrad, Liberia, Libya,
+    Lima, Lisbon, Lithuania, London, Los Angeles, Louisiana, Luxembourg, Macau, Macedonia, Madagascar, Madrid, Maine,
+    Malawi, Malaysia, Mali, Malta, Manchester, Manchuria, Manila, Maryland, Massachusetts, Mauritania, Mauritius,
+    Melbourne, Mexico, Mexico City, Miami, Michigan, Middle East, Milan, Milwaukee, Minnesota, Mississippi, Missouri,
+    Moldova, Monaco, Mongolia, Montana, Montenegro, Montreal, Morocco, Moscow, Mozambique, Mumbai, Munich, Myanmar,
+    Nagasaki, Nairobi, Namibia, Nanjing, Naples, Nebraska, Nepal, Netherlands, Nevada, New Delhi, New England, New
+    Hampshire, New Jersey, New Mexico, New Orleans, New York, New York City, New Zealand, Newfoundland, Nicaragua,
+    Niger, Nigeria, Normandy, North America, North Carolina, North Dakota, North Korea, Norway, Nova Scotia, Ohio,
+    Oklahoma, Okinawa, Oman, Ontario, Oregon, Osaka, Oslo, Ottawa, Oxford, Pakistan, Palestine, Panama, Paraguay,
+    Paris, Peking, Pennsylvania, Persia, Peru, Philadelphia, Philippines, Phoenix, Pittsburgh, Poland, Porto, Portugal,
+    Potsdam, Prague, Pretoria, Prussia, Puerto Rico, Pyongyang, Qatar, Quebec, Rhode Island, Rhodesia, Richmond, Riga,
+    Rio de Janeiro, Riyadh, Romania, Rome, Rotterdam, Russia, Rwanda, Saigon, Salvador, Samoa, San Diego, San
+    Francisco, Santiago, Santo Domingo, São Paulo, Sarajevo, Saudi Arabia, Scandinavia, Scotland, Seattle, Senegal,
+    Seoul, Serbia, Shanghai, Siberia, Sicily, Sierra Leone, Singapore, Slovakia, Slovenia, Sofia, Somalia, South
+    Africa, South America, South Carolina, South Dakota, South Korea, Soviet Union, Spain, Sri Lanka, St. Louis, St.
+    Petersburg, Stockholm, Sudan, Sudetenland, Suriname, Sweden, Switzerland, Sydney, Syria, Taipei, Taiwan,
+    Tajikistan, Tallinn, Tanzania, Tasmania, Tehran, Tel Aviv, Tennessee, Texas, Thailand, Tianjin, Tibet, Togo, Tokyo,
+    Toronto, Trieste, Trinidad, Tripoli, Tunis, Tunisia, Turkey, Turkmenistan, U.S.S.R., USA, USSR, Uganda, Ukraine,
+    United Arab Emirates, United Kingdom, United States, United States of America, Uruguay, Utah, Uzbekistan,
+    Vancouver, Vatican, Venezuela, Venice, Vermont, Versailles, Vienna, Vietnam, Vilnius, Virginia, Wales, Warsaw,
+    Washington, West Africa, West Indies, West Virginia, Western Europe, Eastern Europe, Central America, Central
+    Europe, Wisconsin, Wyoming, Yalta, Yemen, Yugoslavia, Zaire, Zambia, Zanzibar, Zimbabwe, Zurich, Pacific, Atlantic,
+    Caribbean, Mediterranean, Balkans, Caucasus, Southeast Asia, East Asia, Central Asia, Far East, Near East, North
+    Africa
     """
 )
 
-GIVEN_NAMES = _words(
+GIVEN_NAMES = split(
     """
     Aaron Abigail Abraham Adam Adrian Ahmed Aisha Alan Albert Alberto Alejandro Alex Alexander Alexandra Alfred Alice
     Allison Amanda Amy Ana Andrea Andrew Andrey Angela Anna Anne Anthony Antonio Anwar Arthur Ashley Augustus Barbara
     Benjamin Bernard Beth Bill Bob Boris Brandon Brian Bruce Carl Carla Carlos Carmen Carol Caroline Catherine Charles
     Charlotte Chen Chester Chris Christian Christina Christine Christopher Claire Clara Cordell Cyrus Daniel Daniela
     David Dean Deborah Dennis Diana Diego Dmitri Don Donald Dorothy Douglas Dwight Edmond Edmund Edward Edwin Elbridge
-    Eleanor Elena Elihu Elisabeth Elizabeth Ella Ellen Emily Emma Eric Erik Ernest Eugene Eva Evan Evelyn Felix Femke Fernando
-    Fidel Francis Francisco Frank Franklin Frederick Gabriel Gary George Georges Gerald Gideon Gilbert Gina Giovanni
-    Grace Greg Gregory Grover Hannah Harold Harry Hassan Heather Helen Henri Henry Herbert Howard Hugo Ian Ibrahim Igor
-    Ingrid Irene Isaac Isabel Ivan Jack Jacob James Jan Jane Janet Jason Jean Jeff Jefferson Jeffrey Jennifer Jeremy Jessica
-    Jill Jim Jimmy Joan Joe Joel Johan Johann John Jon Jonas Jonathan Jorge Jose Josef José Joseph Joshua Juan Julia Julian Julie
-    Julius Justin Karen Karin Karl Kate Katherine Kathleen Keith Kelly Kenneth Kevin Kim Kofi Kyle Larry Lars Laura Lauren
-    Lawrence Lee Leo Leon Leonard Leonid Leopold Levi Lewis Lily Linda Lisa Liam Louis Louise Lucas Lucy Luis Luke
-    Lyndon Madeleine Manuel Marco Marcus Margaret Maria Marie Mario Mark Martha Martin Mary Matthew Matías Maurice Max Maximilian
-    Megan Mehmet Melanie Melissa Michael Michelle Miguel Mikhail Mike Mohamed Mohammed Monica Muhammad Nancy Napoleon Narciso
-    Natalie Nathan Neil Nelson Nicholas Nick Nicole Nikita Nina Noah Nora Norman Olga Oliver Olivia Omar Oscar Otto Pablo
-    Pamela Patricia Patrick Paul Paula Pedro Peter Philip Philippe Pierre Priya Rachel Rafael Rajesh Ralph Raymond Rebecca
-    Richard Rita Robert Roberto Roger Ronald Rosa Rose Roy Rui Russell Ruth Ryan Sally Sam Samantha Samuel Sandra Sara Sarah
-    Scott Sean Sebastian Sergei Sergio Sharon Silas Simon Sofia Sophie Stanley Stephanie Stephen Steve Steven Stuart Susan
-    Sylvia Tanya Ted Teresa Terry Theodore Thomas Tim Timothy Tina Tobias Tom Tomás Tony Tyler Ulysses Victor Victoria Vincent
-    Virginia Vladimir Walter Warren Wei Wendy William Winfield Winston Woodrow Yann Yasmin Anatoly Saddam Mahmoud Marta Inês Aoife Nadia Leila Fatima Hamid Ravi Anil Sanjay Sunita Deepak Arjun Kenji Hiroshi Takeshi Haruki Akira Ming Xiao Jun Mei Ling Hui Sergey Svetlana Natasha Tatiana Oksana Vyacheslav Jules Lázaro Helmut Konrad Willy Klaus Jürgen Hans Heinrich Wilhelm Fritz Gustav Ludwig Ferdinand Franz Friedrich Emil Anastasio Augusto Salvador Raúl Ernesto Javier Santiago Joaquín Cristina Lucia Giulia Giuseppe Matteo Luca Alessandro Francesca Silvia Paolo Pietro Vernon Aristide Bashir Amin Yasser Yitzhak Ariel Menachem Golda Moshe Josip Slobodan Vaclav Lech Zoltan Imre Janos Nelson Desmond Thabo Kwame Joseph Patrice Holden Idi Haile Julius Kofi Boutros Shinzo Hideki Aung Yuki Yusuf Zachary Zbigniew Zoe
+    Eleanor Elena Elihu Elisabeth Elizabeth Ella Ellen Emily Emma Eric Erik Ernest Eugene Eva Evan Evelyn Felix Femke
+    Fernando Fidel Francis Francisco Frank Franklin Frederick Gabriel Gary George Georges Gerald Gideon Gilbert Gina
+    Giovanni Grace Greg Gregory Grover Hannah Harold Harry Hassan Heather Helen Henri Henry Herbert Howard Hugo Ian
+    Ibrahim Igor Ingrid Irene Isaac Isabel Ivan Jack Jacob James Jan Jane Janet Jason Jean Jeff Jefferson Jeffrey
+    Jennifer Jeremy Jessica Jill Jim Jimmy Joan Joe Joel Johan Johann John Jon Jonas Jonathan Jorge Jose Josef José
+    Joseph Joshua Juan Julia Julian Julie Julius Justin Karen Karin Karl Kate Katherine Kathleen Keith Kelly Kenneth
+    Kevin Kim Kofi Kyle Larry Lars Laura Lauren Lawrence Lee Leo Leon Leonard Leonid Leopold Levi Lewis Lily Linda Lisa
+    Liam Louis Louise Lucas Lucy Luis Luke Lyndon Madeleine Manuel Marco Marcus Margaret Maria Marie Mario Mark Martha
+    Martin Mary Matthew Matías Maurice Max Maximilian Megan Mehmet Melanie Melissa Michael Michelle Miguel Mikhail Mike
+    Mohamed Mohammed Monica Muhammad Nancy Napoleon Narciso Natalie Nathan Neil Nelson Nicholas Nick Nicole Nikita Nina
+    Noah Nora Norman Olga Oliver Olivia Omar Oscar Otto Pablo Pamela Patricia Patrick Paul Paula Pedro Peter Philip
+    Philippe Pierre Priya Rachel Rafael Rajesh Ralph Raymond Rebecca Richard Rita Robert Roberto Roger Ronald Rosa Rose
+    Roy Rui Russell Ruth Ryan Sally Sam Samantha Samuel Sandra Sara Sarah Scott Sean Sebastian Sergei Sergio Sharon
+    Silas Simon Sofia Sophie Stanley Stephanie Stephen Steve Steven Stuart Susan Sylvia Tanya Ted Teresa Terry Theodore
+    Thomas Tim Timothy Tina Tobias Tom Tomás Tony Tyler Ulysses Victor Victoria Vincent Virginia Vladimir Walter Warren
+    Wei Wendy William Winfield Winston Woodrow Yann Yasmin Anatoly Saddam Mahmoud Marta Inês Aoife Nadia Leila Fatima
+    Hamid Ravi Anil Sanjay Sunita Deepak Arjun Kenji Hiroshi Takeshi Haruki Akira Ming Xiao Jun Mei Ling Hui Sergey
+    Svetlana Natasha Tatiana Oksana Vyacheslav Jules Lázaro Helmut Konrad Willy Klaus Jürgen Hans Heinrich Wilhelm
+    Fritz Gustav Ludwig Ferdinand Franz Friedrich Emil Anastasio Augusto Salvador Raúl Ernesto Javier Santiago Joaquín
+    Cristina Lucia Giulia Giuseppe Matteo Luca Alessandro Francesca Silvia Paolo Pietro Vernon Aristide Bashir Amin
+    Yasser Yitzhak Ariel Menachem Golda Moshe Josip Slobodan Vaclav Lech Zoltan Imre Janos Desmond Thabo Kwame Patrice
+    Holden Idi Haile Boutros Shinzo Hideki Aung Yuki Yusuf Zachary Zbigniew Zoe
     """
 )

@@ -45,6 +45,8 @@ class Executor:
             from .parser import parse
 
             query = parse(query)
+        if isinstance(query, Lookup):
+            return self.lookup(query)
         statement = query if isinstance(query, Statement) else Statement(query)
         if statement.explain:
             from .explain import explain
@@ -71,22 +73,16 @@ class Executor:
 
         A label that nothing has is listed in `metadata["missing"]`, and `suggestions` are like it.
         """
-        wanted = {labels.key(label): label for label in reversed(query.labels)}
-        keys = list(reversed(wanted))
-        hits: dict[str, Hit] = {}
-        missing = []
+        keys = [labels.key(label) for label in query.labels]
         found = self.store.lookup(keys)
-        for key in keys:
-            records = found[key]
-            if not records:
-                missing.append(wanted[key])
-            for record in records:
-                if record.id not in hits:
-                    hits[record.id] = Hit(record=record, matched=key)
+        hits = [Hit(record=record, matched=key) for key, records in found.items() for record in records]
+        if len(keys) > 1:
+            hits = list({hit.id: hit for hit in reversed(hits)}.values())[::-1]
+        missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
         return Answer(
             query_type="lookup",
             statement=render(query),
-            records=list(hits.values()),
+            records=hits,
             suggestions=self.suggest(missing) if missing else [],
             metadata={"missing": missing},
         )

@@ -23,7 +23,9 @@ from .contract import Batch, BatchRecord, Vector
 __all__ = ["build", "content_hash", "merge", "new_id", "resource_id", "searchable_text", "to_vector"]
 
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
-_DECODERS = {kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)}
+_DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
+    kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)
+}
 _TIMES = ("starts_at", "ends_at", "created_at", "updated_at", "valid_from", "valid_to")
 _R = TypeVar("_R", Resource, Entity, Moment)
 
@@ -201,10 +203,10 @@ def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int
     ), dims
 
 
-def _validated(record: _R) -> _R:
+def _validated(record: Record) -> Record:
     """The record as it will be read back. Structs do not check their fields, and what cannot be read must not be written."""
     try:
-        return _DECODERS[type(record)].decode(msgspec.json.encode(record))  # type: ignore[return-value]
+        return _DECODERS[type(record)].decode(msgspec.json.encode(record))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidInputError(
             f"it cannot be stored: {error}", remedy="use text, numbers, booleans, lists and objects as the model says"

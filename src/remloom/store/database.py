@@ -110,7 +110,7 @@ class Database:
     def reader(self) -> apsw.Cursor:
         """This thread's read cursor. Fetch everything before the next use."""
         try:
-            return self._local.cursor  # type: ignore[no-any-return]
+            return self._local.cursor
         except AttributeError:
             first = len(self._open) == 1
             connection = self.connect(self._cache_mb // 2 if first else _READER_CACHE, read_only=True)

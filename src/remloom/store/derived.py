@@ -82,7 +82,7 @@ class Derived:
         """Windows of the current model by vector number; None while the store has no vectors."""
         return self._fresh("vectors").index  # type: ignore[no-any-return]
 
-    def loaded(self) -> dict[str, _Index]:
+    def loaded(self) -> dict[str, Any]:
         """The indexes that were needed so far."""
         return {kind: state.index for kind, state in self._states.items() if state.index is not None}
 
@@ -212,8 +212,8 @@ class Derived:
             self.save(kind)
 
     def settle(self) -> None:
-        """Bring every loaded index up to date, merge every tail, store every snapshot. May take minutes."""
-        for kind in list(self._states):
+        """Bring every index up to date, merge every tail, store every snapshot. May take minutes."""
+        for kind in self._locks:
             state = self._fresh(kind)
             if state.index is None or not len(state.index):
                 continue

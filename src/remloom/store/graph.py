@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest, nsmallest
@@ -29,13 +30,17 @@ _ORDERS = {
     "rel_type": "(SELECT name FROM rels t WHERE t.rel = e.rel)",
 }  # fmt: skip
 _CACHE = 200_000  # label numbers whose keys are remembered
-_DEGREES_FOR = 1.0  # seconds a counted degree is used again, if nothing was written
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 _OUTGOING = (  # %s: the condition of time
     f"SELECT {_COLUMNS}, e.properties FROM edges e INDEXED BY edges_out WHERE e.src = ?2 AND %s"
     " ORDER BY e.created DESC LIMIT ?3"
 )
+
+_NEXT_CHANGE = """
+SELECT min(at) FROM (SELECT min(valid_to) AS at FROM edges INDEXED BY edges_until WHERE valid_to > ?1
+                     UNION ALL SELECT min(valid_from) FROM edges INDEXED BY edges_since WHERE valid_from > ?1)
+"""
 
 _Row = tuple[int, int, int, float, int, int | None, int | None]
 _Reached = tuple[int, int, _Row]  # label, depth, the edge that reached it
@@ -48,8 +53,7 @@ class Graph:
         self._database = database
         self._keys: dict[int, str] = {}  # numbers are never reused, so an entry is never wrong
         self._rels: dict[int, str] = {}
-        self._degrees: dict[tuple[Any, ...], int] = {}
-        self._degrees_of: tuple[Any, ...] = ()
+        self._counted = _Degrees()
 
     # -- names of numbers ------------------------------------------------------------------------------------
 
@@ -262,17 +266,20 @@ class Graph:
     def _degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: _Fetch) -> int:
         """Edges at one end of a label. Counting a hub costs as much as a walk, so counts are kept until a write."""
         key = (lid, end, fetch.rels, fetch.as_of)
-        degree = self._degrees.get(key)
+        known = self._counted.known
+        degree = known.get(key)
         if degree is None:
-            degree = self._degrees[key] = cursor.execute(fetch.count(end), fetch.bind(lid)).get
+            degree = known[key] = cursor.execute(fetch.count(end), fetch.bind(lid)).get
         return degree
 
     def _forget_degrees(self, cursor: apsw.Cursor) -> None:
         """To be called once in each snapshot before degrees are asked for."""
-        version = (cursor.execute("PRAGMA data_version").get, id(cursor), int(time.monotonic() / _DEGREES_FOR))
-        if version != self._degrees_of:
-            self._degrees = {}
-            self._degrees_of = version
+        counted = self._counted
+        version, now = cursor.execute("PRAGMA data_version").get, micros(datetime.now(UTC)) or 0
+        if version != counted.version or now >= counted.until:
+            counted.known = {}
+            counted.version = version
+            counted.until = cursor.execute(_NEXT_CHANGE, (now,)).get or sys.maxsize
 
     def _rel_numbers(self, cursor: apsw.Cursor, names: Sequence[str] | None) -> tuple[int, ...] | None:
         if names is None:
@@ -287,6 +294,15 @@ class Graph:
         return _as_edge(
             row, self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2]), properties
         )
+
+
+class _Degrees(threading.local):
+    """Degrees counted by one thread: right until something is written, or an edge begins or ends."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Any, ...], int] = {}
+        self.version = -1  # of the file, as this thread's connection tells it
+        self.until = 0  # microseconds since 1970
 
 
 class _Fetch:

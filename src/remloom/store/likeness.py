@@ -53,7 +53,7 @@ class Likeness:
                         best[rid] = Match(decode(schema, body, content), score, matched)
             return list(best.values())[:limit]
 
-    def _named(self, cursor: apsw.Cursor, lid: int, type: str | None) -> list[Any]:
+    def _named(self, cursor: apsw.Cursor, lid: int, type: str | None) -> Any:
         typed = "" if type is None else " AND (r.type = ?2 OR r.schema = ?2)"
         return cursor.execute(
             f"SELECT {COLUMNS}, l.key FROM names n CROSS JOIN records r USING (rid) CROSS JOIN labels l USING (lid)"
@@ -148,7 +148,8 @@ class Likeness:
         return list(best.values()), len(found) < asked
 
     def _condition(self, schema: str | None, where: Predicate | None) -> tuple[str, list[Any]]:
-        parts, values = [], []
+        parts: list[str] = []
+        values: list[Any] = []
         if schema is not None:
             parts.append(f"r.schema = '{schema}'")
         if where is not None and not isinstance(where, All):

@@ -16,6 +16,7 @@ from ..errors import ConflictError, InvalidInputError, UnknownNameError
 from ..model import Direction, Edge, Moment, Record, Resource
 from ..predicates import And, Predicate, Query, VectorSimilar
 from . import rows, writing
+from .batch import searchable_text
 from .contract import (
     SCHEMAS,
     Batch,
@@ -341,7 +342,7 @@ class SqliteStore:
                 (limit,),
             ).fetchall()
         waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
-        return [Pending(r.id, writing.batches.searchable_text(r), tries, error or "") for r, tries, error in waiting]
+        return [Pending(r.id, searchable_text(r), tries, error or "") for r, tries, error in waiting]
 
     def embed(
         self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True
@@ -358,7 +359,7 @@ class SqliteStore:
                 (model, limit),
             ).fetchall()
         texts = (decode(schema, body, content) for _, schema, body, content in found)
-        return [Pending(record.id, writing.batches.searchable_text(record)) for record in texts]
+        return [Pending(record.id, searchable_text(record)) for record in texts]
 
     def adopt(self, model: str) -> None:
         self._database.write(lambda cursor: writing.adopt(cursor, model))

@@ -85,7 +85,7 @@ class Tables:
         return time.monotonic() > self._deadline
 
 
-def _authorize(operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+def _authorize(operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> Any:
     match operation:
         case apsw.SQLITE_SELECT | apsw.SQLITE_RECURSIVE:
             return apsw.SQLITE_OK

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, Growing, Ids, positions
+from .arrays import Array, Growing, Ids, floor_of_best, positions
 from .segments import Mask, Segment, SegmentedIndex, State
 
 __all__ = ["B", "K1", "STOP_WORDS", "TermIndex", "analyse"]
@@ -185,9 +185,15 @@ class _TermSegment(Segment):
         return int(self.starts[at]), int(self.starts[at + 1]), float(self.peaks[at])
 
     def best(
-        self, found: Sequence[tuple[int, int, float]], weights: Sequence[float], average: float, k: int, allow: Ids | None
+        self,
+        found: Sequence[tuple[int, int, float]],
+        weights: Sequence[float],
+        average: float,
+        k: int,
+        allow: Ids | None,
+        floor: float,
     ) -> tuple[Ids, Floats]:
-        """At least the k best rows by BM25: their ids and scores."""
+        """Ids and BM25 of, at least, those of the k best rows that reach `floor`."""
         # A longer average length than at sealing raises every share, by its ratio at most.
         slack = max(1.0, average / self.average) * 1.0001 if self.average else 1.0
         terms = [
@@ -206,7 +212,6 @@ class _TermSegment(Segment):
             scores[allowed] = 0
         if self.has_dead:
             scores[self.dead] = -np.inf
-        floor = 0.0  # the k-th best score is at least this
         rest = sum(t.bound for t in terms)
         for number, term in enumerate(terms):
             if rest < floor:
@@ -215,9 +220,7 @@ class _TermSegment(Segment):
                 return self._of_these(rows, terms[number:], saturation, scores[rows])
             scores[term.rows] += term.scores(saturation)
             rest -= term.bound
-            reached = scores[term.rows]
-            if len(reached) >= k:
-                floor = max(floor, float(np.partition(reached, len(reached) - k)[len(reached) - k]))
+            floor = max(floor, floor_of_best(scores[term.rows], k))
         rows = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
         return self.ids[rows], scores[rows]
 
@@ -295,7 +298,11 @@ class TermIndex(SegmentedIndex[_TermSegment, Hashes]):
             df = sum(f[number][1] - f[number][0] for f in found) + int(np.count_nonzero(tail_counts[number]))
             df = min(df, documents)
             weights.append(log1p((documents - df + 0.5) / (df + 0.5)) * (K1 + 1))
-        results = [s.best(f, weights, average, limit, allow) for s, f in zip(state.segments, found, strict=True)]
+        results: list[tuple[Ids, Floats]] = []
+        floor = 0.0
+        for segment, f in zip(state.segments, found, strict=True):
+            results.append(segment.best(f, weights, average, limit, allow, floor))
+            floor = max(floor, floor_of_best(results[-1][1], limit))
         if len(tail_ids):
             saturation = _saturation(tail_lengths, average)
             scores = np.zeros(len(tail_ids), np.float32)
@@ -360,9 +367,8 @@ class TermIndex(SegmentedIndex[_TermSegment, Hashes]):
 
 
 def _top(ids: Ids, scores: Floats, limit: int) -> list[tuple[int, float]]:
-    if len(ids) > 4 * limit:
-        floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        some = np.flatnonzero(scores >= floor)
+    if len(ids) > limit:
+        some = np.flatnonzero(scores >= floor_of_best(scores, limit))
         ids, scores = ids[some], scores[some]
     order = np.lexsort((ids, -scores))[:limit]
     return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, Growing, Ids, pack, positions, unpack
+from .arrays import Array, Growing, Ids, contains, floor_of_best, pack, positions, unpack
 
 __all__ = ["GRAPH_MINIMUM", "VectorIndex"]
 
@@ -259,8 +259,7 @@ class VectorIndex:
         self, graph: _Graph, rows: _Rows, split: int, query: Array, k: int, allow: Ids | None
     ) -> NDArray[np.intp] | None:
         """Rows of at least k live, allowed nodes near the query, or None when the graph is the wrong way to them."""
-        live = split - rows.dead if rows.dead else split
-        share = max(live, 1) / graph.size if allow is None else len(allow) / len(rows.ids)
+        share = max(split - rows.dead, 1) / graph.size if allow is None else len(allow) / len(rows.ids)
         fetch = k if share >= 1 else int(k / share * 1.3) + 8
         while fetch <= max(1_000, 4 * k):
             with self._using:
@@ -269,15 +268,11 @@ class VectorIndex:
             if rows.dead:
                 kept = kept[rows.alive[kept]]
             if allow is not None:
-                kept = kept[np.isin(rows.ids[kept], allow[_clamped(allow, rows.ids[kept])])]
-            if len(kept) >= k or len(kept) == live:
+                kept = kept[contains(allow, rows.ids[kept])]
+            if len(kept) >= k:
                 return kept
             fetch *= 4
         return None
-
-
-def _clamped(ordered: Ids, wanted: Ids) -> NDArray[np.intp]:
-    return np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
 
 
 def _unfixed(vectors: NDArray[np.int16]) -> NDArray[np.float32]:
@@ -302,7 +297,7 @@ def _best(rows: _Rows, at: slice | NDArray[np.intp], query: Array, k: int) -> tu
 
 def _top(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
     if len(ids) > 4 * k:
-        some = np.argpartition(scores, len(scores) - k)[-k:]
+        some = np.flatnonzero(scores >= np.float32(floor_of_best(scores, k)))
         ids, scores = ids[some], scores[some]
     order = np.lexsort((ids, -scores))[:k]
     return ids[order], np.minimum(scores[order], np.float32(1))

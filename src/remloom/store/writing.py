@@ -7,12 +7,14 @@ edge; a vector, a queue entry and a parent belong to a record.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .. import labels
 from ..errors import EmbedderMismatchError, VectorError
 from ..model import Edge, Entity, Moment, Record
 from . import batch as batches
@@ -107,7 +109,7 @@ class _Writing:
         keys = item.keys
         if item.merge and isinstance(old, Entity) and isinstance(record, Entity):
             record = batches.merge(old, record)
-            keys = tuple(dict.fromkeys((keys[0], *map(batches.labels.key, record.aliases))))
+            keys = tuple(dict.fromkeys((keys[0], *map(labels.key, record.aliases))))
         elif old.created_at and record.created_at and old.created_at < record.created_at:
             record = replace(record, created_at=old.created_at)
         if not item.vectors and replace(record, updated_at=old.updated_at) == old:
@@ -207,7 +209,7 @@ class _Writing:
 
     def _thin(self, lid: int, key: str) -> None:
         name, kind = self.display.get(key, (key, ""))
-        now = batches.datetime.now(batches.UTC)
+        now = datetime.now(UTC)
         entity = Entity(id=batches.new_id(), name=name or key, type=kind, thin=True, created_at=now, updated_at=now)
         self.rid += 1
         self.thin += 1
@@ -219,7 +221,8 @@ class _Writing:
     def _edges(self, edges: Sequence[Edge]) -> int:
         if not edges:
             return 0
-        rows, rels = [], {}
+        rows: list[tuple[Any, ...]] = []
+        rels: dict[str, int] = {}
         for edge in edges:
             rel = rels.get(edge.rel_type)
             if rel is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -17,19 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["StatementCompleter"]
 
-STARTERS = ("LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "EXPLAIN")
+LABELS = 12  # labels offered at most
 SCHEMAS = ("resources", "entities", "moments")
+STARTS = ("LOOKUP", "FUZZY", "SEARCH", "SELECT")  # what a statement, or the WITH of a TRAVERSE, begins with
 WALK = ("DEPTH", "DIRECTION", "BREADTH", "ORDER BY", "LIMIT", "MEMO", "AS OF")
-FOLLOWING = {  # the clauses each kind of query may have, in their order
+CLAUSES = {  # of each kind of query, in their order
     "LOOKUP": WALK,
     "FUZZY": ("TYPE", "THRESHOLD", "LIMIT"),
     "SEARCH": ("IN", "WHERE", "MIN", "LIMIT"),
-    "TRAVERSE": ("PLAN", "WITH", *WALK),
     "SELECT": ("FROM", "WHERE", "ORDER BY", "LIMIT"),
 }
-LABELS = 12  # labels offered at most
-
-_WORD = re.compile(r"\S+")
+NEED_NO_OPERAND = ("TRAVERSE", "PLAN", "ALL", "ASC", "DESC")
 
 
 class StatementCompleter(Completer):
@@ -43,102 +40,86 @@ class StatementCompleter(Completer):
     def __init__(self, memory: Callable[[], Memory], commands: dict[str, str]) -> None:
         self._memory = memory
         self._commands = commands
-        self._known: tuple[Memory, dict[str, Any]] | None = None
+        self._counted: tuple[Memory, dict[str, Any]] | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        before = document.text_before_cursor
-        if before.lstrip().startswith("\\"):
-            yield from self._of_command(before.lstrip())
-            return
-        statements = split(before)
-        text = "" if before.rstrip().endswith(";") or not statements else before[before.rindex(statements[-1]) :]
-        yield from _unique(self._of_statement(text))
-
-    def _of_command(self, text: str) -> Iterator[Completion]:
-        if " " not in text:
+        typed = document.text_before_cursor.lstrip()
+        if typed.startswith("\\"):
             for name, meaning in self._commands.items():
-                if name.startswith(text):
-                    yield Completion(name, -len(text), display_meta=meaning)
+                if name.startswith(typed):
+                    yield Completion(name, -len(typed), display_meta=meaning)
+            return
+        statements = split(typed)
+        current = typed[typed.rindex(statements[-1]) :] if statements and not typed.rstrip().endswith(";") else ""
+        seen = set()
+        for completion in self._of_statement(current):
+            if completion.text not in seen:
+                seen.add(completion.text)
+                yield completion
 
     def _of_statement(self, text: str) -> Iterator[Completion]:
-        *done, word = _words(text)
-        keywords = [w.upper() for w in done if w.upper() in KEYWORDS or w.upper() in ("BY", "OF")]
-        if not keywords or keywords[-1] == "EXPLAIN":
-            yield from _starting(STARTERS, word)
+        word = "" if not text or text[-1].isspace() else text.split()[-1]
+        done = text[: len(text) - len(word)].split()
+        marks = [at for at, said in enumerate(done) if said.upper() in KEYWORDS or said.upper() in ("BY", "OF")]
+        keywords = [done[at].upper() for at in marks]
+        if not keywords or keywords == ["EXPLAIN"]:
+            yield from _starting((*STARTS, "TRAVERSE", *(() if keywords else ("EXPLAIN",))), word)
             return
-        latest = keywords[-1]
-        at = max(i for i, w in enumerate(done) if w.upper() == latest)
-        operand = _after(text, at + 1)
-        yield from self._operands(latest, operand, word)
-        if len(done) > at + 1 or latest in ("ALL", "ASC", "DESC", "PLAN", "TRAVERSE"):
-            kinds = [k for k in keywords if k in FOLLOWING]
-            clauses = FOLLOWING[kinds[0]] if kinds else ()
-            if kinds[1:] and kinds[0] == "TRAVERSE":  # within its WITH, the clauses of the start may come too
-                clauses = tuple(dict.fromkeys((*FOLLOWING[kinds[1]], *WALK)))
-            if latest == "WITH":
-                clauses = WALK
-            yield from _starting([c for c in clauses if c.split()[0] not in keywords], word)
+        operand = text.split(maxsplit=marks[-1] + 1)[marks[-1] + 1 :]
+        latest = operand[0].rpartition(",")[2].lstrip() if operand else ""
+        yield from self._operands(keywords[-1], latest)
+        if latest != word or keywords[-1] in NEED_NO_OPERAND:  # the operand has a whole word at least
+            yield from _starting((c for c in _clauses(keywords) if c.split()[0] not in keywords), word)
 
-    def _operands(self, keyword: str, operand: str, word: str) -> Iterator[Completion]:
-        """What the keyword takes."""
-        last = operand.rpartition(",")[2].lstrip()
-        if keyword in ("LOOKUP", "FUZZY", "WITH"):
-            if keyword == "WITH":
-                yield from _starting(("LOOKUP", "FUZZY", "SEARCH", "SELECT"), word if word == operand else " ")
-            yield from self._labels(last)
-        elif keyword == "TRAVERSE":
-            yield from _starting(self._in_use()["edge_types"], last)
-        elif keyword == "TYPE":
-            types = {type for counts in self._in_use()["types"].values() for type in counts if type}
-            yield from _starting(sorted(types), word)
-        elif keyword in ("IN", "FROM"):
-            yield from _starting(SCHEMAS, word)
-        elif keyword == "DIRECTION":
-            yield from _starting(DIRECTIONS, word)
-        elif keyword == "BREADTH":
-            yield from _starting(("ALL",), word)
-        elif keyword == "BY":
-            yield from _starting(ORDER_FIELDS, word)
+    def _operands(self, keyword: str, typed: str) -> Iterator[Completion]:
+        """What a keyword may be followed by, given what of it is typed."""
+        match keyword:
+            case "LOOKUP" | "FUZZY":
+                yield from self._labels(typed)
+            case "WITH":
+                yield from _starting(STARTS, typed)
+                yield from self._labels(typed)
+            case "TRAVERSE":
+                yield from _starting(self._in_use()["edge_types"], typed)
+            case "TYPE":
+                types = self._in_use()["types"]
+                yield from _starting(sorted({type for counts in types.values() for type in counts if type}), typed)
+            case "IN" | "FROM":
+                yield from _starting(SCHEMAS, typed)
+            case "DIRECTION":
+                yield from _starting(DIRECTIONS, typed)
+            case "BREADTH":
+                yield from _starting(("ALL",), typed)
+            case "BY":
+                yield from _starting(ORDER_FIELDS, typed)
 
     def _labels(self, typed: str) -> Iterator[Completion]:
         prefix = typed.strip("'\"")
-        if not prefix.strip():
-            return
-        for name in self._memory().complete(prefix, limit=LABELS):
-            yield Completion(quoted(name) if typed[0] in "'\"" else label_text(name), -len(typed), display=name)
+        for name in self._memory().complete(prefix, limit=LABELS) if prefix.strip() else ():
+            if name.casefold() != prefix.strip().casefold():
+                shown = quoted(name) if typed[0] in "'\"" else label_text(name)
+                yield Completion(shown, -len(typed), display=name)
 
     def _in_use(self) -> dict[str, Any]:
         """What `Memory.stats` says, counted once for each memory: it is asked for at every key."""
         memory = self._memory()
-        if self._known is None or self._known[0] is not memory:
-            self._known = (memory, memory.stats())
-        return self._known[1]
+        if self._counted is None or self._counted[0] is not memory:
+            self._counted = (memory, memory.stats())
+        return self._counted[1]
 
 
-def _words(text: str) -> list[str]:
-    """The words before the cursor; the last is the one being typed, perhaps empty."""
-    words = _WORD.findall(text)
-    return words if text and not text[-1].isspace() else [*words, ""]
-
-
-def _after(text: str, count: int) -> str:
-    """What follows the first `count` words."""
-    for word in list(_WORD.finditer(text))[count - 1 : count]:
-        return text[word.end() :].lstrip()
-    return ""
+def _clauses(keywords: Sequence[str]) -> Sequence[str]:
+    """The clauses that a statement with these keywords may have."""
+    starts = [keyword for keyword in keywords if keyword in CLAUSES]
+    if "TRAVERSE" not in keywords:
+        return CLAUSES[starts[0]]
+    if "WITH" not in keywords:
+        return ("PLAN", "WITH")
+    return tuple(dict.fromkeys((*(CLAUSES[starts[0]] if starts else ()), *WALK)))
 
 
 def _starting(options: Iterable[str], typed: str) -> Iterator[Completion]:
-    """The options that start with what is typed, in the case it is typed in."""
+    """The options that begin with what is typed, in the case it is typed in."""
     for option in options:
         if option.lower().startswith(typed.lower()):
-            shown = option.lower() if typed and typed.islower() else option
-            yield Completion(shown, -len(typed))
-
-
-def _unique(completions: Iterable[Completion]) -> Iterator[Completion]:
-    seen = set()
-    for completion in completions:
-        if completion.text not in seen:
-            seen.add(completion.text)
-            yield completion
+            yield Completion(option.lower() if typed.islower() else option, -len(typed))

@@ -41,13 +41,15 @@ CREATE TABLE names (
 CREATE INDEX names_rid ON names (rid, rank);
 
 CREATE TABLE rels (rel INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
--- The two indexes carry the validity, so that a walk never touches the table.
+-- edges_out and edges_in carry the validity, so that a walk never touches the table.
 CREATE TABLE edges (
     src INTEGER NOT NULL, rel INTEGER NOT NULL, dst INTEGER NOT NULL,
     weight REAL NOT NULL, created INTEGER NOT NULL, valid_from INTEGER, valid_to INTEGER, properties TEXT,
     PRIMARY KEY (src, rel, dst)
 ) WITHOUT ROWID;
 CREATE INDEX edges_out ON edges (src, created, valid_from, valid_to);
+CREATE INDEX edges_until ON edges (valid_to) WHERE valid_to IS NOT NULL;
+CREATE INDEX edges_since ON edges (valid_from) WHERE valid_from IS NOT NULL;
 CREATE INDEX edges_in ON edges (dst, created, valid_from, valid_to);
 
 CREATE TABLE models (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dims INTEGER NOT NULL, current INTEGER NOT NULL);
@@ -59,6 +61,7 @@ CREATE TABLE vectors (
 CREATE INDEX vectors_rid ON vectors (rid);
 CREATE INDEX vectors_hash ON vectors (hash) WHERE hash IS NOT NULL;
 CREATE TABLE pending (rid INTEGER PRIMARY KEY, attempts INTEGER NOT NULL, error TEXT, parked INTEGER NOT NULL);
+CREATE INDEX pending_next ON pending (attempts, rid) WHERE parked = 0;
 
 -- Provenance. kind 0: the child was derived from the parent; 1: the child (a moment) refers to it.
 CREATE TABLE parents (

@@ -1,0 +1,222 @@
+"""A document as records: its chunks, itself, whom and what it names, and how these hang together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import msgspec
+from msgspec import Struct
+
+from .. import labels
+from ..errors import LabelError
+from ..model import Edge, Entity, Moment, Record, Resource
+from ..sources import Document
+from ..store.batch import resource_id
+from .chunker import Chunk, chunk_table, chunk_text
+from .entities import Extractor, Name
+
+__all__ = ["MENTIONS", "OWNS", "Prepared", "chain", "entity", "identity", "label", "mention", "prepare"]
+
+MENTIONS = 0.3  # weights of edges, from seed 5's guidelines
+REFERENCES = 0.5
+OWNS = 1.0
+_LINK = re.compile(r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\.(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)")
+_GENERIC = frozenset(
+    ("readme", "index", "introduction", "license", "licence", "changelog", "contributing", "notes", "main")
+)
+_MOST_RELATED = 24  # names on one chunk's `related_entities`; its edges have them all
+
+
+class Prepared(Struct, frozen=True):
+    """Everything a document becomes."""
+
+    uri: str
+    resources: tuple[Resource, ...]  # in order, each with its id
+    others: tuple[Entity | Moment, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids by which a reading is recognised: of the resources, the document itself and its moments."""
+        return [record.id for record in (*self.resources, *self.others) if record.id]
+
+    @property
+    def items(self) -> list[Record | Edge]:
+        return [*self.resources, *self.others, *self.edges]
+
+
+def prepare(document: Document, *, tenant: str, extractor: Extractor, category: str | None = None) -> Prepared:
+    """The records of a document that is no chat; for those see `chats.prepare`.
+
+    * a Resource for each chunk, with `lines` and `heading` in its metadata;
+    * an Entity of type "document" for the document, known by its title and its file name;
+    * an Entity for each name in it, with its aliases;
+    * a Moment of type "document", if it is dated;
+    * edges: chunk `part_of` document, chunk `next` chunk, chunk `mentions` entity, document `authored_by` person,
+      document `references` document (links to files).
+    """
+    chunks = _chunks(document)
+    names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
+    by_chunk = [[name for name in names if _mentioned(name, chunk)] for chunk in chunks]
+    title = label(document.title)
+    resources = []
+    for number, (chunk, found) in enumerate(zip(chunks, by_chunk, strict=True)):
+        metadata: dict[str, Any] = {"title": document.title}
+        if document.lined:
+            metadata["lines"] = list(chunk.lines)
+        if chunk.heading:
+            metadata["heading"] = chunk.heading
+        resource = Resource(
+            name=title if len(chunks) == 1 else f"{title} #{number + 1}",
+            content=chunk.text,
+            category=category or document.category,
+            uri=document.uri,
+            ordinal=number,
+            starts_at=document.at,
+            related_entities=tuple(name.name for name in found[:_MOST_RELATED]),
+            metadata=metadata,
+        )
+        resources.append(msgspec.structs.replace(resource, id=resource_id(tenant, resource)))
+    itself = _itself(document, title, [resource.id for resource in resources])
+    edges = chain(resources, title, "document")
+    for resource, found in zip(resources, by_chunk, strict=True):
+        edges += [mention(resource.name, name) for name in found]
+    edges += _authored(document, title) + _references(document, title)
+    others: list[Entity | Moment] = [itself, *(entity(name) for name in names), *_people(document, names)]
+    if document.at:
+        others.append(_moment(document, title, document.at, resources, names))
+    return Prepared(document.uri, tuple(resources), tuple(others), tuple(edges))
+
+
+def identity(*parts: str) -> str:
+    """A stable id of these parts, for what is neither chunk nor new."""
+    return str(uuid5(NAMESPACE_URL, "remloom:" + "\n".join(parts)))
+
+
+def entity(name: Name) -> Entity:
+    """A name as an entity; its id is that of the entity already known by it, if there is one."""
+    return Entity(name=name.name, type=name.type, aliases=name.aliases)
+
+
+def mention(src: str, name: Name) -> Edge:
+    return Edge(src=src, rel_type="mentions", dst=name.name, weight=MENTIONS, properties=_about(name.name, name.type))
+
+
+def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
+    """Each resource `part_of` the whole and `next` the one after it."""
+    edges = [
+        Edge(src=resource.name, rel_type="part_of", dst=whole, weight=OWNS, properties=_about(whole, kind))
+        for resource in resources
+        if labels.key(resource.name) != labels.key(whole)  # a document of one chunk bears its name
+    ]
+    for resource, following in pairwise(resources):
+        properties = _about(following.name, "resource/chunk")
+        edges.append(Edge(src=resource.name, rel_type="next", dst=following.name, weight=OWNS, properties=properties))
+    return edges
+
+
+def _about(name: str, kind: str) -> dict[str, Any]:
+    return {"dst_name": name, "dst_entity_type": kind} if kind else {"dst_name": name}
+
+
+def _chunks(document: Document) -> list[Chunk]:
+    if document.media_type == "text/csv":
+        return chunk_table(document.text, delimiter=",")
+    if document.media_type == "text/tab-separated-values":
+        return chunk_table(document.text, delimiter="\t")
+    return chunk_text(document.text, start=document.body, title=document.title)
+
+
+def _readable(document: Document) -> str:
+    """The text with front matter blanked, and table cells apart from each other; offsets stay."""
+    text = " " * document.body + document.text[document.body :]
+    if document.category == "table":
+        text = text.replace(",", "|").replace("\t", "|")
+    return text
+
+
+def _mentioned(name: Name, chunk: Chunk) -> bool:
+    return any(chunk.start <= start < chunk.end for start, _ in name.spans)
+
+
+def _itself(document: Document, title: str, ids: list[str]) -> Entity:
+    """The document as an entity. Its id changes with what its front matter says, so that a change there is seen."""
+    facts = msgspec.json.encode([document.title, document.authors, document.at, document.metadata])
+    properties: dict[str, Any] = {"uri": document.uri, "media_type": document.media_type, "chunks": len(ids)}
+    if document.at:
+        properties["date"] = document.at.date().isoformat()
+    if document.authors:
+        properties["authors"] = list(document.authors)
+    aliases = tuple(alias for alias in _file_names(document.uri) if labels.key(alias) != labels.key(title))
+    return Entity(
+        id=identity("document", document.uri, sha256(facts).hexdigest()),
+        type="document",
+        name=title,
+        aliases=aliases,
+        properties={**properties, **document.metadata},
+    )
+
+
+def _file_names(uri: str) -> list[str]:
+    """What a file may be called: its name, and that without the suffix. Names that every folder has are none."""
+    name = uri.replace("\\", "/").rpartition("/")[2]
+    stem = name.rpartition(".")[0] or name
+    if stem.lower() in _GENERIC or not stem.strip("-_. "):
+        return []
+    return [stem] if stem == name else [stem, name]
+
+
+def label(title: str) -> str:
+    """A title that can be a label."""
+    text = " ".join(title.split())[:200]
+    try:
+        labels.key(text)
+    except LabelError:
+        return "untitled"
+    return text
+
+
+def _people(document: Document, names: list[Name]) -> list[Entity]:
+    """Authors whom the text itself does not name."""
+    known = {labels.key(label) for name in names for label in (name.name, *name.aliases)}
+    return [Entity(name=author, type="person") for author in document.authors if labels.key(author) not in known]
+
+
+def _authored(document: Document, title: str) -> list[Edge]:
+    return [
+        Edge(src=title, rel_type="authored_by", dst=author, weight=OWNS, properties=_about(author, "person"))
+        for author in document.authors
+    ]
+
+
+def _references(document: Document, title: str) -> list[Edge]:
+    """Links to other files, whose names are aliases of the documents in them."""
+    linked = dict.fromkeys(found["to"].rpartition("/")[2] for found in _LINK.finditer(document.text))
+    own = _file_names(document.uri)
+    edges = []
+    for name in linked:
+        stem = name.rpartition(".")[0]
+        if name not in own and stem.lower() not in _GENERIC:
+            properties = {"dst_name": stem, "dst_entity_type": "document"}
+            edges.append(Edge(src=title, rel_type="references", dst=stem, weight=REFERENCES, properties=properties))
+    return edges
+
+
+def _moment(document: Document, title: str, at: datetime, resources: list[Resource], names: list[Name]) -> Moment:
+    frequent = sorted(names, key=lambda name: -len(name.spans))
+    return Moment(
+        id=identity(document.uri, "document", at.isoformat(), *(resource.id for resource in resources)),
+        name=title,
+        type="document",
+        starts_at=at,
+        topic_tags=tuple(name.name for name in frequent[:5]),
+        resource_refs=tuple(resource.id for resource in resources),
+        entity_refs=tuple(name.name for name in names),
+        metadata={"uri": document.uri},
+    )

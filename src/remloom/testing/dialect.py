@@ -1,0 +1,194 @@
+"""The semantics of the REM dialect as data: case files, and what runs one case against a memory.
+
+A case file (`cases/*.json`) is an object:
+
+* `about`: one line.
+* `given`: `records` (objects with `schema` and the fields of that model) and `edges`; written into an empty memory
+  in this order before the first case. No case of a file changes it.
+* `cases`: objects with `name`, a `statement` (text) or a `value` (`[query_type, parameters]`), and either
+    * `result`: what the answer must show, or
+    * `error`: `type` (the error's class), and optionally `says` (texts its message has) and `position`.
+
+What a case expects of an answer is matched against `Answer.as_dict()` with `query_type`, `statement` (canonical),
+`names` (of the records or nodes, in order) and `suggested` (names of the suggestions) added:
+
+* an object: every key in it matches; other keys of the answer do not matter;
+* a list: as many elements, each matching in turn;
+* `{"$unordered": [...]}`: a list with these elements in any order;
+* `{"$contains": x}`: a text with x in it, or a list with an element that matches x;
+* `{"$least": n, "$most": n}`: a number in this range;
+* anything else: equal (numbers within 1e-6).
+
+Every statement is also parsed, written as canonical text and parsed again, which must give the same value.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import RemloomError
+from ..model import Answer, Edge
+from ..store.contract import SCHEMAS
+
+if TYPE_CHECKING:
+    from ..memory import Memory
+
+__all__ = ["Case", "CaseFile", "ExpectedError", "Given", "check", "load", "prepare"]
+
+CASES = Path(__file__).with_name("cases")
+
+
+class ExpectedError(Struct, frozen=True, forbid_unknown_fields=True):
+    """The error a case expects."""
+
+    type: str
+    says: tuple[str, ...] = ()
+    position: int | None = None
+
+
+class Case(Struct, frozen=True, forbid_unknown_fields=True):
+    """One statement and what it must do."""
+
+    name: str
+    statement: str | None = None
+    value: tuple[str, dict[str, Any]] | None = None
+    result: dict[str, Any] | None = None
+    error: ExpectedError | None = None
+
+
+class Given(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is in the memory."""
+
+    records: tuple[dict[str, Any], ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+
+class CaseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The cases that share one memory."""
+
+    about: str
+    cases: tuple[Case, ...]
+    given: Given = Given()
+
+
+def load(folder: Path = CASES) -> dict[str, CaseFile]:
+    """Every case file of a folder, by its name without `.json`."""
+    decoder = msgspec.json.Decoder(CaseFile)
+    return {path.stem: decoder.decode(path.read_bytes()) for path in sorted(folder.glob("*.json"))}
+
+
+def prepare(memory: Memory, given: Given) -> None:
+    """Write what a case file gives into an empty memory."""
+    records = []
+    for fields in given.records:
+        kind = SCHEMAS[fields["schema"]]
+        records.append(msgspec.convert({name: fields[name] for name in fields if name != "schema"}, kind))
+    memory.write([*records, *given.edges])
+
+
+def check(memory: Memory, case: Case) -> None:
+    """Run a case.
+
+    Raises:
+        AssertionError: the memory answers otherwise; says what was expected, and what came.
+    """
+    from ..query.parser import parse
+    from ..query.plan import render
+
+    assert (case.statement is None) != (case.value is None), f"{case.name}: a case has a statement or a value"
+    assert (case.result is None) != (case.error is None), f"{case.name}: a case has a result or an error"
+    try:
+        if case.statement is not None:
+            parsed = parse(case.statement)
+            assert parse(render(parsed)) == parsed, f"{render(parsed)!r} means something else"
+            answer = memory.query(case.statement)
+        else:
+            assert case.value is not None
+            answer = memory.rem_query(*case.value)
+    except RemloomError as error:
+        if case.error is None:
+            raise
+        _check_error(error, case.error)
+        return
+    assert case.result is not None, f"expected {case.error}, but there was an answer: {shown(answer)}"
+    _match(case.result, shown(answer), "answer")
+
+
+def shown(answer: Answer) -> dict[str, Any]:
+    """An answer as cases see it."""
+    named = answer.nodes or answer.records
+    return answer.as_dict() | {
+        "query_type": answer.query_type,
+        "statement": answer.statement,
+        "names": [thing["name"] if isinstance(thing, dict) else thing.name for thing in named],
+        "suggested": [hit.name for hit in answer.suggestions],
+    }
+
+
+def _check_error(error: RemloomError, expected: ExpectedError) -> None:
+    assert type(error).__name__ == expected.type, f"expected {expected.type}, got {type(error).__name__}: {error}"
+    for text in expected.says:
+        assert text in str(error), f"{text!r} is not in the message: {error}"
+    if expected.position is not None:
+        position = error.fields["position"]
+        assert position == expected.position, f"expected position {expected.position}, got {position}: {error}"
+
+
+def _match(expected: Any, found: Any, where: str) -> None:
+    problem = f"{where}: expected {expected!r}, found {found!r}"
+    if isinstance(expected, dict) and any(key.startswith("$") for key in expected):
+        for operator, wanted in expected.items():
+            _OPERATORS[operator](wanted, found, where)
+    elif isinstance(expected, dict):
+        assert isinstance(found, dict), problem
+        for key, value in expected.items():
+            assert key in found, f"{where}: no {key!r} in {sorted(found)}"
+            _match(value, found[key], f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert isinstance(found, list | tuple), problem
+        assert len(expected) == len(found), problem
+        for index, (value, other) in enumerate(zip(expected, found, strict=True)):
+            _match(value, other, f"{where}[{index}]")
+    elif isinstance(expected, float) and isinstance(found, int | float):
+        assert math.isclose(expected, found, abs_tol=1e-6), problem
+    else:
+        assert expected == found, problem
+        assert isinstance(expected, bool) == isinstance(found, bool), problem
+
+
+def _fits(expected: Any, found: Any) -> bool:
+    try:
+        _match(expected, found, "")
+    except AssertionError:
+        return False
+    return True
+
+
+def _unordered(wanted: list[Any], found: Any, where: str) -> None:
+    left = list(found)
+    for value in wanted:
+        fitting = next((index for index, other in enumerate(left) if _fits(value, other)), None)
+        assert fitting is not None, f"{where}: {value!r} is not among {found!r}"
+        del left[fitting]
+    assert not left, f"{where}: {left!r} was not expected"
+
+
+def _contains(wanted: Any, found: Any, where: str) -> None:
+    inside = wanted in found if isinstance(found, str) else any(_fits(wanted, other) for other in found)
+    assert inside, f"{where}: {wanted!r} is not in {found!r}"
+
+
+def _least(wanted: float, found: Any, where: str) -> None:
+    assert found >= wanted, f"{where}: {found!r} is less than {wanted!r}"
+
+
+def _most(wanted: float, found: Any, where: str) -> None:
+    assert found <= wanted, f"{where}: {found!r} is more than {wanted!r}"
+
+
+_OPERATORS = {"$unordered": _unordered, "$contains": _contains, "$least": _least, "$most": _most}

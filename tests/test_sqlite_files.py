@@ -1,0 +1,455 @@
+"""What the embedded store does with bad files, wrong keys, full disks, other processes and sudden death."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+
+from remloom import Edge, Entity, Memory, Moment, Query, Resource, Settings
+from remloom.errors import (
+    ConflictError,
+    CorruptStoreError,
+    InvalidInputError,
+    ReadOnlyStoreError,
+    SchemaVersionError,
+    SettingsError,
+    StoreBusyError,
+    StoreFullError,
+    TenantNotFoundError,
+    WrongKeyError,
+)
+from remloom.predicates import Eq
+from remloom.store.contract import EdgeOrder
+from remloom.store.database import migrations
+from remloom.store.sqlite import SqliteStore
+from remloom.testing.conformance import put
+
+KEY = "5a" * 32
+SECRET = "the-secret-word-of-tenant-acme"
+
+
+def memory(home: Path, **options: object) -> Memory:
+    return Memory.open(home, **{"embedder": "none", **options})  # type: ignore[arg-type]
+
+
+def fill(home: Path, **options: object) -> None:
+    with memory(home, **options) as opened:
+        opened.write([Entity(name=f"{SECRET} {i}", aliases=(f"{SECRET}-alias-{i}",), summary=SECRET) for i in range(50)])
+        opened.write([Resource(name=f"doc {i}", content=f"{SECRET} " * 900, metadata={"x": SECRET}) for i in range(5)])
+        opened.write([Edge(src=f"doc {i}", rel_type="mentions", dst=SECRET, properties={"why": SECRET}) for i in range(5)])
+        opened._store.settle()
+
+
+def bytes_under(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+# -- keys and tenants ------------------------------------------------------------------------------------------
+
+
+def test_an_encrypted_tenant_leaves_no_plaintext_on_disk_while_open_or_closed(tmp_path: Path) -> None:
+    with memory(tmp_path, tenant="acme", key=KEY) as opened:
+        opened.write([Entity(name=SECRET), Resource(name="d", content=SECRET * 500)])
+        opened.fuzzy(SECRET)
+        assert SECRET.encode() not in bytes_under(tmp_path)
+    fill(tmp_path, tenant="acme", key=KEY)
+    assert SECRET.encode() not in bytes_under(tmp_path)
+    fill(tmp_path, tenant="open")
+    assert SECRET.encode() in bytes_under(tmp_path / "tenants" / "open")
+
+
+def test_a_deleted_tenant_is_gone_from_the_disk(tmp_path: Path) -> None:
+    fill(tmp_path, tenant="acme", key=KEY)
+    Memory.delete_tenant(tmp_path, "acme")
+    assert bytes_under(tmp_path) == b""
+    assert Memory.tenants(tmp_path) == []
+    with pytest.raises(TenantNotFoundError):
+        Memory.delete_tenant(tmp_path, "acme")
+
+
+def test_forgetting_removes_the_bytes_too(tmp_path: Path) -> None:
+    with memory(tmp_path) as opened:
+        opened.write([Resource(name="keep", content="keep this"), Resource(name="lose", uri="u", content=SECRET * 400)])
+        opened.write([Entity(name=SECRET), Edge(src="lose", rel_type="r", dst=SECRET)])
+        opened.search_text(SECRET)
+        opened.fuzzy(SECRET)
+        opened.settle()
+        receipt = opened.forget("u", SECRET)
+        assert receipt.verified
+        assert receipt.records == 2
+        assert SECRET.encode() not in bytes_under(tmp_path)
+        assert opened.check() == []
+    assert SECRET.encode() not in bytes_under(tmp_path)
+
+
+@pytest.mark.parametrize("key", [KEY, "a passphrase of words"])
+def test_only_the_right_key_opens_a_tenant(tmp_path: Path, key: str) -> None:
+    with memory(tmp_path, key=key) as opened:
+        opened.write([Entity(name="x")])
+    for wrong in ("11" * 32, "another phrase", ""):
+        with pytest.raises(WrongKeyError) as caught:
+            memory(tmp_path, settings=Settings(home=str(tmp_path), key=wrong))
+        assert "REMLOOM_KEY" in caught.value.remedy
+    with memory(tmp_path, key=key) as opened:
+        assert opened.lookup("x").records
+
+
+def test_a_key_may_come_from_a_file_and_never_shows_in_settings(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(KEY + "\n")
+    with memory(tmp_path, key=f"file:{tmp_path / 'key'}") as opened:
+        opened.write([Entity(name="x")])
+        assert KEY not in repr(Settings(key=KEY))
+    with memory(tmp_path, key=KEY) as opened:
+        assert opened.lookup("x").records
+    with pytest.raises(SettingsError, match="cannot be read"):
+        memory(tmp_path, key="file:/nowhere/key")
+
+
+def test_two_tenants_share_a_master_key_but_not_a_data_key(tmp_path: Path) -> None:
+    for tenant in ("a", "b"):
+        fill(tmp_path, tenant=tenant, key=KEY)
+    (tmp_path / "tenants/a/memory.db").write_bytes((tmp_path / "tenants/b/memory.db").read_bytes())
+    with pytest.raises(WrongKeyError):
+        memory(tmp_path, tenant="a", key=KEY)
+
+
+def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
+    with memory(tmp_path, tenant="a") as a, memory(tmp_path, tenant="b") as b:
+        a.write([Entity(name=SECRET), Resource(name="r", content=SECRET, embedding=[1.0, 0.0])])
+        assert b.lookup(SECRET).records == []
+        assert b.fuzzy(SECRET).records == []
+        assert b.search_text(SECRET).records == []
+        assert b.search(vector=[1.0, 0.0]).records == []
+        assert b.sql("SELECT name FROM entities").rows == []
+        assert [info.name for info in Memory.tenants(tmp_path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["", "..", "../up", "a/b", "a\\b", ".hidden", "x" * 200, "con", "a b", "a\0b"])
+def test_a_tenant_name_cannot_leave_its_home(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInputError, match="tenant name"):
+        memory(tmp_path, tenant=name)
+
+
+def test_an_unknown_tenant_is_not_made_by_looking(tmp_path: Path) -> None:
+    fill(tmp_path, tenant="acme")
+    with pytest.raises(TenantNotFoundError, match="acmee") as caught:
+        memory(tmp_path, tenant="acmee", create=False)
+    assert caught.value.fields["nearest"] == ["acme"]
+    assert not (tmp_path / "tenants" / "acmee").exists()
+
+
+def test_a_tenant_is_created_once(tmp_path: Path) -> None:
+    Memory.create_tenant(tmp_path, "acme")
+    with pytest.raises(ConflictError):
+        Memory.create_tenant(tmp_path, "acme")
+
+
+# -- bad files -------------------------------------------------------------------------------------------------
+
+
+def database_of(home: Path) -> Path:
+    return home / "tenants" / "default" / "memory.db"
+
+
+@pytest.mark.parametrize("key", ["", KEY])
+def test_a_file_that_is_no_database_is_an_error_and_stays_as_it_is(tmp_path: Path, key: str) -> None:
+    fill(tmp_path, key=key)
+    junk = random.Random(1).randbytes(50_000)
+    database_of(tmp_path).write_bytes(junk)
+    with pytest.raises((WrongKeyError, CorruptStoreError)) as caught:
+        memory(tmp_path, key=key)
+    assert caught.value.remedy
+    assert database_of(tmp_path).read_bytes() == junk
+
+
+@pytest.mark.parametrize("key", ["", KEY])
+def test_a_damaged_page_is_found_and_never_answered_from_silently(tmp_path: Path, key: str) -> None:
+    fill(tmp_path, key=key)
+    path = database_of(tmp_path)
+    whole = bytearray(path.read_bytes())
+    damaged = 0
+    for page in range(1, len(whole) // 4096):
+        whole[page * 4096 + 100 : page * 4096 + 164] = os.urandom(64)
+        damaged += 1
+    path.write_bytes(whole)
+    assert damaged > 10
+    with pytest.raises(CorruptStoreError) as caught:  # noqa: PT012 - which of the calls meets the page is not ours to say
+        with memory(tmp_path, key=key) as opened:
+            assert opened.check() != []
+            raise CorruptStoreError("found by check", remedy="backup")
+    assert "backup" in caught.value.remedy
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+def test_a_truncated_file_is_an_error(tmp_path: Path, keep: float) -> None:
+    fill(tmp_path, key=KEY)
+    path = database_of(tmp_path)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * keep)])
+    with pytest.raises((CorruptStoreError, WrongKeyError)):  # noqa: PT012
+        with memory(tmp_path, key=KEY) as opened:
+            problems = opened.check()
+            raise CorruptStoreError(str(problems)) if problems else AssertionError("not noticed")
+
+
+def test_a_damaged_snapshot_is_rebuilt_from_the_database(tmp_path: Path) -> None:
+    fill(tmp_path)
+    connection = apsw.Connection(str(database_of(tmp_path)))
+    assert connection.execute("SELECT count(*) FROM snapshots").get >= 2
+    connection.execute("UPDATE snapshots SET data = zeroblob(length(data))")
+    connection.close()
+    with memory(tmp_path) as opened:
+        assert opened.fuzzy(f"{SECRET} 7").records[0].name == f"{SECRET} 7"
+        assert len(opened.search_text(SECRET).records) == 10
+        assert opened.check() == []
+
+
+def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
+    fill(tmp_path)
+    connection = apsw.Connection(str(database_of(tmp_path)))
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    with pytest.raises(SchemaVersionError) as caught:
+        memory(tmp_path)
+    assert caught.value.fields == {"found": 999, "expected": migrations()[-1][0]}
+
+
+def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path)
+    newest = migrations()[-1][0]
+    broken = [*migrations(), (newest + 1, "CREATE TABLE half (x); SELECT no_such_function();")]
+    monkeypatch.setattr("remloom.store.database.migrations", lambda: broken)
+    with pytest.raises(Exception, match="no_such_function"):
+        memory(tmp_path)
+    monkeypatch.undo()
+    with memory(tmp_path) as opened:
+        assert opened.check() == []
+    connection = apsw.Connection(str(database_of(tmp_path)))
+    assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
+    connection.close()
+
+
+def test_a_home_that_is_a_file_or_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises((ReadOnlyStoreError, ConflictError)):
+        memory(tmp_path / "file")
+    with pytest.raises(ReadOnlyStoreError):
+        memory(Path("/proc/remloom"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_an_error(tmp_path: Path) -> None:
+    fill(tmp_path)
+    folder = database_of(tmp_path).parent
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(ReadOnlyStoreError):  # noqa: PT012
+            with memory(tmp_path) as opened:
+                opened.write([Entity(name="y")])
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_full_disk_fails_the_write_and_harms_nothing(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db", KEY)
+    try:
+        put(store, Entity(name="before"))
+        writer = store._database._writer
+        writer.pragma("max_page_count", writer.pragma("page_count") + 4)
+        with pytest.raises(StoreFullError, match="nothing was written"):
+            put(store, *(Resource(name=f"r{i}", content=f"{i} " * 500) for i in range(200)))
+        assert store.lookup(["r0"])["r0"] == []
+        writer.pragma("max_page_count", 1_000_000)
+        put(store, Entity(name="after"))
+        assert len(store.lookup(["after"])["after"]) == 1
+        assert store.check() == []
+    finally:
+        store.close()
+
+
+def test_a_lock_held_elsewhere_ends_in_a_clear_error(tmp_path: Path) -> None:
+    fill(tmp_path)
+    blocker = apsw.Connection(str(database_of(tmp_path)))
+    blocker.execute("BEGIN IMMEDIATE")
+    try:
+        with memory(tmp_path, settings=Settings(home=str(tmp_path), busy_timeout=0.1)) as opened:
+            assert opened.lookup("doc 1").records
+            with pytest.raises(StoreBusyError):
+                opened.write([Entity(name="z")])
+    finally:
+        blocker.close()
+
+
+# -- backup, export, import ------------------------------------------------------------------------------------
+
+
+def test_a_backup_stands_in_for_the_tenant(tmp_path: Path) -> None:
+    fill(tmp_path, key=KEY)
+    with memory(tmp_path, key=KEY) as opened:
+        opened.backup(tmp_path / "copy")
+        with pytest.raises(ConflictError):
+            opened.backup(tmp_path / "copy")
+    assert SECRET.encode() not in bytes_under(tmp_path / "copy")
+    Memory.delete_tenant(tmp_path, "default")
+    (tmp_path / "copy").rename(tmp_path / "tenants" / "default")
+    with memory(tmp_path, key=KEY) as restored:
+        assert restored.check() == []
+        assert len(restored.fuzzy(SECRET, limit=50).records) > 5
+
+
+def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) -> None:
+    with memory(tmp_path, tenant="a", key=KEY) as a:
+        (parent,) = a.write([Resource(name="p", content="läuft " * 2000, embedding=[0.6, 0.8])])
+        a.write([
+            Resource(name="c", content="derived", parents=(parent,), generation=1),
+            Entity(name="Sarah", aliases=("S",), properties={"n": 1}),
+            Moment(name="m", starts_at=datetime(2025, 1, 1, tzinfo=UTC), resource_refs=(parent,)),
+            Edge(src="S", rel_type="knows", dst="Nobody", weight=0.5, valid_to=datetime(2030, 1, 1, tzinfo=UTC)),
+        ])  # fmt: skip
+        a.export(tmp_path / "a.jsonl")
+        with pytest.raises(ConflictError):
+            a.export(tmp_path / "a.jsonl")
+    with memory(tmp_path, tenant="b") as b:
+        counts = b.import_(tmp_path / "a.jsonl")
+        assert counts["records"] == 5
+        b.export(tmp_path / "b.jsonl")
+        assert b.import_(tmp_path / "a.jsonl")["unchanged"] == 4
+        assert b._store.children(parent)
+        assert b.search(vector=[0.6, 0.8]).records[0].id == parent
+        assert b.check() == []
+    first = (tmp_path / "a.jsonl").read_text().splitlines()[1:]
+    assert (tmp_path / "b.jsonl").read_text().splitlines()[1:] == first
+
+
+@pytest.mark.parametrize("content", ["", "hello\n", '{"line":"remloom","format":99}\n', '{"line":"remloom","format":1}\n{"x":1}\n'])
+def test_what_is_no_export_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.jsonl").write_text(content)
+    with memory(tmp_path) as opened, pytest.raises(InvalidInputError, match="export"):
+        opened.import_(tmp_path / "x.jsonl")
+
+
+# -- indexes and plans -----------------------------------------------------------------------------------------
+
+
+def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db")
+    now = datetime.now(UTC)
+    put(store, *(Entity(name=f"e{i}", type="t", aliases=(f"a{i}",), properties={"n": i}) for i in range(200)))
+    put(store, *(Resource(name=f"r{i}", uri=f"u{i}", content=f"word{i}", embedding=[1.0, i]) for i in range(200)))
+    put(store, *(Moment(name=f"m{i}", type="t", starts_at=now + timedelta(days=i)) for i in range(50)))
+    put(store, *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}") for i in range(200)))
+    store.create_index("entities", "properties.n")
+    for ask in range(2):  # the first time loads the indexes, which reads everything once
+        seen: set[str] = set()
+        if ask:
+            store._database.reader.connection.exec_trace = lambda _cursor, sql, _bindings: seen.add(sql) or True
+        store.get(None, "x")
+        store.lookup(["e1", "a7"])
+        store.resolve([("e1", "t")])
+        store.complete("e1", 5)
+        store.children("x")
+        store.parents("x")
+        store.fuzzy("e11", type="t", threshold=0.5, limit=5)
+        store.search_vector([1.0, 2.0], schema="resources", where=None, limit=3, min_score=None)
+        store.search_text("word7", schema="resources", where=None, limit=3)
+        for direction in ("out", "in", "both"):
+            store.edges(["e1"], direction=direction, rel_types=["r"], limit=3)
+            store.edge_keys(["e1"], direction=direction, rel_types=None, limit=3)
+            store.count_edges(["e1"], direction=direction)
+            store.degrees(["e1"], direction=direction)
+            store.walk(["e1"], rel_types=["r"], direction=direction, depth=3, breadth=2, order=EdgeOrder(), as_of=now)
+        store.moments_between(now, now + timedelta(days=2))
+        store.query("entities", Query().filter(Eq("properties.n", 3)))
+        store.pending(5)
+    connection = store._database.reader.connection
+    connection.exec_trace = None
+    scans = {}
+    for sql in seen:
+        if not sql.lstrip().startswith(("SELECT", "WITH")):
+            continue
+        numbered = [int(number) for number in re.findall(r"\?(\d)", sql)]
+        values = [None] * (max(numbered) if numbered else sql.count("?"))
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+        bad = [line for line in plan if line.startswith("SCAN") and not re.match(r"SCAN (v|sequence|models|m|json_each|CONSTANT|\(|rels|\d)", line)]
+        if bad:
+            scans[sql] = bad
+    store.close()
+    assert len(seen) > 15
+    assert scans == {}
+
+
+def test_the_graph_moves_vectors_out_of_the_tail_in_the_background(tmp_path: Path) -> None:
+    import numpy as np
+
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(4, 32))[rng.integers(4, size=2_500)] + 0.2 * rng.normal(size=(2_500, 32))
+    with memory(tmp_path) as opened:
+        ids = opened.write([Resource(name=f"r{i}", content=str(i), embedding=row) for i, row in enumerate(rows)])
+        assert opened.search(vector=rows[2_499].tolist(), limit=1).records[0].id == ids[2_499]
+        deadline = time.monotonic() + 60
+        while opened.stats()["vectors"]["exact_share"] > 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert opened.stats()["vectors"]["exact_share"] == 0
+        opened.write([Resource(name="new", content="new", embedding=rows[0] + rows[1])])
+        assert opened.search(vector=(rows[0] + rows[1]).tolist(), limit=1).records[0].name == "new"
+
+
+# -- other processes -------------------------------------------------------------------------------------------
+
+_WRITER = """
+import sys
+from remloom import Memory, Entity, Edge, Resource
+home, name, count, key = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+with Memory.open(home, embedder="none", key=key or None) as memory:
+    for i in range(count):
+        memory.write([Entity(name=f"{name} {i}", aliases=(f"{name}-alias-{i}",)), Edge(src=f"{name} {i}", rel_type="next", dst=f"{name} {i + 1}"),
+                      Resource(name=f"{name} doc {i}", content=f"text {name} {i}", embedding=[1.0, float(i)])])
+        print(i, flush=True)
+"""
+
+
+def start_writer(home: Path, name: str, count: int, key: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(home), name, str(count), key], stdout=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.crash
+def test_two_processes_write_one_tenant_and_lose_nothing(tmp_path: Path) -> None:
+    with memory(tmp_path) as watcher:
+        writers = [start_writer(tmp_path, name, 40) for name in ("one", "two")]
+        for writer in writers:
+            writer.communicate(timeout=60)
+            assert writer.returncode == 0
+        for name in ("one", "two"):
+            assert all(watcher.lookup(f"{name} {i}").records for i in range(40))
+            assert watcher.fuzzy(f"{name} 39").records[0].name == f"{name} 39"
+        assert watcher.check() == []
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("seed", range(int(os.environ.get("REMLOOM_TEST_KILLS", "6"))))
+def test_every_acknowledged_write_survives_kill_minus_nine(tmp_path: Path, seed: int) -> None:
+    writer = start_writer(tmp_path, "w", 100_000, KEY)
+    assert writer.stdout is not None
+    acknowledged = [int(writer.stdout.readline())]
+    time.sleep(random.Random(seed).random() * 0.5)
+    writer.send_signal(signal.SIGKILL)
+    acknowledged += [int(line) for line in writer.stdout.read().splitlines() if line.strip()]
+    writer.wait()
+    with memory(tmp_path, key=KEY, create=False) as opened:
+        last = acknowledged[-1]
+        for i in range(last + 1):
+            assert len(opened.lookup(f"w {i}", f"w-alias-{i}", f"w doc {i}").records) == 2
+        edges = opened.sql("SELECT count(*) FROM resources").rows[0][0]
+        assert edges in (last + 1, last + 2)
+        assert opened.check() == []
