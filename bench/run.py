@@ -63,7 +63,7 @@ def chunks(bench: Bench, size: int) -> None:
         _vector_search(bench, memory, size, ids, records)
         _text_search(bench, memory, size, ids, records)
         bench.results.add(bench.id("disk-chunks", size), bytes_per_record=_disk(bench.home, tenant) // size)
-    bench.results.add(bench.id("memory", size), **_memory(bench, tenant, size))
+    bench.results.add(bench.id("memory", size), **_memory(bench, tenant))
 
 
 def _visibility(bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]) -> None:
@@ -162,19 +162,26 @@ def _text_search(bench: Bench, memory: Memory, size: int, ids: list[str], record
     )
 
 
-def _memory(bench: Bench, tenant: str, size: int) -> dict[str, float]:
+def _memory(bench: Bench, tenant: str) -> dict[str, float]:
     """Memory of a new process that opens the tenant and runs each kind of search."""
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom bench import data, stores\nfrom bench.measure import memory as used\n"
-        "home, tenant, encrypted, size = sys.argv[1:]\n"
-        "memory = stores.open_memory(Path(home), tenant, encrypted=encrypted == 'True')\n"
-        "opened, _ = used()\n"
-        "memory.lookup('document 1 #1'); memory.fuzzy('documnt 1'); memory.search_text('which document')\n"
-        "for vector in data.vectors(50): memory.search(vector=vector)\n"
-        "print(opened, *used())\n"
-    )
-    arguments = [str(bench.home), tenant, str(bench.encrypted), str(size)]
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    probe = """
+import sys
+from pathlib import Path
+from bench import data, stores
+from bench.measure import memory as used
+
+home, tenant, encrypted = sys.argv[1:]
+memory = stores.open_memory(Path(home), tenant, encrypted=encrypted == "True")
+opened, _ = used()
+memory.lookup("document 1 #1")
+memory.fuzzy("documnt 1")
+memory.search_text("which document")
+for vector in data.vectors(50):
+    memory.search(vector=vector)
+print(opened, *used())
+"""
+    arguments = [str(bench.home), tenant, str(bench.encrypted)]
+    done = subprocess.run([sys.executable, "-c", probe, *arguments], capture_output=True, text=True, check=True)
     opened, now, peak = (round(float(value)) for value in done.stdout.split())
     return {"opened_mb": opened, "mb": now, "peak_mb": peak}
 
@@ -253,8 +260,9 @@ def graph(bench: Bench, size: int) -> None:
 
 
 def singles(bench: Bench, size: int) -> None:
-    """Seed 2's write table: one durable write a call, into a store of `size` names."""
-    with bench.open(f"names-{size}") as memory:
+    """One durable write a call, into a tenant of `size` names."""
+    with bench.open("singles") as memory:
+        stores.write_all(memory, stores.named(size))
         count = min(500, bench.calls)
         vectors = data.vectors(count, start=70_000_000)
         text = list(data.texts(count, seed=8))
@@ -284,33 +292,36 @@ def singles(bench: Bench, size: int) -> None:
 
 
 def cli(bench: Bench, size: int) -> None:
-    """Whole processes of the command line against the tenants of this run."""
-    environment = os.environ | {"REMLOOM_HOME": str(bench.home), "REMLOOM_EMBEDDER": "none", "COLUMNS": "100"}
-    if bench.encrypted:
-        environment["REMLOOM_KEY"] = stores.KEY
-    name = data.names(size)[3]
-    tenant = ["--tenant", f"names-{size}"]
+    """Whole processes of the command line against one tenant of `size` names, a tenth as many chunks and edges."""
+    with bench.open("cli") as memory:
+        tenth = size // 10
+        sources, destinations = data.graph(tenth, tenth)
+        stores.write_all(memory, stores.named(size))
+        stores.write_all(memory, stores.chunks(tenth))
+        stores.write_all(memory, stores.edges(sources.tolist(), destinations.tolist()))
+        memory.settle()
+    name, node = data.names(size)[3], stores.node_name(int(sources[0]))
     commands = {
         "version": ["--version"],
-        "lookup": ["lookup", name, *tenant],
-        "fuzzy": ["fuzzy", name[:-1] + "x", *tenant],
-        "text": ["search", "--text", "which document", "--tenant", f"chunks-{size}"],
-        "traverse": ["traverse", "node 1", "--depth", "2", "--tenant", "graph-1000000"],
-        "query": ["query", "SELECT name FROM entities LIMIT 5", *tenant],
-        "show": ["show", name, *tenant],
-        "stats": ["stats", *tenant],
+        "lookup": ["lookup", name],
+        "fuzzy": ["fuzzy", name[:-1] + "x"],
+        "text": ["search", "--text", "which document"],
+        "traverse": ["traverse", node, "--depth", "2"],
+        "query": ["query", "SELECT name FROM entities LIMIT 5"],
+        "show": ["show", name],
+        "stats": ["stats"],
     }
-    command = [str(Path(sys.executable).parent / "remloom")]
+    settings = {"REMLOOM_HOME": str(bench.home), "REMLOOM_TENANT": "cli", "REMLOOM_EMBEDDER": "none"}
+    environment = os.environ | settings | ({"REMLOOM_KEY": stores.KEY} if bench.encrypted else {})
+    program = str(Path(sys.executable).parent / "remloom")
     for what, arguments in commands.items():
         spent = []
         for _ in range(11):
             before = time.perf_counter()
-            done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run([program, *arguments], env=environment, capture_output=True, check=False)
             spent.append(time.perf_counter() - before)
-        bench.results.add(
-            bench.id(f"cli-{what}", size), seconds=round(sorted(spent)[5], 3), slowest=round(max(spent), 3),
-            exit_code=done.returncode,
-        )  # fmt: skip
+        seconds, slowest = round(sorted(spent)[5], 3), round(max(spent), 3)
+        bench.results.add(bench.id(f"cli-{what}", size), seconds=seconds, slowest=slowest, exit_code=done.returncode)
 
 
 def demo(bench: Bench, size: int) -> None:

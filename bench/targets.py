@@ -39,7 +39,7 @@ def all_targets() -> Iterator[Target]:
         yield _rate(what, "500/s at recall@5 0.95", f"fuzzy-{edits}{_MILLION}", 500, recall=0.95)
     search = "SEARCH, k = 10, 384 dimensions"
     yield _rate(search, "2,000/s at recall@10 0.97", f"search{_AT}", 2_000, recall=0.97)
-    yield _rate("SEARCH with a filter keeping 1 %", "no recall lost", f"search-keep-1%{_AT}", 0, recall=1)
+    yield _rate("SEARCH with a filter keeping 1 %", "no recall lost", f"search-keep-1%{_AT}", 0, recall=0.999)
     text = "text search, 3 natural words"
     yield _rate(text, "400/s, 95 % of places as exact BM25", f"text{_AT}", 400, places_equal=0.95)
     traverse = "TRAVERSE depth 3, limit 9, 10⁶ edges, from hubs"

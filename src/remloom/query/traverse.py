@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec.structs import replace
+
 from .. import labels
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Answer, Entity, Hit, Record, Resource, Stage, record_dict
@@ -39,9 +41,16 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
     Raises:
         UnknownNameError: an edge type that the memory does not have.
     """
-    store = executor.store
-    types = edge_types(store, query.edge_types)
     records, suggestions, start_truncated = _starts(executor, query.initial_query, as_of)
+    with executor.store.snapshot():
+        answer = _answer(executor.store, query, records, as_of)
+    if start_truncated:
+        answer.metadata["start_truncated"] = True
+    return replace(answer, suggestions=suggestions) if suggestions else answer
+
+
+def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: datetime | None) -> Answer:
+    types = edge_types(store, query.edge_types)
     starts: list[_Found] = [(record, 0, (labels.key(record.name),)) for record in records]
     source_nodes = list(dict.fromkeys(path[0] for _, _, path in starts))
     walk, reached = Walk(), list[_Found]()
@@ -74,8 +83,6 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
         "edges_unfollowed": walk.unfollowed,
         "graph_paths_truncated": any(len(record.graph_paths) > SHOWN_EDGES for record, _, _ in kept),
     }
-    if start_truncated:
-        metadata["start_truncated"] = True
     if as_of is not None:
         metadata["as_of"] = as_of.isoformat()
     if query.max_depth == 0:
@@ -86,7 +93,6 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
     return Answer(
         query_type="traverse",
         statement=render(query),
-        suggestions=suggestions,
         nodes=nodes,
         stages=stages,
         source_nodes=source_nodes,
@@ -228,10 +234,14 @@ def _stages(
     """A stage for each depth, and the key of every kept node."""
     keys: dict[str, None] = {}
     stages = []
+    edges = 0
     for depth, found in enumerate(by_depth):
-        for _, _, path in found:
-            keys[path[-1]] = None
-        edges = store.degrees(list(keys), direction=query.direction, as_of=as_of) if keys else 0
+        new = [key for key in dict.fromkeys(path[-1] for _, _, path in found) if key not in keys]
+        keys.update(dict.fromkeys(new))
+        if query.direction == "both":  # an edge between two nodes would count twice: count them all together
+            edges = store.degrees(list(keys), direction="both", as_of=as_of) if keys else 0
+        elif new:
+            edges += store.degrees(new, direction=query.direction, as_of=as_of)
         executed = _executed(query, list(dict.fromkeys(path[-1] for _, _, path in found))) if depth else None
         stages.append(
             Stage(

@@ -124,7 +124,7 @@ def like(field: str, pattern: str, *, ignore_case: bool) -> Predicate:
 def _operand(predicate: Predicate) -> str:
     text = render(predicate)
     compound = isinstance(predicate, And | Or) and len(predicate.predicates) > 0
-    return f"({text})" if compound or isinstance(predicate, Not) else text
+    return f"({text})" if compound else text
 
 
 _NAME = re.compile(r"[^\W\d]\w*")

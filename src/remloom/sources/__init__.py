@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .document import Document, Skipped, Turn
 from .files import Source, open_source, read_bytes
+from .given import from_messages, from_text
 
-__all__ = ["Document", "Skipped", "Source", "Turn", "open_source", "read_bytes"]
+__all__ = ["Document", "Skipped", "Source", "Turn", "from_messages", "from_text", "open_source", "read_bytes"]

@@ -16,7 +16,7 @@ from ..errors import RemloomError, SourceError
 from . import chats, converted, dates, decode, frontmatter, transcript
 from .document import Document, Skipped
 
-__all__ = ["MAX_BYTES", "Source", "open_source", "read_bytes"]
+__all__ = ["MAX_BYTES", "Source", "open_source", "read_bytes", "title_of"]
 
 MAX_BYTES = 100 * 1024 * 1024  # of one file; what is larger is passed over unread
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mdx", ".qmd")
@@ -120,6 +120,11 @@ def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[D
         if turns:
             return [_chat(uri, chats.Chat(turns=turns), False, 1, title, metadata)]
     return [_text(uri, text, title, suffix, metadata)]
+
+
+def title_of(text: str, uri: str) -> str:
+    """The first heading of a text, or else a title made from the name of its place."""
+    return _heading(text) or _pretty(uri)
 
 
 def _walk(root: Path, recursive: bool) -> Iterator[Path]:

@@ -16,6 +16,7 @@ Guarantees every provider gives:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -123,7 +124,6 @@ class Step(Struct, frozen=True):
     key: str  # the first key of the record(s) reached
     depth: int
     path: tuple[str, ...]  # keys from the start to this one
-    edge: Edge  # as stored: src and dst in their stored direction; `properties` not loaded
 
 
 class EdgeCount(Struct, frozen=True):
@@ -380,6 +380,10 @@ class Store(Protocol):
         ...
 
     # -- whole store ---------------------------------------------------------------------------------------
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Reads of this thread inside the context see one state of the store. Nests; keep it short."""
+        ...
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
         """Every record, with `parents`, in the order written; a consistent snapshot."""

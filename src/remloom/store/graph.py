@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
-from heapq import nlargest, nsmallest
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -30,20 +32,15 @@ _ORDERS = {
     "rel_type": "(SELECT name FROM rels t WHERE t.rel = e.rel)",
 }  # fmt: skip
 _CACHE = 200_000  # label numbers whose keys are remembered
+_NEIGHBOURHOODS = 20_000  # lists of edges that a thread remembers until the next write, about 1 kB each
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-
-_OUTGOING = (  # %s: the condition of time
-    f"SELECT {_COLUMNS}, e.properties FROM edges e INDEXED BY edges_out WHERE e.src = ?2 AND %s"
-    " ORDER BY e.created DESC LIMIT ?3"
-)
 
 _NEXT_CHANGE = """
 SELECT min(at) FROM (SELECT min(valid_to) AS at FROM edges INDEXED BY edges_until WHERE valid_to > ?1
                      UNION ALL SELECT min(valid_from) FROM edges INDEXED BY edges_since WHERE valid_from > ?1)
 """
 
-_Row = tuple[int, int, int, float, int, int | None, int | None]
-_Reached = tuple[int, int, _Row]  # label, depth, the edge that reached it
+_Reached = tuple[Any, int, int]  # what the order goes by, label, depth
 
 
 class Graph:
@@ -53,20 +50,30 @@ class Graph:
         self._database = database
         self._keys: dict[int, str] = {}  # numbers are never reused, so an entry is never wrong
         self._rels: dict[int, str] = {}
-        self._counted = _Degrees()
+        self._seen = _Seen()
 
     # -- names of numbers ------------------------------------------------------------------------------------
 
     def lids(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """Numbers of the keys that exist, in order."""
-        found = (cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get for key in keys)
-        return [lid for lid in dict.fromkeys(found) if lid is not None]
+        known = self._seen.lids
+        found = []
+        for key in keys:
+            lid = known.get(key)
+            if lid is None:
+                lid = cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
+                if lid is None:
+                    continue
+                known[key] = lid
+            found.append(lid)
+        return list(dict.fromkeys(found))
 
     def all_lids(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """The same, and those of every other label of their records."""
         lids = self.lids(cursor, keys)
-        more = self.families(cursor, lids)
-        return list(dict.fromkeys([*lids, *(other for others in more.values() for other in others)]))
+        self._know_families(cursor, lids)
+        families = self._seen.families
+        return list(dict.fromkeys([*lids, *(other for lid in lids for other in families[lid])]))
 
     def key(self, cursor: apsw.Cursor, lid: int) -> str:
         key = self._keys.get(lid)
@@ -85,17 +92,20 @@ class Graph:
     def rel_types(self) -> list[str]:
         return [name for (name,) in self._database.reader.execute("SELECT name FROM rels ORDER BY name")]
 
-    def families(self, cursor: apsw.Cursor, lids: Sequence[int]) -> dict[int, list[int]]:
-        """The other labels of the records that have these labels; labels that stand alone are left out."""
-        found: dict[int, list[int]] = {}
+    def _know_families(self, cursor: apsw.Cursor, lids: Sequence[int]) -> None:
+        """Learn the other labels of the records that have these labels."""
+        families = self._seen.families
+        unknown = [lid for lid in lids if lid not in families]
+        if not unknown:
+            return
+        families.update((lid, ()) for lid in unknown)
         rows = cursor.execute(
             "SELECT a.lid, b.lid FROM json_each(?) v CROSS JOIN names a ON a.lid = v.value"
             " CROSS JOIN names b ON b.rid = a.rid AND b.lid <> a.lid",
-            (str(lids) if isinstance(lids, list) else str(list(lids)),),
+            (str(unknown),),
         )
         for lid, other in rows:
-            found.setdefault(lid, []).append(other)
-        return found
+            families[lid] = (*families[lid], other)
 
     # -- edges -----------------------------------------------------------------------------------------------
 
@@ -108,29 +118,25 @@ class Graph:
         order: EdgeOrder,
         as_of: datetime | None,
     ) -> list[Edge]:
-        with self._database.snapshot() as cursor:
-            rels = self._rel_numbers(cursor, rel_types)
-            fetch = _Fetch(order, rels, limit, as_of, "e.properties")
+        with self._reading() as cursor:
+            fetch = _Fetch(order, self._rel_numbers(cursor, rel_types), limit, as_of)
             found: dict[tuple[int, int, int], Any] = {}
             for lid in self.all_lids(cursor, keys):
-                mine: list[Any] = []
-                for end in _ends(direction):
-                    mine.extend(cursor.execute(fetch.sql(end), fetch.bind(lid)).fetchall())
+                rows = [row for end in _ends(direction) for row in cursor.execute(fetch.edges[end], (fetch.at, lid))]
                 if direction == "both":
-                    mine = fetch.sorted(mine, self, cursor)[:limit]
-                found.update((row[:3], row) for row in mine if row[:3] not in found)
-            return [self._edge(cursor, row, row[7]) for row in found.values()]
+                    rows = fetch.sorted(rows)[:limit]
+                found.update((row[:3], row) for row in rows if row[:3] not in found)
+            return [self._edge(cursor, row) for row in found.values()]
 
     def count(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> list[EdgeCount]:
-        with self._database.snapshot() as cursor:
-            at = micros(as_of or datetime.now(UTC))
+        with self._reading() as cursor:
             lids = self.all_lids(cursor, keys)
             counts = []
             for end in _ends(direction):
                 rows = cursor.execute(
                     f"SELECT e.rel, count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_{end}"
-                    f" ON e.{_near(end)} = v.value WHERE {_in_force(as_of)} GROUP BY e.rel",
-                    (at, str(lids)),
+                    f" ON e.{_near(end)} = v.value WHERE {_in_force(as_of is None)} GROUP BY e.rel",
+                    (_instant(as_of), str(lids)),
                 ).fetchall()
                 counts += [EdgeCount(self.rel(cursor, rel), cast(Direction, end), n) for rel, n in rows]
             return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
@@ -143,43 +149,58 @@ class Graph:
         limit: int,
         as_of: datetime | None,
     ) -> list[tuple[str, str, str]]:
-        with self._database.snapshot() as cursor:
-            fetch = _Fetch(EdgeOrder(), self._rel_numbers(cursor, rel_types), limit, as_of, "")
-            found: dict[tuple[int, int, int], None] = {}
+        with self._reading() as cursor:
+            fetch = _Fetch(EdgeOrder(), self._rel_numbers(cursor, rel_types), limit, as_of)
+            found: dict[tuple[str, str, str], None] = {}
             for lid in self.all_lids(cursor, keys):
                 for end in _ends(direction):
-                    found.update((row[:3], None) for row in cursor.execute(fetch.sql(end), fetch.bind(lid)))
+                    found.update(self._triples(cursor, lid, fetch.triples[end], fetch))
                 if len(found) >= limit:
                     break
-            return [
-                (self.key(cursor, src), self.rel(cursor, rel), self.key(cursor, dst))
-                for src, rel, dst in islice(found, limit)
-            ]
+            return list(islice(found, limit))
+
+    def _triples(self, cursor: apsw.Cursor, lid: int, sql: str, fetch: _Fetch) -> dict[tuple[str, str, str], None]:
+        found = self._seen.triples.get((lid, sql)) if fetch.as_of is None else None
+        if found is None:
+            rows = cursor.execute(sql, (fetch.at, lid)).fetchall()
+            found = {
+                (self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2])): None for row in rows
+            }
+            if fetch.as_of is None:
+                self._seen.triples[lid, sql] = found
+        return found
 
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
         """How many edges there are at these keys, of any type, each counted once."""
-        with self._database.snapshot() as cursor:
-            fetch = _Fetch(EdgeOrder(), None, None, as_of, "")
-            self._forget_degrees(cursor)
+        with self._reading() as cursor:
+            fetch = _Fetch(EdgeOrder(), None, None, as_of)
             lids = self.all_lids(cursor, keys)
             total = sum(self._degree(cursor, lid, end, fetch) for lid in lids for end in _ends(direction))
             if direction == "both":  # those with both ends here were counted twice
                 total -= cursor.execute(
                     "SELECT count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_out ON e.src = v.value"
-                    f" WHERE e.dst IN (SELECT value FROM json_each(?2)) AND {_in_force(as_of)}",
-                    (micros(as_of or datetime.now(UTC)), str(lids)),
+                    f" WHERE e.dst IN (SELECT value FROM json_each(?2)) AND {_in_force(as_of is None)}",
+                    (fetch.at, str(lids)),
                 ).get
             return total
 
-    def outgoing(self, cursor: apsw.Cursor, rid: int, limit: int, as_of: datetime | None = None) -> tuple[Edge, ...]:
+    def outgoing(
+        self, cursor: apsw.Cursor, lids: Sequence[int], limit: int, as_of: datetime | None
+    ) -> tuple[Edge, ...]:
         """The newest edges that leave a record's labels, in force at `as_of`, or now."""
-        sql = _OUTGOING_NOW if as_of is None else _OUTGOING % _in_force(as_of)
-        at = micros(as_of or datetime.now(UTC))
-        lids = cursor.execute("SELECT lid FROM names WHERE rid = ?", (rid,)).fetchall()
-        rows = [row for (lid,) in lids for row in cursor.execute(sql, (at, lid, limit))]
+        if as_of is None:
+            self._refresh(cursor)
+            known = self._seen.outgoing.get((lids[0], limit)) if len(lids) == 1 else None
+            if known is not None:
+                return known
+        sql, at = _OUTGOING[as_of is None], _instant(as_of)
+        rows = [row for lid in lids for row in cursor.execute(sql, (at, lid, limit)).fetchall()]
         if len(lids) > 1:
-            rows = sorted(rows, key=itemgetter(4), reverse=True)[:limit]
-        return tuple(self._edge(cursor, row, row[7]) for row in rows)
+            rows = sorted(rows, key=_created, reverse=True)[:limit]
+        edges = tuple([self._edge(cursor, row) for row in rows])
+        if as_of is None and len(lids) == 1:
+            self._seen.outgoing[lids[0], limit] = edges
+        return edges
 
     def all(self, cursor: apsw.Cursor) -> Iterable[Edge]:
         rows = cursor.execute(
@@ -187,7 +208,7 @@ class Graph:
             " JOIN rels t USING (rel) JOIN labels d ON d.lid = e.dst ORDER BY s.key, t.name, d.key"
         )
         for row in rows:
-            yield _as_edge(row, row[8], row[9], row[10], row[7])
+            yield _as_edge(row, row[8], row[9], row[10])
 
     # -- walking ---------------------------------------------------------------------------------------------
 
@@ -202,84 +223,75 @@ class Graph:
         limit: int | None,
         as_of: datetime | None,
     ) -> Walk:
-        with self._database.snapshot() as cursor:
-            rels = self._rel_numbers(cursor, rel_types)
-            self._forget_degrees(cursor)
-            fetch = _Fetch(order, rels, breadth, as_of, "")
+        with self._reading() as cursor:
+            fetch = _Fetch(order, self._rel_numbers(cursor, rel_types), breadth, as_of)
+            families = self._seen.families
             ends = _ends(direction)
             frontier = self.lids(cursor, starts)
-            seen = set(frontier)
+            visited = set(frontier)
             origin: dict[int, int] = {}  # label -> label it was reached from
             reached: list[_Reached] = []
             unfollowed = level = 0
             while frontier and level < depth:
-                families = self.families(cursor, frontier)
-                for others in families.values():
-                    seen.update(others)
+                self._know_families(cursor, frontier)
+                for node in frontier:
+                    visited.update(families[node])
                 level += 1
                 following: list[int] = []
                 for node in frontier:
-                    rows, left = self._follow(cursor, [node, *families.get(node, ())], ends, fetch)
+                    rows, left = self._follow(cursor, node, families[node], ends, fetch)
                     unfollowed += left
-                    for row in rows:
-                        other = row[2] if row[0] == node else row[0]
-                        if other not in seen:
-                            seen.add(other)
+                    for other, value in rows:
+                        if other not in visited:
+                            visited.add(other)
                             following.append(other)
                             origin[other] = node
-                            reached.append((other, level, row))
+                            reached.append((value, other, level))
                 frontier = following
-            kept = fetch.best(reached, limit, self, cursor)
-            steps = tuple(self._step(cursor, label, depth, row, origin) for label, depth, row in kept)
-            return Walk(steps, len(reached), unfollowed, reached[-1][1] if reached else 0)
+            deepest = reached[-1][2] if reached else 0
+            steps = tuple(self._step(cursor, label, depth, origin) for _, label, depth in fetch.best(reached, limit))
+            return Walk(steps, len(reached), unfollowed, deepest)
 
-    def _step(self, cursor: apsw.Cursor, label: int, depth: int, row: _Row, origin: dict[int, int]) -> Step:
+    def _step(self, cursor: apsw.Cursor, label: int, depth: int, origin: dict[int, int]) -> Step:
         path = [label]
         while path[-1] in origin:
             path.append(origin[path[-1]])
-        return Step(
-            self.key(cursor, label), depth, tuple(self.key(cursor, lid) for lid in reversed(path)), self._edge(cursor, row, None)
-        )
+        path.reverse()
+        keys = tuple(self.key(cursor, lid) for lid in path)
+        return Step(keys[-1], depth, keys)
 
     def _follow(
-        self, cursor: apsw.Cursor, family: list[int], ends: tuple[str, ...], fetch: _Fetch
-    ) -> tuple[list[_Row], int]:
-        """The edges of one node in order, at most `breadth`, and how many there are beyond."""
-        if len(family) == 1 and len(ends) == 1:
-            node, end = family[0], ends[0]
-            rows = cursor.execute(fetch.sql(end), fetch.bind(node)).fetchall()
-            if fetch.limit is None or len(rows) < fetch.limit:
-                return rows, 0
-            return rows, self._degree(cursor, node, end, fetch) - len(rows)
-        found: list[_Row] = []
+        self, cursor: apsw.Cursor, node: int, family: tuple[int, ...], ends: tuple[str, ...], fetch: _Fetch
+    ) -> tuple[list[tuple[int, Any]], int]:
+        """The other ends of a node's edges in order, at most `breadth`, and how many edges there are beyond."""
+        rows: list[tuple[int, Any]] = []
         total = 0
-        own = set(family)
-        for node in family:
+        for lid in (node, *family):
             for end in ends:
-                rows = cursor.execute(fetch.sql(end), fetch.bind(node)).fetchall()
-                full = fetch.limit is not None and len(rows) == fetch.limit
-                total += self._degree(cursor, node, end, fetch) if full else len(rows)
-                found += [_from(row, family[0], own) for row in rows]
-        kept = fetch.sorted(found, self, cursor)[: fetch.limit]
-        return kept, max(0, total - len(kept))
+                found = self._ends(cursor, lid, fetch.ends[end], fetch)
+                full = len(found) == fetch.limit
+                total += self._degree(cursor, lid, end, fetch) if full else len(found)
+                rows = rows + found if rows else found  # never in place: what was seen is kept
+        if family or len(ends) > 1:
+            rows = fetch.sorted(rows)[: fetch.limit]
+        return rows, total - len(rows)
+
+    def _ends(self, cursor: apsw.Cursor, lid: int, sql: str, fetch: _Fetch) -> list[tuple[int, Any]]:
+        found = self._seen.ends.get((lid, sql)) if fetch.as_of is None else None
+        if found is None:
+            found = list(cursor.execute(sql, (fetch.at, lid)))
+            if fetch.as_of is None:
+                self._seen.ends[lid, sql] = found
+        return found
 
     def _degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: _Fetch) -> int:
         """Edges at one end of a label. Counting a hub costs as much as a walk, so counts are kept until a write."""
         key = (lid, end, fetch.rels, fetch.as_of)
-        known = self._counted.known
+        known = self._seen.degrees
         degree = known.get(key)
         if degree is None:
-            degree = known[key] = cursor.execute(fetch.count(end), fetch.bind(lid)).get
+            degree = known[key] = cursor.execute(fetch.count[end], (fetch.at, lid)).get
         return degree
-
-    def _forget_degrees(self, cursor: apsw.Cursor) -> None:
-        """To be called once in each snapshot before degrees are asked for."""
-        counted = self._counted
-        version, now = cursor.execute("PRAGMA data_version").get, micros(datetime.now(UTC)) or 0
-        if version != counted.version or now >= counted.until:
-            counted.known = {}
-            counted.version = version
-            counted.until = cursor.execute(_NEXT_CHANGE, (now,)).get or sys.maxsize
 
     def _rel_numbers(self, cursor: apsw.Cursor, names: Sequence[str] | None) -> tuple[int, ...] | None:
         if names is None:
@@ -290,83 +302,104 @@ class Graph:
                 raise UnknownNameError("edge type", name, list(known))
         return tuple(known[name] for name in names if name in known)
 
-    def _edge(self, cursor: apsw.Cursor, row: Any, properties: str | None) -> Edge:
-        return _as_edge(
-            row, self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2]), properties
-        )
+    def _edge(self, cursor: apsw.Cursor, row: Any) -> Edge:
+        return _as_edge(row, self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2]))
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Cursor]:
+        """One state of the file, and what was seen of it."""
+        with self._database.snapshot() as cursor:
+            self._refresh(cursor)
+            yield cursor
+
+    def _refresh(self, cursor: apsw.Cursor) -> None:
+        """Empty what this thread has seen if something was written since, or an edge began or ended."""
+        seen, now = self._seen, _instant(None)
+        version = cursor.execute("PRAGMA data_version").get
+        if version != seen.version or now >= seen.until or seen.size > _NEIGHBOURHOODS:
+            seen.clear()
+            seen.version = version
+            seen.until = cursor.execute(_NEXT_CHANGE, (now,)).get or sys.maxsize
 
 
-class _Degrees(threading.local):
-    """Degrees counted by one thread: right until something is written, or an edge begins or ends."""
+class _Seen(threading.local):
+    """What one thread has read of the graph: right until something is written, or an edge begins or ends."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Any, ...], int] = {}
         self.version = -1  # of the file, as this thread's connection tells it
         self.until = 0  # microseconds since 1970
+        self.clear()
+
+    def clear(self) -> None:
+        self.lids: dict[str, int] = {}
+        self.families: dict[int, tuple[int, ...]] = {}
+        self.degrees: dict[tuple[Any, ...], int] = {}
+        self.ends: dict[tuple[int, str], list[tuple[int, Any]]] = {}
+        self.outgoing: dict[tuple[int, int], tuple[Edge, ...]] = {}
+        self.triples: dict[tuple[int, str], dict[tuple[str, str, str], None]] = {}
+
+    @property
+    def size(self) -> int:
+        return len(self.lids) // 8 + len(self.ends) + len(self.outgoing) + 8 * len(self.triples)
 
 
 class _Fetch:
-    """The statements that fetch or count the edges at one end of a label, in one order, of some types, at one time."""
+    """The statements that fetch or count the edges at one end of a label: in one order, of some types, at one time.
+
+    `edges` gives whole edges, `triples` (src, rel, dst), `ends` the other end and what the order goes by, `count`
+    how many there are. Each takes the time and the label. All but the first are answered from an index alone,
+    unless the order is by weight.
+    """
 
     def __init__(
-        self, order: EdgeOrder, rels: tuple[int, ...] | None, limit: int | None, as_of: datetime | None, more: str
+        self, order: EdgeOrder, rels: tuple[int, ...] | None, limit: int | None, as_of: datetime | None
     ) -> None:
-        self.order = order
+        if order.field not in _ORDERS and order.field != "dst":
+            raise UnknownNameError("edge field", order.field, [*_ORDERS, "dst"])
         self.rels = rels
         self.limit = limit
         self.as_of = as_of
-        self._at = micros(as_of or datetime.now(UTC))
-        self._columns = f"{_COLUMNS}, {more}" if more else _COLUMNS
-        types = "" if rels is None else f" AND e.rel IN ({', '.join(map(str, rels))})"
-        self._where = {end: f"e.{_near(end)} = ?2 AND {_in_force(as_of)}{types}" for end in ("out", "in")}
-        self._sql = {end: self._fetching(end) for end in ("out", "in")}
-
-    def _fetching(self, end: str) -> str:
-        if self.order.field not in _ORDERS and self.order.field != "dst":
-            raise UnknownNameError("edge field", self.order.field, [*_ORDERS, "dst"])
-        by = _ORDERS.get(self.order.field) or f"(SELECT key FROM labels l WHERE l.lid = e.{_far(end)})"
-        down = "DESC" if self.order.order == "desc" else "ASC"
-        return (
-            f"SELECT {self._columns} FROM edges e INDEXED BY edges_{end} WHERE {self._where[end]}"
-            f" ORDER BY {by} {down}{'' if self.limit is None else f' LIMIT {self.limit}'}"
+        self.at = _instant(as_of)
+        self._down = order.order == "desc"
+        self._value = _first_value if order.field.startswith("valid") else itemgetter(0)
+        self.edges, self.triples, self.ends, self.count = _statements(
+            order.field, self._down, rels, limit, as_of is None
         )
 
-    def sql(self, end: str) -> str:
-        return self._sql[end]
+    def sorted(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Rows of several fetches in the order, which goes by their last value; unset values are lowest."""
+        return sorted(rows, key=_last_value, reverse=self._down)
 
-    def count(self, end: str) -> str:
-        return f"SELECT count(*) FROM edges e INDEXED BY edges_{end} WHERE {self._where[end]}"
+    def best(self, reached: list[_Reached], limit: int | None) -> list[_Reached]:
+        """What was reached, in the order of the edges that reached it; ties as they were reached."""
+        return sorted(reached, key=self._value, reverse=self._down)[:limit]
 
-    def bind(self, lid: int) -> tuple[int | None, int]:
-        return (self._at, lid)
 
-    def sorted(self, rows: list[Any], graph: Graph, cursor: apsw.Cursor) -> list[Any]:
-        return sorted(rows, key=self._value(graph, cursor), reverse=self.order.order == "desc")
+def _first_value(row: tuple[Any, ...]) -> tuple[bool, Any]:
+    return row[0] is not None, row[0]
 
-    def best(
-        self, reached: list[_Reached], limit: int | None, graph: Graph, cursor: apsw.Cursor
-    ) -> list[_Reached]:
-        """What was reached, by the order of its edge; ties as they were reached."""
-        value = self._value(graph, cursor)
-        down = self.order.order == "desc"
-        if limit is not None and limit < len(reached):
-            pick = nlargest if down else nsmallest
-            return pick(limit, reached, key=lambda step: value(step[2]))
-        return sorted(reached, key=lambda step: value(step[2]), reverse=down)
 
-    def _value(self, graph: Graph, cursor: apsw.Cursor) -> Callable[[Any], Any]:
-        match self.order.field:
-            case "created_at":
-                return itemgetter(4)
-            case "weight":
-                return itemgetter(3)
-            case "rel_type":
-                return lambda row: graph.rel(cursor, row[1])
-            case "dst":
-                return lambda row: graph.key(cursor, row[2])
-            case field:
-                at = 5 if field == "valid_from" else 6
-                return lambda row: (row[at] is not None, row[at])
+def _last_value(row: tuple[Any, ...]) -> tuple[bool, Any]:
+    return row[-1] is not None, row[-1]
+
+
+@lru_cache(maxsize=256)
+def _statements(
+    field: str, down: bool, rels: tuple[int, ...] | None, limit: int | None, now: bool
+) -> tuple[dict[str, str], ...]:
+    types = "" if rels is None else f" AND e.rel IN ({', '.join(map(str, rels))})"
+    cut = "" if limit is None else f" LIMIT {limit}"
+    statements: tuple[dict[str, str], ...] = ({}, {}, {}, {})
+    for end in ("out", "in"):
+        by = _ORDERS.get(field) or f"(SELECT key FROM labels l WHERE l.lid = e.{_far(end)})"
+        place = f"FROM edges e INDEXED BY edges_{end} WHERE e.{_near(end)} = ?2 AND {_in_force(now)}{types}"
+        ordered = f"{place} ORDER BY {by} {'DESC' if down else 'ASC'}{cut}"
+        for kind, columns in enumerate(
+            (f"{_COLUMNS}, e.properties, {by}", f"e.src, e.rel, e.dst, {by}", f"e.{_far(end)}, {by}")
+        ):
+            statements[kind][end] = f"SELECT {columns} {ordered}"
+        statements[3][end] = f"SELECT count(*) {place}"
+    return statements
 
 
 def _ends(direction: Direction) -> tuple[str, ...]:
@@ -381,21 +414,27 @@ def _far(end: str) -> str:
     return "dst" if end == "out" else "src"
 
 
-def _in_force(as_of: datetime | None) -> str:
+def _in_force(now: bool) -> str:
     """In force at parameter 1. An edge asked for in the past began, if nothing else is said, when it was made."""
-    since = "" if as_of is None else " AND (e.valid_from IS NOT NULL OR e.created <= ?1)"
+    since = "" if now else " AND (e.valid_from IS NOT NULL OR e.created <= ?1)"
     return f"(e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1){since}"
 
 
-_OUTGOING_NOW = _OUTGOING % _in_force(None)
+def _instant(as_of: datetime | None) -> int:
+    """Microseconds since 1970, of now when there is no time."""
+    return time.time_ns() // 1000 if as_of is None else micros(as_of) or 0
 
 
-def _from(row: Any, node: int, family: set[int]) -> Any:
-    """The edge as seen from a node of several labels: its own end is the node."""
-    return (node, *row[1:]) if row[0] in family else (row[0], row[1], node, *row[3:])
+_created = itemgetter(4)
+_OUTGOING = {
+    now: f"SELECT {_COLUMNS}, e.properties FROM edges e INDEXED BY edges_out WHERE e.src = ?2 AND {_in_force(now)}"
+    " ORDER BY e.created DESC LIMIT ?3"
+    for now in (True, False)
+}
 
 
-def _as_edge(row: Any, src: str, rel: str, dst: str, properties: str | None) -> Edge:
+def _as_edge(row: Any, src: str, rel: str, dst: str) -> Edge:
+    properties = row[7]
     return Edge(
         src=src,
         rel_type=rel,

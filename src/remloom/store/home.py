@@ -73,8 +73,6 @@ class Home:
                     f"{folder} holds a database but no tenant.json", remedy="restore tenant.json from a backup"
                 )
             keys.write_tenant_file(folder, file)
-        except FileExistsError:
-            raise ConflictError(f"{folder} is not a folder", remedy="move that file away") from None
         except OSError as error:
             raise ReadOnlyStoreError(
                 f"cannot make tenant {tenant!r} in {self.folder}: {error.strerror}",

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ..errors import CorruptStoreError, MissingExtraError, SettingsError, WrongKeyError
+from ..errors import CorruptStoreError, MissingExtraError, ReadOnlyStoreError, SettingsError, WrongKeyError
 
 __all__ = ["TenantFile", "new_master_key", "read_tenant_file", "unwrap", "wrap"]
 
@@ -77,8 +77,10 @@ def read_tenant_file(folder: Path) -> TenantFile | None:
     path = folder / _FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=TenantFile)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise ReadOnlyStoreError(f"{path} cannot be read: {error.strerror}", remedy="check its permissions") from error
     except msgspec.MsgspecError as error:
         raise CorruptStoreError(
             f"{path} is damaged: {error}", remedy="restore it from a backup; without it an encrypted tenant is lost"

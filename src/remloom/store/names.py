@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from .arrays import Array, Ids, contains
+from .arrays import Array, Ids, contains, floor_of_best
 from .segments import Mask, Segment, SegmentedIndex, State
 
 __all__ = ["NameIndex"]
@@ -29,13 +29,13 @@ Floats = NDArray[np.float32]
 EDITS = 2  # whole names are compared when their lengths differ by at most this
 RAREST = 7  # trigrams read for a name
 CANDIDATES = 40  # names of each segment that are compared, in each pass
+FILTERED_CANDIDATES = 1_000  # the same when there is a filter
 GOOD = 0.8  # a score that says: this is what was meant
 PARTIAL = (0.75, 0.2)  # the worth of having all the words but not being the text: base, and share covered
 WORD_LIKENESS = 0.6  # words of a name less like a word of the text than this do not count
 
 _LONGEST = 64  # characters of a name whose trigrams are indexed
 _READ_AT_MOST = 16_384  # names of one word, shortest first
-_ASKED_AT_MOST = 4_096  # names offered to `accept`, best first
 _NO_ROWS: Rows = np.empty(0, np.int32)
 _BLOCK = 100_000  # names turned into trigrams at a time
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -53,7 +53,7 @@ def _words(name: str, *, asked: bool) -> list[str]:
             continue
         if not asked or len(word) == 1:
             words.update(dict.fromkeys(word))
-        words.update(dict.fromkeys(map("".join, zip(word, word[1:], strict=False))))
+        words.update(dict.fromkeys(map("".join, pairwise(word))))
     return list(words)
 
 
@@ -80,7 +80,8 @@ def _trigram_keys(texts: Sequence[str], first: int) -> NDArray[np.uint64]:
     ends = np.cumsum(sizes)
     inside[ends - 1] = inside[ends - 2] = False
     rows = np.repeat(np.arange(first, first + len(texts), dtype=np.uint64), sizes)
-    return (hashes.astype(np.uint64) << np.uint64(32) | rows[:-2])[inside[:-2]]
+    keys: NDArray[np.uint64] = hashes.astype(np.uint64) << np.uint64(32) | rows[:-2]
+    return keys[inside[:-2]]
 
 
 class _Strings:
@@ -155,17 +156,17 @@ def _most_often(lists: Sequence[Rows]) -> Rows:
     repeats = rows[1:] == rows[:-1]
     again = rows[1:][repeats]
     starts = _run_starts(again)
-    several = again[starts]
     often = np.empty(len(starts), np.int8)  # 8 bits sort by radix
     often[:-1] = starts[1:] - starts[:-1]
     often[-1:] = len(again) - starts[-1:]
-    several = several[np.argsort(-often, kind="stable")]
+    several: Rows = again[starts][np.argsort(-often, kind="stable")]
     if len(several) >= CANDIDATES:
         return several
     once = np.ones(len(rows), bool)
     once[1:] ^= repeats
     once[:-1] &= ~repeats
-    return np.concatenate([several, rows[once]])
+    ranked: Rows = np.concatenate([several, rows[once]])
+    return ranked
 
 
 class _NameSegment(Segment):
@@ -250,14 +251,10 @@ class _NameSegment(Segment):
         start = self._word_starts[row]
         return self._word_rows[start : min(self._word_starts[row + 1], start + _READ_AT_MOST)]
 
-    def named(self, rows: Rows, count: int, accept: Accept | None) -> list[tuple[int, str]]:
-        """Ids and names of the first rows that live and are accepted."""
+    def named(self, rows: Rows, count: int) -> list[tuple[int, str]]:
+        """Ids and names of the first of these rows that live."""
         if self.has_dead:
             rows = rows[~self.dead[rows]]
-        if accept is not None:
-            rows = rows[:_ASKED_AT_MOST]
-            accepted = (at for at, id in enumerate(self.ids[rows].tolist()) if accept(id))
-            rows = rows[list(islice(accepted, count))]
         rows = rows[:count]
         return list(zip(self.ids[rows].tolist(), self.names.texts(rows), strict=True))
 
@@ -284,7 +281,7 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
         Args:
             text: a key, as `labels.key` makes it.
             threshold: no score below it is returned, 0..1.
-            accept: which ids may be returned; asked of candidates only.
+            accept: which ids may be returned; asked of names that reach the threshold, best first.
 
         A score is 1.0 for the same key, otherwise the similarity (one less the share of characters to insert, delete,
         replace or swap) of whole names or, when fewer than `limit` are that much alike, of the words of the text
@@ -293,27 +290,26 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
         if not text or limit <= 0:
             return []
         state, words = self._state, _words(text, asked=True)
-        found: dict[int, tuple[float, str]] = {}
-        tail = self._living_tail(state, accept)
-        named = [pair for s in state.segments for pair in s.named(s.near(text), CANDIDATES, accept)]
-        _rank(found, text, [], named + tail, threshold, limit)
-        good = sum(score >= GOOD for score, _ in found.values())
+        found = _Found(limit, accept)
+        # A filter may refuse the best: more are compared, so that it has as good a choice.
+        count = CANDIDATES if accept is None else FILTERED_CANDIDATES
+        tail = self._living_tail(state)
+        named = [pair for s in state.segments for pair in s.named(s.near(text), count)]
+        found.add(named + tail, text, (), threshold)
+        good = sum(score >= GOOD for _, score in found.best())
         if good < limit and words:
             # Where something is what was meant, only names that have every word are worth adding.
             enough = all if good else any
             named = [pair for pair in tail if enough(word in pair[1] for word in words)]
             for segment in state.segments:
                 rows = segment.with_all_words(words) if good else segment.with_some_words(words)
-                named += segment.named(rows, CANDIDATES, accept)
-            _rank(found, text, words, named, threshold, limit)
-        best = sorted(found.items(), key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]))
-        return [(id, score) for id, (score, _) in best[:limit]]
+                named += segment.named(rows, count)
+            found.add(named, text, words, threshold)
+        return found.best()
 
-    def _living_tail(self, state: State[_NameSegment, str], accept: Accept | None) -> list[tuple[int, str]]:
+    def _living_tail(self, state: State[_NameSegment, str]) -> list[tuple[int, str]]:
         pairs = list(zip(list(state.ids), state.rows, strict=False))
-        if self._dead:
-            pairs = [pair for pair in pairs if pair[0] not in self._dead]
-        return pairs if accept is None else [pair for pair in pairs if accept(pair[0])]
+        return [pair for pair in pairs if pair[0] not in self._dead] if self._dead else pairs
 
     def _prepare(self, texts: Iterable[str]) -> list[str]:
         return list(texts)
@@ -331,30 +327,44 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
         return _NameSegment(arrays)
 
 
-def _rank(
-    found: dict[int, tuple[float, str]],
-    text: str,
-    words: Sequence[str],
-    named: Sequence[tuple[int, str]],
-    threshold: float,
-    limit: int,
-) -> None:
-    """Score names by the whole text and by these words of it; keep in `found` the best scores of those that may be
-    among the best `limit`."""
-    if not named:
-        return
-    names = [name for _, name in named]
-    scores = _likeness([text], names, threshold)[0]
-    if words:
-        scores = np.maximum(scores, _by_words(text, words, names))
-    floor = max(threshold, 1e-6)
-    if len(scores) > limit:
-        floor = max(floor, float(np.partition(scores, -limit)[-limit]))
-    for at in np.flatnonzero(scores >= np.float32(floor)).tolist():
-        id, name = named[at]
-        score = round(float(scores[at]), 4)
-        if id not in found or found[id][0] < score:
-            found[id] = (score, name)
+class _Found:
+    """The names found so far, each with its best score, and the choice among them."""
+
+    def __init__(self, limit: int, accept: Accept | None) -> None:
+        self._limit = limit
+        self._accept = accept
+        self._accepted: dict[int, bool] = {}
+        self._scores: dict[int, tuple[float, str]] = {}
+
+    def add(self, named: Sequence[tuple[int, str]], text: str, words: Sequence[str], threshold: float) -> None:
+        """Score names by the whole text and by these words of it; keep those that may be among the best."""
+        if not named:
+            return
+        names = [name for _, name in named]
+        scores = _likeness([text], names, threshold)[0]
+        if words:
+            scores = np.maximum(scores, _by_words(text, words, names))
+        floor = np.float32(max(threshold, 1e-6))
+        if self._accept is None:
+            floor = max(floor, np.float32(floor_of_best(scores, self._limit)))
+        for at in np.flatnonzero(scores >= floor).tolist():
+            id, name = named[at]
+            score = round(float(scores[at]), 4)
+            if id not in self._scores or self._scores[id][0] < score:
+                self._scores[id] = (score, name)
+
+    def best(self) -> list[tuple[int, float]]:
+        """The best ids that are accepted, and their scores."""
+        ranked = sorted(self._scores.items(), key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]))
+        return [(id, score) for id, (score, _) in islice(filter(self._takes, ranked), self._limit)]
+
+    def _takes(self, item: tuple[int, tuple[float, str]]) -> bool:
+        if self._accept is None:
+            return True
+        id = item[0]
+        if id not in self._accepted:
+            self._accepted[id] = self._accept(id)
+        return self._accepted[id]
 
 
 def _likeness(texts: Sequence[str], names: Sequence[str], threshold: float) -> Floats:

@@ -25,7 +25,7 @@ _DEAD_SHARE = 0.25  # a segment with more dead rows than this is rewritten
 Mask = NDArray[np.bool_]
 
 
-class Segment(ABC):
+class Segment:
     """Rows by id, in an order of the segment's own, and the arrays that find them."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
@@ -98,8 +98,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
 
     @property
     def last(self) -> int:
-        """The highest id that `dump` covers: after `load`, add what has a higher one."""
-        return max((int(s.ids.max()) for s in self._state.segments if len(s.ids)), default=0)
+        """The highest id added so far, or, after `load`, of the rows loaded."""
+        return self._last
 
     @property
     def ids(self) -> Ids:
@@ -164,7 +164,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
             return True
 
     def dump(self) -> bytes:
-        """The snapshot as one blob: every sealed row, with its checksum. The tail is not in it; see `last`."""
+        """One blob, with a checksum, of every row added before the call. Compacts first."""
+        self.compact()
         with self._lock:
             parts = [{**s.arrays, "dead": s.dead.copy()} for s in self._state.segments]
         arrays = {f"{number}.{name}": array for number, part in enumerate(parts) for name, array in part.items()}
@@ -186,7 +187,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
             for number in range(fields["segments"])
         )
         index._state = State(segments, [], [])
-        index._last = index.last
+        index._last = max((int(s.ids.max()) for s in segments if len(s.ids)), default=0)
         index._dead = {int(id) for s in segments for id in s.ids[s.dead]}
         return index
 

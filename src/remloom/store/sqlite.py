@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -49,9 +49,12 @@ _TABLES = {"terms": ("records", "doc"), "names": ("labels", "lid"), "vectors": (
 
 _GET = f"SELECT {COLUMNS} FROM records r WHERE r.id = ?"
 _LOOKUP = (
-    f"SELECT {COLUMNS} FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
+    f"SELECT {COLUMNS}, l.lid, EXISTS (SELECT 1 FROM names o WHERE o.rid = r.rid AND o.rank = 1),"
+    " EXISTS (SELECT 1 FROM edges e INDEXED BY edges_out WHERE e.src = l.lid)"
+    " FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
     " WHERE l.key = ? ORDER BY n.rank, r.rid"
 )
+_LABELS = "SELECT lid FROM names WHERE rid = ?"
 
 
 class SqliteStore:
@@ -115,7 +118,10 @@ class SqliteStore:
                     marks = ", ".join("?" * len(some))
                     sql = f"SELECT {column} FROM {table} WHERE {column} IN ({marks})"
                     found += [f"{kind} {number}" for (number,) in cursor.execute(sql, some)]
-            if cursor.execute("SELECT 1 FROM snapshots s JOIN json_each(?) k ON s.kind = k.value", (msgspec.json.encode(list(buried)).decode(),)).get:
+            if cursor.execute(
+                "SELECT 1 FROM snapshots s JOIN json_each(?) k ON s.kind = k.value",
+                (msgspec.json.encode(list(buried)).decode(),),
+            ).get:
                 found.append("a snapshot")
         for kind, index in self._derived.loaded().items():
             held = set(getattr(self._derived, kind)().ids.tolist()) if buried.get(kind) and index is not None else set()
@@ -139,11 +145,12 @@ class SqliteStore:
             cursor = self._database.reader
             for key in keys:
                 records = []
-                for rid, schema, body, content in cursor.execute(_LOOKUP, (key,)).fetchall():
+                for rid, schema, body, content, lid, more, has_edges in cursor.execute(_LOOKUP, (key,)).fetchall():
                     record = decode(schema, body, content)
-                    paths = self._graph.outgoing(cursor, rid, edges, as_of) if edges else ()
-                    if paths:
-                        force_setattr(record, "graph_paths", paths)
+                    if edges and (has_edges or more):
+                        lids = [label for (label,) in cursor.execute(_LABELS, (rid,))] if more else (lid,)
+                        if paths := self._graph.outgoing(cursor, lids, edges, as_of):
+                            force_setattr(record, "graph_paths", paths)
                     records.append(record)
                 found[key] = records
         return found
@@ -175,7 +182,10 @@ class SqliteStore:
                 " WHERE l.key >= ?1 AND l.key < ?2 ORDER BY l.key LIMIT ?3",
                 (prefix, prefix + "\U0010ffff", limit * 4),
             ).fetchall()
-        shown = (name if rank == 0 else _alias(decode(schema, body, content), key) for name, rank, key, schema, body, content in names)
+        shown = (
+            name if rank == 0 else _alias(decode(schema, body, content), key)
+            for name, rank, key, schema, body, content in names
+        )
         return list(dict.fromkeys(shown))[:limit]
 
     def children(self, id: str) -> list[str]:
@@ -344,9 +354,7 @@ class SqliteStore:
         waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
         return [Pending(r.id, searchable_text(r), tries, error or "") for r, tries, error in waiting]
 
-    def embed(
-        self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True
-    ) -> None:
+    def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         self._database.write(
             lambda cursor: writing.store_vectors(cursor, vectors, name=model, dims=dims, current=current)
         )
@@ -443,8 +451,12 @@ class SqliteStore:
                 "SELECT t.name, count(*) FROM edges e JOIN rels t USING (rel) GROUP BY 1 ORDER BY 2 DESC, 1"
             ).fetchall()
             current = cursor.execute("SELECT model, name, dims FROM models WHERE current = 1").get
-            vectors = cursor.execute("SELECT count(*) FROM vectors WHERE model = ?", (current[0] if current else 0,)).get
-            waiting, parked = cursor.execute("SELECT count(*) FILTER (WHERE NOT parked), count(*) FILTER (WHERE parked) FROM pending").get
+            vectors = cursor.execute(
+                "SELECT count(*) FROM vectors WHERE model = ?", (current[0] if current else 0,)
+            ).get
+            waiting, parked = cursor.execute(
+                "SELECT count(*) FILTER (WHERE NOT parked), count(*) FILTER (WHERE parked) FROM pending"
+            ).get
             thin = cursor.execute("SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1").get
             keys = cursor.execute("SELECT count(*) FROM labels").get
         records: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
@@ -474,6 +486,9 @@ class SqliteStore:
         from .checking import check
 
         return check(self._database, self._derived)
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._database.snapshot()
 
     def settle(self) -> None:
         """Merge every tail and store every snapshot now, rather than in the background."""

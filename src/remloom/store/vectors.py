@@ -176,10 +176,10 @@ class VectorIndex:
             if rows.dead <= DEAD_SHARE * len(rows.ids):
                 return
             keep = rows.alive
-            fresh = Growing("<i8"), Growing("<i2", self.dims), Growing("?")
-            for growing, kept in zip(fresh, (rows.ids, rows.vectors, rows.alive), strict=True):
-                growing.append(kept[keep])
-            self._ids, self._vectors, self._alive = fresh
+            self._ids, self._vectors, self._alive = Growing("<i8"), Growing("<i2", self.dims), Growing("?")
+            self._ids.append(rows.ids[keep])
+            self._vectors.append(rows.vectors[keep])
+            self._alive.append(rows.alive[keep])
             self._publish(0)
 
     def _empty_graph(self) -> Any:
@@ -189,17 +189,19 @@ class VectorIndex:
 
     # -- keeping ---------------------------------------------------------------------------------------------
 
-    def dump_graph(self) -> bytes | None:
-        """The graph as one blob with its checksum, or None when there is none. The vectors are not in it."""
+    def dump_graph(self) -> bytes:
+        """The graph as one blob with its checksum, empty when there is none. The vectors are not in it."""
         with self._advancing:
             graph = self._graph
             if graph is None:
-                return None
+                return b""
             with self._using:
                 nodes = np.frombuffer(graph.index.save(), np.uint8)
             covered = self.ids
             covered = covered[: np.searchsorted(covered, graph.last, "right")]
-        return pack("graph", {**self._identity(), "last": graph.last, "size": graph.size}, {"nodes": nodes, "ids": covered})
+        return pack(
+            "graph", {**self._identity(), "last": graph.last, "size": graph.size}, {"nodes": nodes, "ids": covered}
+        )
 
     def load_graph(self, data: bytes) -> None:
         """Take over a dumped graph, once every vector that is alive has been added.

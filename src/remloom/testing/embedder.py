@@ -22,7 +22,7 @@ class WordEmbedder:
     embedder: synonyms are strangers, word order does not count, and no text is too long for it.
     """
 
-    def __init__(self, name: str = "words-64", dims: int = 64) -> None:
+    def __init__(self, name: str = "words-256", dims: int = 256) -> None:
         self.name = name
         self.dims = dims
         self.max_tokens = 1_000_000

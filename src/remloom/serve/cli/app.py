@@ -120,6 +120,18 @@ class Program(click.Group):
                 importlib.import_module(f".{names[name]}", __package__)
         return self.commands.get(name)
 
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # only on the way to an error
+
+            nearest = get_close_matches(args[0], self.list_commands(context), n=1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise click.UsageError(error.message + hint, context) from None
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():
             found = [(name, self.get_command(context, name)) for name in names]
@@ -185,6 +197,10 @@ def boundary(*, json: bool) -> Iterator[None]:
         # Whoever read our output has left. Python would flush, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(BROKEN_PIPE) from None
+    except UnicodeError as error:  # arguments and standard input may hold bytes that are no text
+        told = InvalidInputError(f"this is not UTF-8: {error}", remedy="convert it, for example with iconv")
+        report(told, json=json)
+        raise click.exceptions.Exit(told.exit_code) from None
     except OSError as error:
         report(RemloomError(str(error)), json=json)
         raise click.exceptions.Exit(RemloomError.exit_code) from None

@@ -23,7 +23,7 @@ __all__ = ["show_stats"]
 @command("show")
 @argument("what", metavar="ID|LABEL")
 def show(call: Call, what: str) -> None:
-    """Show one record whole, with its edges, its sources and what came of it."""
+    """Show one record whole, with its edges and its sources."""
     with call.open() as memory:
         shown = memory.show(what)
 
@@ -37,7 +37,7 @@ def show(call: Call, what: str) -> None:
 
 @command("stats")
 def stats(call: Call) -> None:
-    """Say what the memory holds: records, edges, vectors, size on disk."""
+    """Count what the memory holds."""
     with call.open() as memory:
         show_stats(call, memory)
 
@@ -59,7 +59,10 @@ def show_stats(call: Call, memory: Memory) -> None:
 @option("--dry-run", is_flag=True, help="Say what would go, and keep it.")
 @option("--yes", "-y", is_flag=True, help="Do not ask.")
 def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
-    """Forget records and all derived from them, and verify that nothing is left."""
+    """Forget records and what was derived from them.
+
+    Afterwards it is verified that nothing of them is left.
+    """
     with call.open() as memory:
         receipt = memory.forget(*what, dry_run=True)
         if not dry_run:
@@ -95,7 +98,7 @@ def _counted(receipt: Receipt) -> str:
 @command("export")
 @argument("file")
 def export(call: Call, file: str) -> None:
-    """Write every record and edge to FILE as JSON lines; - is stdout.
+    """Write everything to FILE as JSON lines; - is stdout.
 
     An export is not encrypted. `remloom import` takes it back.
     """
@@ -123,7 +126,10 @@ def _listed(counts: dict[str, int]) -> str:
 @command("backup")
 @argument("folder")
 def backup(call: Call, folder: str) -> None:
-    """Copy the tenant into a new FOLDER while it is in use, encrypted as it is."""
+    """Copy the tenant into a new FOLDER, encrypted as it is.
+
+    It may be in use meanwhile. The copy can stand in for the tenant's own folder.
+    """
     with call.open() as memory:
         memory.backup(folder)
     call.show({"backup": folder}, lambda: f"backed up to {folder}")

@@ -53,7 +53,7 @@ STEPS = (
 
 @command("demo")
 def demo(call: Call) -> None:
-    """Read a small company's documents, and ask about them in five ways.
+    """Read a few documents, and ask about them in every way.
 
     What it reads is kept only when --home says where; the tenant is called demo unless --tenant says otherwise.
     """

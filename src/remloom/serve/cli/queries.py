@@ -24,9 +24,9 @@ __all__ = ["show_answer"]
 @command("lookup")
 @argument("labels", metavar="LABEL...", nargs=-1, required=True)
 def lookup(call: Call, labels: tuple[str, ...]) -> None:
-    """Find records by their exact names, whatever the case and the spaces.
+    """Find records by their exact names or aliases.
 
-    An alias is as good as a name. When there is no such record, the nearest names are suggested.
+    Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest names are suggested.
     """
     _ask(call, lambda memory: memory.lookup(*labels))
 
@@ -37,7 +37,7 @@ def lookup(call: Call, labels: tuple[str, ...]) -> None:
 @option("--threshold", default=0.5, help="Likeness at least, 0 to 1.")
 @option("--limit", default=5, help="Records at most.")
 def fuzzy(call: Call, text: str, type: str | None, threshold: float, limit: int) -> None:
-    """Find records whose name is like TEXT, which may be misspelt."""
+    """Find records by a name that may be misspelt."""
     _ask(call, lambda memory: memory.fuzzy(text, type=type, threshold=threshold, limit=limit))
 
 
@@ -57,7 +57,7 @@ def search(
     limit: int,
     by_words: bool,
 ) -> None:
-    """Find records by what they mean, or with --text by the words in them.
+    """Find records by meaning, or with --text by words.
 
     By words every schema is searched unless --in names one.
     """
@@ -97,7 +97,7 @@ def traverse(
     as_of: str | None,
     plan: bool,
 ) -> None:
-    """Walk from a record along its edges, and draw the tree."""
+    """Follow the edges of a record, and draw the tree."""
     width, time = _breadth(breadth), _time(as_of)
     _ask(
         call,
@@ -118,7 +118,7 @@ def traverse(
 @command("query")
 @argument("statement")
 def query(call: Call, statement: str) -> None:
-    """Run a STATEMENT of the REM dialect; - reads it from stdin.
+    """Run a statement of the REM dialect; - is stdin.
 
     LOOKUP, FUZZY, SEARCH, TRAVERSE or SELECT; with EXPLAIN before it, how it would run.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -36,7 +37,7 @@ class Progress(Protocol):
 @option("--category", metavar="NAME", help="Category of what is read. [default: by the kind of file]")
 @option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
 def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, glob: str | None) -> None:
-    """Read documents, chats and notes: files, folders, or - for stdin.
+    """Read files, folders, or - for stdin.
 
     What was read before and has not changed is not read again. Makes the tenant if need be.
 
@@ -47,7 +48,7 @@ def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, g
     with call.open(create=True) as memory:
         for path in paths:
             try:
-                with progress_bar(call, "embedding") as progress:
+                with progress_bar(call, "reading", "embedding") as progress:
                     reports.append(memory.read(path, category=category, glob=glob, wait=wait, progress=progress))
             except SourceError as error:  # one path that cannot be read does not keep the others from it
                 failed = ReadItem(uri=path, status="failed", reason=error.message)
@@ -62,7 +63,11 @@ def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, g
 @command("reembed")
 @option("--embedder", metavar="NAME", help="minilm, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER]")
 def reembed(call: Call, embedder: str | None) -> None:
-    """Make all vectors anew, with another embedder. The old ones serve until it is done."""
+    """Make the vectors anew, with another embedder.
+
+    The old ones serve until all are done, and an interrupted run goes on where it was. With the embedder in use, it
+    embeds what is still waiting.
+    """
     with call.open() as memory:
         chosen = embedder or call.settings().embedder
         with progress_bar(call, "embedding") as progress:
@@ -118,19 +123,18 @@ def report_view(report: ReadReport) -> RenderableType:
     if len(report.skipped) > SHOWN_ITEMS:
         lines.append(Text(f"… and {len(report.skipped) - SHOWN_ITEMS:,} more (--json lists them)", "dim"))
     if report.pending:
-        lines.append(
-            Text(f"{plural(report.pending, 'text')} still to be embedded: found by words and names, not yet by meaning")
-        )
+        lines.append(Text(f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"))
     if counts["read"] or counts["unchanged"]:
         lines.append(Text('next: remloom search "…"   remloom fuzzy "…"   remloom shell', "dim"))
     return Group(*lines)
 
 
 @contextmanager
-def progress_bar(call: Call, what: str) -> Iterator[Progress | None]:
-    """A bar on the terminal while something runs; None, so no bar, elsewhere and with --json."""
-    import sys
+def progress_bar(call: Call, *phases: str) -> Iterator[Progress | None]:
+    """A bar on the terminal while something runs; None, so no bar, elsewhere and with --json.
 
+    `phases` names what is counted: the next one begins when the count starts anew.
+    """
     if call.json or not sys.stderr.isatty():
         yield None
         return
@@ -138,5 +142,14 @@ def progress_bar(call: Call, what: str) -> Iterator[Progress | None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(phases[0], total=None)
+        coming, last = list(phases[1:]), 0
+
+        def advance(done: int, total: int) -> None:
+            nonlocal last
+            if done < last and coming:
+                bar.update(task, description=coming.pop(0))
+            last = done
+            bar.update(task, completed=done, total=total or None)
+
+        yield advance

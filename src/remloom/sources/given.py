@@ -1,0 +1,63 @@
+"""Texts and messages that are at hand rather than in a file, as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ..errors import InvalidInputError
+from ..model import Message
+from .document import Document, Turn
+from .files import title_of
+
+__all__ = ["from_messages", "from_text"]
+
+
+def from_text(
+    text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
+) -> Document:
+    """A text as a document, taken as Markdown. Its title is `name`, its first heading, or made from `uri`.
+
+    Raises:
+        InvalidInputError: no text, or no `uri`.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
+    _check(uri)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return Document(
+        uri=uri, title=name or title_of(text, uri), text=text, media_type="text/markdown", category=category, at=at
+    )
+
+
+def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = None) -> Document:
+    """The turns of a chat as a document. Messages without text are left out.
+
+    Raises:
+        InvalidInputError: no message with text, no `uri`, or something that is no `Message`.
+    """
+    _check(uri)
+    turns = []
+    for number, message in enumerate(messages):
+        if not isinstance(message, Message):
+            raise InvalidInputError(
+                f"message {number} is a {type(message).__name__}", remedy="give Message(speaker=…, text=…) values"
+            )
+        if message.text.strip():
+            turns.append(Turn(message=message))
+    if not turns:
+        raise InvalidInputError("there is no message to read", remedy="give at least one Message with a text")
+    times = [turn.message.at for turn in turns if turn.message.at]
+    return Document(
+        uri=uri,
+        title=name or title_of("", uri),
+        turns=tuple(turns),
+        media_type="application/x-chat",
+        category="chat",
+        at=min(times) if times else None,
+    )
+
+
+def _check(uri: str) -> None:
+    if not isinstance(uri, str) or not uri.strip():
+        raise InvalidInputError("what is read needs a uri", remedy='say where it is from: uri="notes/monday"')

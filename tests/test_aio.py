@@ -1,0 +1,139 @@
+"""AsyncMemory does what Memory does, under the same names, and survives being cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom.aio import AsyncMemory
+from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError
+from remloom.memory import Memory
+from remloom.model import Edge, Entity
+
+
+def public(kind: type) -> dict[str, Callable[..., Any]]:
+    return {
+        name: getattr(kind, name)
+        for name in dir(kind)
+        if not name.startswith("_") and inspect.isroutine(inspect.getattr_static(kind, name).__get__(None, kind))
+    }
+
+
+def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> None:
+    ours, theirs = public(AsyncMemory), public(Memory)
+    assert sorted(ours) == sorted(theirs)
+    for name, method in theirs.items():
+        assert inspect.signature(ours[name]) == inspect.signature(method), name
+        if name != "close":
+            assert inspect.getdoc(ours[name]) == inspect.getdoc(method), name
+        if name != "open":
+            assert inspect.iscoroutinefunction(ours[name]), name
+
+
+def test_it_writes_and_answers_as_memory_does(tmp_path: Path) -> None:
+    async def session() -> dict[str, Any]:
+        async with AsyncMemory.open(tmp_path, embedder="none") as memory:
+            await memory.write([Entity(name="Sarah Chen"), Edge(src="Sarah Chen", rel_type="manages", dst="Bob")])
+            answers = await asyncio.gather(*(memory.query("TRAVERSE WITH 'sarah chen'") for _ in range(20)))
+            assert all(answer == answers[0] for answer in answers)
+            with pytest.raises(NotFoundError):
+                await memory.get_entity("no such id")
+            return answers[0].as_dict()
+
+    found = asyncio.run(session())
+    with Memory.open(tmp_path, embedder="none") as memory:
+        assert memory.query("TRAVERSE WITH 'sarah chen'").as_dict() == found
+    assert [tenant.name for tenant in asyncio.run(AsyncMemory.tenants(tmp_path))] == ["default"]
+
+
+def test_it_may_be_awaited_and_closed_instead_of_entered(tmp_path: Path) -> None:
+    async def session() -> None:
+        memory = await AsyncMemory.open(tmp_path, embedder="none")
+        async with memory:  # entering what is open already is fine
+            assert await memory.check() == []
+        await memory.close()
+        with pytest.raises(StoreClosedError):
+            await memory.stats()
+
+    asyncio.run(session())
+
+
+def test_a_memory_that_is_not_open_says_how_to_open_it(tmp_path: Path) -> None:
+    async def session() -> None:
+        with pytest.raises(StoreClosedError, match="async with"):
+            await AsyncMemory.open(tmp_path).stats()
+        with pytest.raises(TenantNotFoundError):
+            async with AsyncMemory.open(tmp_path, create=False):
+                pass
+
+    asyncio.run(session())
+
+
+def test_the_loop_goes_on_while_a_call_runs(tmp_path: Path) -> None:
+    async def session() -> int:
+        async with AsyncMemory.open(tmp_path, embedder="none") as memory:
+            writing = asyncio.create_task(memory.write(Entity(name=f"Thing {n}") for n in range(3000)))
+            ticks = 0
+            while not writing.done():
+                await asyncio.sleep(0)
+                ticks += 1
+            assert len(await writing) == 3000
+            return ticks
+
+    assert asyncio.run(session()) > 1
+
+
+def test_a_cancelled_write_is_finished_whole_before_the_memory_closes(tmp_path: Path) -> None:
+    begun = threading.Event()
+
+    def entities() -> Iterator[Entity]:
+        for n in range(500):
+            begun.set()
+            yield Entity(name=f"Thing {n}")
+
+    async def session() -> None:
+        async with AsyncMemory.open(tmp_path, embedder="none") as memory:
+            writing = asyncio.create_task(memory.write(entities()))
+            while not begun.is_set():
+                await asyncio.sleep(0.001)
+            writing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await writing
+
+    asyncio.run(session())
+    with Memory.open(tmp_path, embedder="none") as memory:
+        assert memory.stats()["records"]["entities"] == 500
+        assert memory.check() == []
+
+
+def test_an_opening_that_is_cancelled_leaves_nothing_open() -> None:
+    entered, go = threading.Event(), threading.Event()
+    closed = threading.Event()
+
+    class Slow:
+        def close(self) -> None:
+            closed.set()
+
+    def opener() -> Any:
+        entered.set()
+        go.wait(10)
+        return Slow()
+
+    async def session() -> None:
+        opening = asyncio.create_task(AsyncMemory(opener).__aenter__())
+        while not entered.is_set():
+            await asyncio.sleep(0.001)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(session())
+    assert not closed.is_set()
+    go.set()
+    assert closed.wait(10)
