@@ -88,8 +88,8 @@ def memory() -> tuple[float, float]:
 class Results:
     """Measurements by id, kept in one JSON file that is written after each, so that a broken run keeps what it has."""
 
-    def __init__(self, name: str) -> None:
-        self._path = RESULTS / f"{name}.json"
+    def __init__(self, name: str, folder: Path = RESULTS) -> None:
+        self._path = folder / f"{name}.json"
         self.found: dict[str, dict[str, Any]] = {}
         if self._path.exists():
             self.found = json.loads(self._path.read_text(encoding="utf-8"))["measurements"]

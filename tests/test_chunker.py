@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -160,8 +162,11 @@ def test_a_table_keeps_its_header_in_every_chunk_and_its_rows_whole():
     assert len(chunks) > 2
     assert all(chunk.text.startswith("id,note,words\n") for chunk in chunks)
     assert chunks[0].lines[0] == 2
-    assert all(before.lines[1] + 1 == after.lines[0] for before, after in zip(chunks, chunks[1:], strict=False))
-    assert "".join(chunk.text.removeprefix("id,note,words\n") + "\n" for chunk in chunks).split("\n") == text.split("\n")[1:]
+    assert all(before.lines[1] + 1 == after.lines[0] for before, after in pairwise(chunks))
+    assert (
+        "".join(chunk.text.removeprefix("id,note,words\n") + "\n" for chunk in chunks).split("\n")
+        == text.split("\n")[1:]
+    )
 
 
 def test_a_table_of_a_header_alone_is_one_chunk():
@@ -185,8 +190,9 @@ def test_sentences_are_told_apart(text: str, wanted: list[str]):
 
 
 PIECES = st.sampled_from(
-    [SENTENCE, SENTENCE * 9, "Short one. ", "\n\n", "\n", "# Head\n\n", "## Sub\n", "- item one\n", "```\ncode here\n```\n",
-     "| a | b |\n", "我们去了北京。", "  ", "Title\n=====\n\n", "word " * 90, "Dr. Who? ", "a.b.c ", "\t", "~~~\nopen\n", "é ü "]
+    [SENTENCE, SENTENCE * 9, "Short one. ", "\n\n", "\n", "# Head\n\n", "## Sub\n", "- item one\n", "| a | b |\n",
+     "```\ncode here\n```\n", "我们去了北京。", "  ", "Title\n=====\n\n", "word " * 90, "Dr. Who? ", "a.b.c ", "\t",
+     "~~~\nopen\n", "é ü "]
 )  # fmt: skip
 
 

@@ -100,7 +100,10 @@ def test_prefixes_are_sent_and_recorded(endpoint: Endpoint):
     embedder = make(endpoint, "nomic-embed-text")
     embedder.embed_documents(["harbour"])
     embedder.embed_query("berth")
-    assert [request["input"] for request in endpoint.requests] == [["search_document: harbour"], ["search_query: berth"]]
+    assert [request["input"] for request in endpoint.requests] == [
+        ["search_document: harbour"],
+        ["search_query: berth"],
+    ]
     assert embedder.name == "nomic-embed-text+prefixes"
 
 

@@ -14,6 +14,8 @@ from remloom.model import Message
 from remloom.sources import Document, Skipped, from_messages, from_text, open_source
 from remloom.sources.dates import parse
 
+SAID = [("Ann", "hi"), ("Bob", "yo")]
+
 
 def read(tmp_path: Path, name: str, value: Any) -> list[Document]:
     (tmp_path / name).write_text(value if isinstance(value, str) else json.dumps(value, indent=1), encoding="utf-8")
@@ -31,18 +33,17 @@ def said(document: Document) -> list[tuple[str, str]]:
     [
         [{"speaker": "Ann", "text": "hi"}, {"speaker": "Bob", "text": "yo"}],
         [{"role": "user", "name": "Ann", "content": "hi"}, {"role": "assistant", "name": "Bob", "content": "yo"}],
-        {"messages": [{"author": "Ann", "content": "hi", "date": "2024-01-05"}, {"author": "Bob", "content": "yo", "date": "2024-01-05"}]},
-        {"name": "Telegram", "messages": [{"from": "Ann", "text": ["h", {"type": "bold", "text": "i"}]}, {"from": "Bob", "text": "yo"}]},
-        [{"type": "message", "user": "Ann", "text": "hi", "ts": "1704448800.000200"}, {"user": "Bob", "text": "yo", "ts": "1704448801.000200"}],
-        {"chat_messages": [{"sender": "Ann", "text": "hi"}, {"sender": "Bob", "content": [{"type": "text", "text": "yo"}]}]},
-        {"conversation": {"speaker_a": "Ann", "session_1_date_time": "1:56 pm on 8 May, 2023",
-                          "session_1": [{"speaker": "Ann", "text": "hi"}], "session_2": [{"speaker": "Bob", "text": "yo"}]}},
+        {"messages": [{"author": name, "content": text, "date": "2024-01-05"} for name, text in SAID]},
+        {"messages": [{"from": name, "text": [text[0], {"type": "bold", "text": text[1]}]} for name, text in SAID]},
+        [{"type": "message", "user": name, "text": text, "ts": "1704448800.000200"} for name, text in SAID],
+        {"chat_messages": [{"sender": name, "content": [{"type": "text", "text": text}]} for name, text in SAID]},
+        {"conversation": {f"session_{n}": [{"speaker": name, "text": text}] for n, (name, text) in enumerate(SAID)}},
     ],
     ids=["speaker", "role and name", "author and date", "telegram", "slack", "claude", "sessions"],
-)  # fmt: skip
+)
 def test_exports_of_many_shapes_are_chats(tmp_path: Path, value: Any):
     (document,) = read(tmp_path, "chat.json", value)
-    assert said(document) == [("Ann", "hi"), ("Bob", "yo")]
+    assert said(document) == SAID
     assert document.category == "chat"
 
 
@@ -78,7 +79,10 @@ def test_an_export_of_several_chats_gives_a_document_each(tmp_path: Path):
 
 
 def test_messages_keep_their_ids_times_and_lines(tmp_path: Path):
-    text = '{"messages": [\n{"id": 7, "speaker": "Ann", "text": "héllo", "at": "2025-02-10T09:02:00+01:00"},\n{"id": 8, "speaker": "Bob", "text": "yo"}\n]}'
+    text = (
+        '{"messages": [\n{"id": 7, "speaker": "Ann", "text": "héllo", "at": "2025-02-10T09:02:00+01:00"},\n'
+        '{"id": 8, "speaker": "Bob", "text": "yo"}\n]}'
+    )
     (document,) = read(tmp_path, "chat.json", text)
     first, second = document.turns
     assert (first.message.id, first.lines) == ("7", (2, 2))
@@ -188,7 +192,15 @@ def test_messages_at_hand_are_a_chat():
     assert document.at == at
 
 
-@pytest.mark.parametrize("read_nothing", [lambda: from_text(" ", uri="x"), lambda: from_text("a", uri=""), lambda: from_messages([], uri="x"), lambda: from_messages(["hi"], uri="x")])  # type: ignore[list-item]  # fmt: skip
+@pytest.mark.parametrize(
+    "read_nothing",
+    [
+        lambda: from_text(" ", uri="x"),
+        lambda: from_text("a", uri=""),
+        lambda: from_messages([], uri="x"),
+        lambda: from_messages(["hi"], uri="x"),  # type: ignore[list-item]
+    ],
+)
 def test_nothing_to_read_is_an_error_with_a_remedy(read_nothing: Any):
     with pytest.raises(InvalidInputError) as error:
         read_nothing()

@@ -59,7 +59,8 @@ def docx(*paragraphs: str) -> bytes:
             f'<Relationship Id="r1" Type="{office}" Target="word/document.xml"/></Relationships>',
         )
         archive.writestr(
-            "word/document.xml", f'<?xml version="1.0"?><w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+            "word/document.xml",
+            f'<?xml version="1.0"?><w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>',
         )
     return data.getvalue()
 
@@ -132,7 +133,9 @@ def test_a_missing_path_is_an_error(tmp_path: Path):
 
 def test_front_matter_gives_title_date_and_author_and_is_no_content(tmp_path: Path):
     path = tmp_path / "a.md"
-    path.write_text('---\ntitle: "A: b"\ndate: 2025-01-14\nauthor: Sarah Chen, Bob Smith\ntags: [x, y]\n---\n\n# Other\n')
+    path.write_text(
+        '---\ntitle: "A: b"\ndate: 2025-01-14\nauthor: Sarah Chen, Bob Smith\ntags: [x, y]\n---\n\n# Other\n'
+    )
     found = document(path)
     assert found.title == "A: b"
     assert found.at == datetime(2025, 1, 14, tzinfo=UTC)
@@ -141,7 +144,9 @@ def test_front_matter_gives_title_date_and_author_and_is_no_content(tmp_path: Pa
     assert found.metadata["front_matter"]["tags"] == ["x", "y"]
 
 
-@pytest.mark.parametrize(("line", "year"), [("year: 1754", 1754), ('period: "1750-1775"', 1750), ("date: January 5, 1803", 1803)])
+@pytest.mark.parametrize(
+    ("line", "year"), [("year: 1754", 1754), ('period: "1750-1775"', 1750), ("date: January 5, 1803", 1803)]
+)
 def test_years_and_periods_date_a_document(tmp_path: Path, line: str, year: int):
     (tmp_path / "a.md").write_text(f"---\n{line}\n---\nText.")
     at = document(tmp_path / "a.md").at
@@ -202,7 +207,9 @@ def test_encodings_are_told_apart_and_a_guess_is_flagged(tmp_path: Path, data: b
         ("a.json", b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says_fails_with_the_reason(tmp_path: Path, name: str, data: bytes, reason: str):
+def test_a_file_that_is_not_what_its_name_says_fails_with_the_reason(
+    tmp_path: Path, name: str, data: bytes, reason: str
+):
     (tmp_path / name).write_bytes(data)
     found = skipped(tmp_path / name)
     assert found.failed

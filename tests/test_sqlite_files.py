@@ -354,7 +354,6 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
             store._database.reader.connection.exec_trace = lambda _cursor, sql, _bindings: seen.add(sql) or True
         store.get(None, "x")
         store.lookup(["e1", "a7"])
-        store.resolve([("e1", "t")])
         store.complete("e1", 5)
         store.children("x")
         store.parents("x")

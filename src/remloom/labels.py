@@ -7,6 +7,7 @@ A label is what a person or a model calls a thing ("Sarah Chen"); its key is wha
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from unicodedata import normalize
 
 from .errors import LabelError
@@ -15,6 +16,7 @@ __all__ = ["MAX_LABEL_LENGTH", "key"]
 
 MAX_LABEL_LENGTH = 65_536  # characters
 
+_SHORT = 128  # characters
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "「": "」"}
 
@@ -34,6 +36,12 @@ def key(text: str) -> str:
     >>> key("TiDB"), key("john.doe@example.com"), key("東京 タワー")
     ('tidb', 'john.doe@example.com', '東京-タワー')
     """
+    if type(text) is str and len(text) <= _SHORT:
+        return _short_key(text)
+    return _key(text)
+
+
+def _key(text: str) -> str:
     if not isinstance(text, str):
         raise LabelError(f"a label must be text, not {type(text).__name__}", label=repr(text)[:80])
     if len(text) > MAX_LABEL_LENGTH:
@@ -53,3 +61,6 @@ def key(text: str) -> str:
     if "\0" in folded:
         raise LabelError("a label may not hold a NUL character", label=text[:80], remedy="remove it")
     return _SEPARATORS.sub("-", folded)
+
+
+_short_key = lru_cache(maxsize=16_384)(_key)  # the same labels come again and again, and a key costs as much as a probe

@@ -182,9 +182,7 @@ class Memory:
         return list(self._write(records).ids)
 
     def _write(self, items: Iterable[Record | Edge], removed: Sequence[str] = ()) -> Written:
-        prepared = batch.build(
-            items, tenant=self.tenant, model=self._model_name, resolve=self._store.resolve, removed=removed
-        )
+        prepared = batch.build(items, tenant=self.tenant, model=self._model_name, removed=removed)
         if prepared.dims and self._model_name and self._embedder is not None:
             expected = self._embedder.dims
             if prepared.dims != expected:

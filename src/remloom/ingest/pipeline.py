@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 
-from msgspec.structs import replace as replace_fields
+from msgspec.structs import replace
 
 from .. import labels
 from ..errors import RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
+from ..predicates import Eq, Query
 from ..sources import Document, Skipped
-from ..store.contract import Written
+from ..store.contract import Store, Written
 from . import chats, documents
 from .documents import Prepared
-from .entities import CapitalizedNames, Extractor
+from .entities import CapitalizedNames, Extractor, Name
 
 __all__ = ["BATCH", "ingest"]
 
 BATCH = 500  # records and edges from which what was prepared is written
+
+Write = Callable[[list[Record | Edge], Sequence[str]], Written]
 
 
 def ingest(
     source: Iterable[Document | Skipped],
     *,
     tenant: str,
-    write: Callable[[list[Record | Edge]], Written],
-    known: Callable[[Sequence[str]], Collection[str]],
-    replace: Callable[[str, Collection[str]], object],
+    store: Store,
+    write: Write,
     category: str | None = None,
     extractor: Extractor | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -35,63 +37,127 @@ def ingest(
     """Read every document and report what became of each.
 
     A document is written in one transaction, small ones several together. One whose records are all there is
-    `unchanged` and writes nothing. Of one that changed, the new records are written first and what is no longer in
-    it is removed after. A document that cannot be prepared or written is `failed` with its reason, and the reading goes
-    on; only an error of the store itself (`StoreError`: full disk, closed, corrupt) ends it.
+    `unchanged` and writes nothing. Of one that changed, what is no longer in it is removed in the transaction that
+    writes the new. A document that cannot be prepared or written is `failed` with its reason, and the reading goes on;
+    only an error of the store itself (`StoreError`: full disk, closed, corrupt) ends it.
 
     Args:
         source: documents, as `sources.open_source` gives them.
         tenant: whose memory it is; part of every chunk's id.
-        write: makes a batch true, wholly or not at all. An entity without id joins the one already known by its
-            name: aliases and properties of both are kept.
-        known: those of some ids that are stored.
-        replace: forgets what was read from a uri before, except what has one of these ids: resources of that `uri`,
-            entities with it in `properties.uri`, moments with it in `metadata.uri`.
+        store: where it is looked up what was read before.
+        write: writes items and removes records by id, in one transaction; see `Memory.write`.
         category: of the resources, instead of the documents' own.
         extractor: finds names; `CapitalizedNames` when not given.
         progress: called with the documents done and, if `source` has a length, how many there are (else 0).
     """
     began = time.monotonic()
-    reading = _Reading(write, replace)
-    extractor = extractor or CapitalizedNames()
+    reading = _Reading(tenant, store, write, category, extractor or CapitalizedNames())
     total = len(source) if isinstance(source, Sized) else 0
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
-            reading.note(
-                ReadItem(uri=document.uri, status="failed" if document.failed else "skipped", reason=document.reason)
-            )
+            reading.items.append(_passed_over(document))
         else:
-            try:
-                prepare = chats.prepare if document.turns else documents.prepare
-                prepared = prepare(reading.titled(document), tenant=tenant, extractor=extractor, category=category)
-            except (RemloomError, ValueError, RecursionError) as error:
-                reading.note(ReadItem(uri=document.uri, status="failed", reason=_reason(error)))
-            else:
-                stored = known(prepared.ids)
-                reading.take(prepared, stored)
+            reading.take(document)
         if progress:
             progress(done, max(total, done) if total else 0)
     reading.flush()
     return reading.report(time.monotonic() - began)
 
 
+def _passed_over(skipped: Skipped) -> ReadItem:
+    return ReadItem(uri=skipped.uri, status="failed" if skipped.failed else "skipped", reason=skipped.reason)
+
+
 class _Reading:
     """What has been read so far, and what waits to be written."""
 
-    def __init__(
-        self, write: Callable[[list[Record | Edge]], Written], replace: Callable[[str, Collection[str]], object]
-    ):
+    def __init__(self, tenant: str, store: Store, write: Write, category: str | None, extractor: Extractor) -> None:
+        self._tenant = tenant
+        self._store = store
         self._write = write
-        self._replace = replace
+        self._category = category
+        self._extractor = extractor
         self._titles: dict[str, str] = {}  # title: uri of the first document that has it
-        self._items: list[ReadItem] = []
         self._waiting: list[tuple[Prepared, int, int]] = []  # with its new resources, and its place in the report
         self._size = 0
         self._ids: list[str] = []
         self._resources = self._moments = self._edges = 0
         self._entities: set[tuple[str, str]] = set()
+        self.items: list[ReadItem] = []
 
-    def titled(self, document: Document) -> Document:
+    def take(self, document: Document) -> None:
+        """Prepare a document, unless it is known, and write it with the next batch."""
+        document = self._titled(document)
+        try:
+            outline = self._prepare(document, _NO_NAMES)  # ids do not depend on names, which take most of the time
+            chunks = len(outline.resources)
+            known = {id for id in outline.ids if self._store.get(None, id) is not None}
+            if not chunks:
+                self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
+                return
+            if len(known) == len(set(outline.ids)):
+                self._ids += [resource.id for resource in outline.resources]
+                self.items.append(ReadItem(uri=document.uri, status="unchanged", chunks=chunks))
+                return
+            prepared = self._prepare(document, self._extractor)
+        except StoreError:
+            raise
+        except (RemloomError, ValueError, RecursionError) as error:
+            self.items.append(ReadItem(uri=document.uri, status="failed", reason=_reason(error)))
+            return
+        new = sum(resource.id not in known for resource in prepared.resources)
+        entities = sum(isinstance(record, Entity) for record in prepared.others)
+        self._waiting.append((prepared, new, len(self.items)))
+        self.items.append(ReadItem(uri=document.uri, status="read", chunks=chunks, entities=entities))
+        self._size += len(prepared.items)
+        if self._size >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, together; if that fails, one by one, so that only the one at fault is lost."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if not waiting:
+            return
+        items = [item for prepared, _, _ in waiting for item in prepared.items]
+        removed = [id for prepared, _, _ in waiting for id in _stale(self._store, prepared)]
+        try:
+            written = self._write(items, removed)
+        except StoreError:
+            raise
+        except RemloomError as error:
+            if len(waiting) == 1:
+                prepared, _, place = waiting[0]
+                self.items[place] = ReadItem(uri=prepared.uri, status="failed", reason=_reason(error))
+                return
+            for one in waiting:
+                self._waiting = [one]
+                self.flush()
+            return
+        self._edges += written.edges
+        for prepared, new, _ in waiting:
+            self._ids += [resource.id for resource in prepared.resources]
+            self._resources += new
+            for record in prepared.others:
+                if isinstance(record, Entity):
+                    self._entities.add((labels.key(record.name), record.type))
+                self._moments += isinstance(record, Moment)
+
+    def report(self, seconds: float) -> ReadReport:
+        return ReadReport(
+            items=self.items,
+            resources=self._resources,
+            entities=len(self._entities),
+            moments=self._moments,
+            edges=self._edges,
+            seconds=round(seconds, 3),
+            ids=tuple(self._ids),
+        )
+
+    def _prepare(self, document: Document, extractor: Extractor) -> Prepared:
+        prepare = chats.prepare if document.turns else documents.prepare
+        return prepare(document, tenant=self._tenant, extractor=extractor, category=self._category)
+
+    def _titled(self, document: Document) -> Document:
         """The document with a title that no other of this reading has: edges go by labels, which would mix them up."""
         name = document.uri.replace("\\", "/")
         places = name.rsplit("/", 2)[1:] if "/" in name else [name]
@@ -102,67 +168,28 @@ class _Reading:
             name,
         ):
             if self._titles.setdefault(documents.label(title).casefold(), document.uri) == document.uri:
-                return document if title == document.title else replace_fields(document, title=title)
+                return document if title == document.title else replace(document, title=title)
         return document
 
-    def note(self, item: ReadItem) -> None:
-        self._items.append(item)
 
-    def take(self, prepared: Prepared, stored: Collection[str]) -> None:
-        chunks = len(prepared.resources)
-        entities = sum(isinstance(record, Entity) for record in prepared.others)
-        if not chunks:
-            self.note(ReadItem(uri=prepared.uri, status="skipped", reason="no text in it"))
-            return
-        if all(identity in stored for identity in prepared.ids):
-            self._ids += [resource.id for resource in prepared.resources]
-            self.note(ReadItem(uri=prepared.uri, status="unchanged", chunks=chunks, entities=entities))
-            return
-        new = sum(resource.id not in stored for resource in prepared.resources)
-        self._waiting.append((prepared, new, len(self._items)))
-        self.note(ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities))
-        self._size += len(prepared.items)
-        if self._size >= BATCH:
-            self.flush()
+class _NoNames:
+    """An extractor for when names do not matter."""
 
-    def flush(self) -> None:
-        """Write what waits, together; if that fails, one by one, so that only the one at fault is lost."""
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        if not waiting:
-            return
-        try:
-            written = self._write([item for prepared, _, _ in waiting for item in prepared.items])
-        except StoreError:
-            raise
-        except RemloomError as error:
-            if len(waiting) == 1:
-                prepared, _, place = waiting[0]
-                self._items[place] = ReadItem(uri=prepared.uri, status="failed", reason=_reason(error))
-                return
-            for one in waiting:
-                self._waiting = [one]
-                self.flush()
-            return
-        self._edges += written.edges
-        for prepared, new, _ in waiting:
-            self._ids += [resource.id for resource in prepared.resources]
-            self._resources += new
-            self._moments += sum(isinstance(record, Moment) for record in prepared.others)
-            self._entities |= {
-                (labels.key(record.name), record.type) for record in prepared.others if isinstance(record, Entity)
-            }
-            self._replace(prepared.uri, prepared.ids)
+    def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
+        return []
 
-    def report(self, seconds: float) -> ReadReport:
-        return ReadReport(
-            items=self._items,
-            resources=self._resources,
-            entities=len(self._entities),
-            moments=self._moments,
-            edges=self._edges,
-            seconds=round(seconds, 3),
-            ids=tuple(self._ids),
-        )
+
+_NO_NAMES = _NoNames()
+
+
+def _stale(store: Store, prepared: Prepared) -> list[str]:
+    """Ids of what was read from the same place before and is no longer in it."""
+    keep: Collection[str] = set(prepared.ids)
+    chunks: list[Record] = store.query("resources", Query().filter(Eq("uri", prepared.uri)))
+    if chunks:  # else it is new, and the entities and moments need no look
+        chunks += store.query("entities", Query().filter(Eq("properties.uri", prepared.uri)))
+        chunks += store.query("moments", Query().filter(Eq("metadata.uri", prepared.uri)))
+    return [record.id for record in chunks if record.id not in keep]
 
 
 def _reason(error: Exception) -> str:

@@ -303,6 +303,8 @@ def _words(tokens: Sequence[Token]) -> Valued:
 
 def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
     """An unquoted label runs to the next keyword *of its query*; one of another query in it is a mistake."""
+    if words[0][0] in "([" and words[0][1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
+        raise Fault("a query stands here without brackets", _start(words[0]), "a query or a label")
     for word, following in zip(words[1:], [*words[2:], None], strict=False):
         if word.upper() in KEYWORDS and (
             (word.isupper() and not all(other.isupper() for other in words))

@@ -105,27 +105,20 @@ class Executor:
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
         return self.store.fuzzy(query.text, type=query.type, threshold=query.threshold, limit=query.limit)
 
-    def search(self, query: Search, *, vector: Sequence[float] | None = None) -> Answer:
-        """The records of one schema nearest in meaning, best first. A given `vector` stands for the text's own.
-
-        Raises:
-            EmbedderError: there is neither a vector nor an embedder.
-            UnknownNameError: the schema or a field of the filter does not exist.
-        """
-        matches = self.search_matches(query, vector)
+    def search(self, query: Search) -> Answer:
+        """The records of one schema nearest in meaning, best first."""
+        matches = self.search_matches(query)
         return Answer(query_type="search", statement=render(query), records=[_hit(match) for match in matches])
 
-    def search_matches(self, query: Search, vector: Sequence[float] | None = None) -> list[Match]:
+    def search_matches(self, query: Search) -> list[Match]:
         schema = known_schema(query.schema)
-        if vector is None:
-            if self._embed is None:
-                raise EmbedderError(
-                    "SEARCH needs an embedder, and this memory was opened without one",
-                    remedy="set REMLOOM_EMBEDDER (for example to minilm), or find text by words with search_text",
-                )
-            vector = self._embed(query.text)
+        if self._embed is None:
+            raise EmbedderError(
+                "SEARCH needs an embedder, and this memory was opened without one",
+                remedy="set REMLOOM_EMBEDDER (for example to minilm), or find text by its words with search_text",
+            )
         return self.store.search_vector(
-            vector, schema=schema, where=query.where, limit=query.limit, min_score=query.min_score
+            self._embed(query.text), schema=schema, where=query.where, limit=query.limit, min_score=query.min_score
         )
 
     def sql(self, query: Sql) -> Answer:
@@ -149,7 +142,8 @@ def known_schema(name: str) -> str:
     """The schema of this name, whatever its case. Raises UnknownNameError."""
     schema = name.lower()
     if schema not in SCHEMAS:
-        raise UnknownNameError("schema", name, list(SCHEMAS))
+        remedy = f'there are {", ".join(SCHEMAS)}; if "in {name}" is part of what to search for, put it all in quotes'
+        raise UnknownNameError("schema", name, list(SCHEMAS), remedy=remedy)
     return schema
 
 

@@ -186,7 +186,7 @@ def _refuse_input(statement: str, text: str, offset: int, error: Any, start: str
         message = "the statement is not finished" if statement.strip() else "the statement is empty"
     elif token is None and word[:1] in ("'", '"'):
         message, expected = "the string that begins here is not closed", ["a closing quote"]
-    elif word.startswith(";") or (token is not None and text[:at].rstrip().endswith(";")):
+    elif text[:at].rstrip().endswith(";"):
         message, expected = "one statement at a time", ["nothing after the semicolon"]
     else:
         message = f"{word[:40]!r} is not expected here"

@@ -6,7 +6,7 @@ A batch is refused whole: the first record that cannot be stored names itself in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -26,10 +26,11 @@ _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)
 }
-_TIMES = ("starts_at", "ends_at", "created_at", "updated_at", "valid_from", "valid_to")
+_TIMES: dict[type, tuple[str, ...]] = {
+    kind: tuple(name for name in kind.__struct_fields__ if name.endswith("_at") or name.startswith("valid_"))
+    for kind in (Resource, Entity, Moment, Edge)
+}
 _R = TypeVar("_R", Resource, Entity, Moment)
-
-Resolve = Callable[[Sequence[tuple[str, str]]], dict[tuple[str, str], str]]
 
 
 def new_id() -> str:
@@ -87,12 +88,12 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
 
 
 def build(
-    items: Iterable[Record | Edge], *, tenant: str, model: str, resolve: Resolve, removed: Iterable[str] = ()
+    items: Iterable[Record | Edge], *, tenant: str, model: str, removed: Iterable[str] = ()
 ) -> Batch:
     """Check and complete what is to be written.
 
     `model` names the embedder that made (or will make) the vectors; empty means there is none, and
-    nothing is queued for embedding. `resolve` is the store's.
+    nothing is queued for embedding. `removed` are ids to delete first.
 
     Raises:
         InvalidInputError: something that is no record or edge, a naive datetime, an end before its start,
@@ -105,18 +106,17 @@ def build(
     edges: list[Edge] = []
     dims = 0
     names: dict[str, tuple[str, str]] = {}
-    written = list(items)
-    known = resolve(_unidentified(written))
-    for position, item in enumerate(written):
+    namesakes: dict[tuple[str, str], str] = {}  # (key, type) of entities without id -> the id made for them here
+    for position, item in enumerate(items):
         try:
-            if isinstance(item, Edge):
-                edges.append(_edge(item, now, item.src, names))
-                continue
-            if not isinstance(item, Resource | Entity | Moment):
+            if type(item) not in _TIMES:
                 raise InvalidInputError(
                     f"cannot write a {type(item).__name__}", remedy="write Resource, Entity, Moment or Edge values"
                 )
-            record = _complete(item, tenant, now, known)
+            if isinstance(item, Edge):
+                edges.append(_edge(item, now, item.src, names))
+                continue
+            record = _complete(item, tenant, now, namesakes)
             prepared, vector_dims = _prepare(record, item, model)
             if vector_dims and dims and vector_dims != dims:
                 raise VectorError(f"vectors of {dims} and of {vector_dims} dimensions in one batch")
@@ -133,18 +133,7 @@ def build(
     return Batch(tuple(records.values()), tuple(edges), names, tuple(removed), dims, model)
 
 
-def _unidentified(items: list[Any]) -> list[tuple[str, str]]:
-    wanted = []
-    for item in items:
-        if isinstance(item, Entity) and not item.id:
-            try:
-                wanted.append((labels.key(item.name), item.type))
-            except LabelError:
-                continue  # reported with its position when its turn comes
-    return wanted
-
-
-def _complete(item: Record, tenant: str, now: datetime, known: dict[tuple[str, str], str]) -> Record:
+def _complete(item: Record, tenant: str, now: datetime, namesakes: dict[tuple[str, str], str]) -> Record:
     """The record with id, name, hash and times filled in, and what is stored elsewhere taken out."""
     if converted := _check_times(item):
         item = replace(item, **converted)
@@ -157,8 +146,8 @@ def _complete(item: Record, tenant: str, now: datetime, known: dict[tuple[str, s
         identity = item.id
         if not identity:
             key = (labels.key(item.name), item.type)
-            identity = known.get(key) or new_id()
-            known[key] = identity
+            identity = namesakes.setdefault(key, "") or new_id()
+            namesakes[key] = identity
         return _bare(item, identity, now)
     return _bare(item, item.id or new_id(), now)
 
@@ -200,6 +189,7 @@ def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int
         parents=item.parents if isinstance(item, Resource) else (),
         embed=bool(model and text.strip() and not vectors),
         merge=isinstance(item, Entity) and not item.id,
+        fresh=not item.id and not isinstance(item, Resource),
     ), dims
 
 
@@ -274,11 +264,11 @@ def _edge(edge: Edge, now: datetime, src: str, names: dict[str, tuple[str, str]]
 
 def _check_times(item: Record | Edge) -> dict[str, datetime]:
     """Refuse naive and reversed times; returns those that are to be converted to UTC."""
+    given = [(name, at) for name in _TIMES[type(item)] if (at := getattr(item, name)) is not None]
+    if not given:
+        return {}
     converted = {}
-    for name in _TIMES:
-        at = getattr(item, name, None)
-        if at is None:
-            continue
+    for name, at in given:
         if not isinstance(at, datetime):
             raise InvalidInputError(f"{name} must be a datetime, not {type(at).__name__}")
         if at.tzinfo is None or at.utcoffset() is None:

@@ -67,6 +67,7 @@ class BatchRecord(Struct, frozen=True):
     vectors: tuple[Vector, ...] = ()
     parents: tuple[str, ...] = ()
     embed: bool = False  # its text is to be embedded later: queue it
+    fresh: bool = False  # its id was made just now: no record can have it
     merge: bool = False  # an entity found by name: what is stored of it is kept (`store.batch.merge`)
 
 
@@ -175,8 +176,8 @@ class Store(Protocol):
         """Upsert records, vectors, text, keys, edges and provenance in one transaction.
 
         A record whose id is stored replaces it; one that equals what is stored (times apart) is `unchanged`
-        and writes nothing. An entity that comes without an id has already been given that of its namesake
-        by `resolve`. Edges merge as `model.Edge` says. A label at either end of an edge that no record has
+        and writes nothing. A `merge` entity joins the one of that key and type, or a thin one of that key, or,
+        without a type of its own, the only one of that key, and takes its id. Edges merge as `model.Edge` says. A label at either end of an edge that no record has
         becomes a thin entity. Cost: a transaction, never an index build.
 
         Raises: EmbedderMismatchError, VectorError (dimension), StoreFullError, ReadOnlyStoreError,
@@ -203,11 +204,6 @@ class Store(Protocol):
     ) -> dict[str, list[Record]]:
         """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest
         `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`. O(1) probes a key."""
-        ...
-
-    def resolve(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-        """The id of the entity that (key, type) means: of that key and type, or a thin one of that key,
-        or, when the type is empty, the only one of that key. Absent when there is none."""
         ...
 
     def complete(self, prefix: str, limit: int) -> list[str]:

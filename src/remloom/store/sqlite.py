@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,10 @@ _TABLES = {"terms": ("records", "doc"), "names": ("labels", "lid"), "vectors": (
 
 _GET = f"SELECT {COLUMNS} FROM records r WHERE r.id = ?"
 _LOOKUP = (
-    f"SELECT {COLUMNS}, l.lid, EXISTS (SELECT 1 FROM names o WHERE o.rid = r.rid AND o.rank = 1),"
-    " EXISTS (SELECT 1 FROM edges e INDEXED BY edges_out WHERE e.src = l.lid)"
-    " FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
-    " WHERE l.key = ? ORDER BY n.rank, r.rid"
+    f"SELECT {COLUMNS}, l.lid, l.linked, n.rank, n.total FROM labels l CROSS JOIN names n ON n.lid = l.lid"
+    " CROSS JOIN records r ON r.rid = n.rid WHERE l.key = ?"
 )
+_RANK = itemgetter(6, 0)  # those it names before those it is an alias of, then as written
 _LABELS = "SELECT lid FROM names WHERE rid = ?"
 
 
@@ -144,34 +144,18 @@ class SqliteStore:
         with self._translate:
             cursor = self._database.reader
             for key in keys:
+                rows = cursor.execute(_LOOKUP, (key,)).fetchall()
+                if len(rows) > 1:
+                    rows.sort(key=_RANK)
                 records = []
-                for rid, schema, body, content, lid, more, has_edges in cursor.execute(_LOOKUP, (key,)).fetchall():
+                for rid, schema, body, content, lid, linked, _, total in rows:
                     record = decode(schema, body, content)
-                    if edges and (has_edges or more):
-                        lids = [label for (label,) in cursor.execute(_LABELS, (rid,))] if more else (lid,)
+                    if edges and (linked or total > 1):
+                        lids = (lid,) if total == 1 else [other for (other,) in cursor.execute(_LABELS, (rid,))]
                         if paths := self._graph.outgoing(cursor, lids, edges, as_of):
                             force_setattr(record, "graph_paths", paths)
                     records.append(record)
                 found[key] = records
-        return found
-
-    def resolve(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-        found: dict[tuple[str, str], str] = {}
-        if not keys:
-            return found
-        with self._database.snapshot() as cursor:
-            for key, type in keys:
-                candidates = cursor.execute(
-                    "SELECT r.id, r.type, r.thin FROM labels l CROSS JOIN names n ON n.lid = l.lid"
-                    " CROSS JOIN records r ON r.rid = n.rid WHERE l.key = ? AND n.rank = 0 AND r.schema = 'entities'",
-                    (key,),
-                ).fetchall()
-                same = [id for id, kind, _ in candidates if (kind or "") == type]
-                thin = [id for id, _, is_thin in candidates if is_thin]
-                untyped = [id for id, kind, _ in candidates if not kind]
-                only = [id for id, _, _ in candidates] if not type and len(candidates) == 1 else []
-                if chosen := same or thin or only or untyped:
-                    found[key, type] = chosen[0]
         return found
 
     def complete(self, prefix: str, limit: int) -> list[str]:

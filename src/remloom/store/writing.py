@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["apply", "delete", "store_vectors"]
 
+_STORED = f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.id = ?"
+_NAMESAKES = (
+    "SELECT r.id, r.type, r.thin FROM names n CROSS JOIN records r ON r.rid = n.rid"
+    " WHERE n.lid = ? AND n.rank = 0 AND r.schema = 'entities' ORDER BY r.rid"
+)
 _NEXT = "SELECT rid, lid, vid, doc, dead FROM sequence"
 _RECORD = "INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 _EDGE = """
@@ -97,9 +102,10 @@ class _Writing:
 
     def _record(self, item: BatchRecord) -> tuple[str, str, int]:
         record = item.record
-        found = self.cursor.execute(
-            f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.id = ?", (record.id,)
-        ).get
+        if item.merge and (twin := self._namesake(item.keys[0], record)):
+            record = replace(record, id=twin)
+            item = replace(item, record=record, fresh=False)
+        found = None if item.fresh else self.cursor.execute(_STORED, (record.id,)).get
         if found is None:
             self.rid += 1
             self._insert(item, self.rid, fresh=True)
@@ -118,6 +124,19 @@ class _Writing:
         self._update(changed, rid, old, doc)
         return record.id, "updated", rid
 
+    def _namesake(self, key: str, record: Record) -> str | None:
+        """The id of the stored entity that this one, given without id, is."""
+        lid = self.lids.get(key) or self.cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
+        if lid is None:
+            return None
+        self.lids[key] = lid
+        type = type_of(record)
+        candidates = self.cursor.execute(_NAMESAKES, (lid,)).fetchall()
+        same = [id for id, kind, _ in candidates if kind == type]
+        thin = [id for id, _, is_thin in candidates if is_thin]
+        only = [id for id, kind, _ in candidates if not type and len(candidates) == 1 or not kind]
+        return next(iter(same or thin or only), None)
+
     def _insert(self, item: BatchRecord, rid: int, *, fresh: bool, doc: int | None = None) -> None:
         record, rows = item.record, self.rows
         if doc is None and item.text:
@@ -128,7 +147,7 @@ class _Writing:
             lid = self._label(key)
             if lid not in self.fresh:
                 self._replace_thin(lid, rid)
-            rows.names.append((lid, rid, rank))
+            rows.names.append((lid, rid, rank, len(item.keys)))
         for vector in item.vectors:
             self.vid += 1
             rows.vectors.append((self.vid, rid, self.model, vector.start, vector.end, None, _half(vector.data)))
@@ -164,7 +183,7 @@ class _Writing:
         if rows.records:
             many(_RECORD, rows.records)
         if rows.names:
-            many("INSERT OR IGNORE INTO names VALUES (?,?,?)", rows.names)
+            many("INSERT OR IGNORE INTO names VALUES (?,?,?,?)", rows.names)
         if rows.vectors:
             many("INSERT INTO vectors VALUES (?,?,?,?,?,?,?)", rows.vectors)
         if rows.pending:
@@ -181,7 +200,7 @@ class _Writing:
             if lid is None:
                 self.lid += 1
                 lid = self.lid
-                self.cursor.execute("INSERT INTO labels VALUES (?,?)", (lid, key))
+                self.cursor.execute("INSERT INTO labels VALUES (?,?,0)", (lid, key))
                 self.fresh.add(lid)
             self.lids[key] = lid
         return lid
@@ -214,7 +233,7 @@ class _Writing:
         self.rid += 1
         self.thin += 1
         self.rows.records.append(_row(entity, self.rid, None))
-        self.rows.names.append((lid, self.rid, 0))
+        self.rows.names.append((lid, self.rid, 0, 1))
 
     # -- edges ---------------------------------------------------------------------------------------------
 
@@ -233,6 +252,9 @@ class _Writing:
                 micros(edge.valid_from), micros(edge.valid_to), properties,
             ))  # fmt: skip
         self._flush()
+        self.cursor.executemany(
+            "UPDATE labels SET linked=1 WHERE lid=? AND linked=0", [(lid,) for lid in {row[0] for row in rows}]
+        )
         rows.sort(key=lambda row: row[:3])  # neighbours in the tree, written together
         self.cursor.executemany(_EDGE, rows)
         return len(rows)

@@ -55,7 +55,7 @@ DAY = timedelta(days=1)
 
 def put(store: Store, *items: Record | Edge, model: str = "") -> Written:
     """Write items as `Memory` does."""
-    return store.write(batch.build(items, tenant="conformance", model=model, resolve=store.resolve))
+    return store.write(batch.build(items, tenant="conformance", model=model))
 
 
 def names(found: list[Any]) -> list[str]:
@@ -132,6 +132,22 @@ class StoreConformance:
     def test_namesakes_of_different_types_are_two_entities(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan", type="place"))
         assert sorted(record.type for record in store.lookup(["jordan"])["jordan"]) == ["person", "place"]  # type: ignore[union-attr]
+
+    def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
+        start = threading.Barrier(8)
+
+        def work(worker: int) -> None:
+            start.wait()
+            put(store, Entity(name="Everybody's Friend", type="person", properties={f"w{worker}": worker}))
+
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (found,) = store.lookup(["everybody's-friend"])["everybody's-friend"]
+        assert isinstance(found, Entity)
+        assert len(found.properties) == 8
 
     def test_a_record_with_a_given_id_is_replaced(self, store: Store) -> None:
         put(store, Entity(id="e1", name="Old Name", aliases=("old",), properties={"a": 1}))

@@ -7,12 +7,13 @@ A command is a function decorated with `command`: its first parameter is a `Call
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -139,19 +140,19 @@ class Program(click.Group):
                 formatter.write_dl([(name, command.get_short_help_str(80)) for name, command in found if command])
 
 
-def common_options(function: Function) -> Function:
-    """`--home`, `--tenant` and `--json`."""
-    function = click.option("--json", is_flag=True, help="Print one JSON document instead of text.")(function)
-    function = click.option("--tenant", metavar="NAME", help="Whose memory (REMLOOM_TENANT).")(function)
-    return click.option("--home", metavar="DIR", help="Folder of the tenants (REMLOOM_HOME).")(function)
+COMMON = (
+    click.Option(["--home"], metavar="DIR", help="Folder of the tenants (REMLOOM_HOME)."),
+    click.Option(["--tenant"], metavar="NAME", help="Whose memory (REMLOOM_TENANT)."),
+    click.Option(["--json"], is_flag=True, help="Print one JSON document instead of text."),
+)
 
 
 @click.group(
     cls=Program,
+    params=list(COMMON),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@common_options
 @click.version_option(__version__, message="remloom %(version)s")
 @click.pass_context
 def program(context: click.Context, home: str | None, tenant: str | None, json: bool) -> None:
@@ -169,12 +170,8 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
             with boundary(json=call.json):
                 function(call, **given)
 
-        invoke.__doc__ = function.__doc__
-        # Options that were put on the function come first, the common ones after them.
-        invoke.__click_params__ = []  # type: ignore[attr-defined]
-        made = click.command(name)(common_options(invoke))
-        made.params = [*reversed(getattr(function, "__click_params__", [])), *made.params]
-        to.add_command(made)
+        own = reversed(getattr(function, "__click_params__", ()))  # what click's decorators put on the function
+        to.add_command(click.Command(name, callback=invoke, params=[*own, *COMMON], help=inspect.getdoc(function)))
         return function
 
     return register
@@ -188,31 +185,32 @@ def boundary(*, json: bool) -> Iterator[None]:
         sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
-    except RemloomError as error:
-        report(error, json=json)
-        raise click.exceptions.Exit(error.exit_code) from None
     except KeyboardInterrupt:
         raise click.exceptions.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         # Whoever read our output has left. Python would flush, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(BROKEN_PIPE) from None
+    except RemloomError as error:
+        _fail(error, json=json)
     except UnicodeError as error:  # arguments and standard input may hold bytes that are no text
         told = InvalidInputError(f"this is not UTF-8: {error}", remedy="convert it, for example with iconv")
-        report(told, json=json)
-        raise click.exceptions.Exit(told.exit_code) from None
+        _fail(told, json=json)
     except OSError as error:
-        report(RemloomError(str(error)), json=json)
-        raise click.exceptions.Exit(RemloomError.exit_code) from None
+        _fail(RemloomError(str(error)), json=json)
     except Exception as error:
         if os.environ.get("REMLOOM_DEBUG"):
             raise
-        told = RemloomError(
+        bug = RemloomError(
             f"unexpected {type(error).__name__}: {error}",
             remedy="this is a bug in Remloom: set REMLOOM_DEBUG=1 to see where, and please report it",
         )
-        report(told, json=json)
-        raise click.exceptions.Exit(UNEXPECTED) from None
+        _fail(bug, json=json, code=UNEXPECTED)
+
+
+def _fail(error: RemloomError, *, json: bool, code: int | None = None) -> NoReturn:
+    report(error, json=json)
+    raise click.exceptions.Exit(code or error.exit_code) from None
 
 
 def report(error: RemloomError, *, json: bool) -> None:

@@ -62,6 +62,7 @@ def demo(call: Call) -> None:
         if call.json:
             click.echo(to_json([_json_of(step, where, folder) for step in STEPS]), nl=False)
             return
+        console().print("Nine files of Harborlight, a small company that plans the berths of ports.")
         for number, step in enumerate(STEPS, 1):
             _heading(f"{number}. {step.what}")
             console().print(f"$ remloom {_line(step, folder)}", style="bold")

@@ -19,7 +19,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ...labels import key
-from ...model import Answer, Hit, Record, Resource, Stage, record_dict
+from ...model import Answer, Hit, Stage, record_dict
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -32,6 +32,9 @@ SHOWN_COUNTS = 12  # types in one line of the statistics
 SHOWN_EDGES = 12  # of an edge summary; --json has them all
 
 STYLES = {"resources": "cyan", "entities": "magenta", "moments": "yellow"}
+
+_HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*(?:\n|\Z))+")  # of Markdown, above a text
+_WINDOW = re.compile(r"(\d+):(\d+)")  # of a resource's content, in `Hit.matched`
 
 # Control characters could steer a terminal, and bidirectional overrides disguise text: what was read may hold both.
 _UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -111,7 +114,7 @@ class _Hits:
                 line.append("  ").append(place(hit.source), "blue")
             line.rstrip()
             yield line
-            said = Text(" " * (score_width + 2 if score_width else 2) + snippet(hit.record), "dim", no_wrap=True)
+            said = Text(" " * (score_width + 2 if score_width else 2) + snippet(hit), "dim", no_wrap=True)
             said.truncate(options.max_width, overflow="ellipsis")
             if said.plain.strip():
                 yield said
@@ -122,12 +125,15 @@ class _Hits:
         return line(hit.name)
 
 
-def snippet(record: Record) -> str:
-    """What a record says, as one line: its text, or else its other names, or else its properties."""
-    text = record.content if isinstance(record, Resource) else record.summary
+def snippet(hit: Hit) -> str:
+    """What a record says, as one line: the passage that matched, or its text without the headings above it, or else
+    its other names, or its properties."""
+    text = hit.content
     if text:
-        return line(text[:SNIPPET])
-    shown = record_dict(record)
+        window = _WINDOW.fullmatch(hit.matched) if hit.schema == "resources" else None
+        passage = text[int(window[1]) : int(window[2])] if window else text
+        return line((_HEADINGS.sub("", passage) or passage)[:SNIPPET])
+    shown = record_dict(hit.record)
     if shown.get("thin"):
         return "only mentioned so far"
     if shown.get("aliases"):

@@ -32,10 +32,15 @@ CREATE INDEX records_long ON records (ends, starts) WHERE ends - starts > 267840
 CREATE INDEX records_uri ON records (body ->> '$.uri') WHERE schema = 'resources' AND body ->> '$.uri' IS NOT NULL;
 
 -- Every key by which something can be looked up. Each has at least one record (a thin entity if no other).
-CREATE TABLE labels (lid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE labels (
+    lid    INTEGER PRIMARY KEY,
+    key    TEXT NOT NULL UNIQUE,
+    linked INTEGER NOT NULL -- 1 once an edge left it, so that a lookup need not ask of the others
+);
 CREATE TABLE names (
     lid INTEGER NOT NULL, rid INTEGER NOT NULL,
     rank INTEGER NOT NULL, -- 0: the key of its name; 1…: of its aliases
+    total INTEGER NOT NULL, -- keys of the record
     PRIMARY KEY (lid, rid)
 ) WITHOUT ROWID;
 CREATE INDEX names_rid ON names (rid, rank);

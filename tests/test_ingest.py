@@ -1,0 +1,270 @@
+"""Documents and chats become records, once, whole, and whatever is wrong with one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from remloom import labels
+from remloom.errors import InvalidInputError, StoreFullError
+from remloom.ingest import ingest
+from remloom.model import Edge, Entity, Message, Moment, ReadReport, Record, Resource
+from remloom.predicates import Query
+from remloom.sources import from_messages, from_text, open_source
+from remloom.store import batch
+from remloom.store.contract import Store, Written
+from remloom.store.sqlite import SqliteStore
+
+DEMO = Path(__file__).parents[1] / "examples" / "demo"
+Read = Callable[..., ReadReport]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = SqliteStore(tmp_path / "memory.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def read(store: Store) -> Read:
+    def write(items: list[Record | Edge], removed: Sequence[str]) -> Written:
+        return store.write(batch.build(items, tenant="t", model="", removed=removed))
+
+    def reading(source: object, **options: object) -> ReadReport:
+        documents = open_source(source) if isinstance(source, Path | str) else source
+        return ingest(documents, tenant="t", store=store, **{"write": write, **options})  # type: ignore[arg-type]
+
+    return reading
+
+
+def resources(store: Store) -> list[Resource]:
+    found = store.query("resources", Query().order_by("uri").order_by("ordinal"))
+    return [record for record in found if isinstance(record, Resource)]
+
+
+def moments(store: Store) -> list[Moment]:
+    return [record for record in store.query("moments", Query().order_by("starts_at")) if isinstance(record, Moment)]
+
+
+def one(store: Store, label: str, type: str | None = None) -> Entity:
+    (found,) = (
+        record
+        for record in store.lookup([labels.key(label)])[labels.key(label)]
+        if isinstance(record, Entity) and type in (None, record.type)
+    )
+    return found
+
+
+def edges(store: Store, label: str, rel_type: str, direction: str = "out") -> list[str]:
+    found = store.edges([labels.key(label)], direction=direction, rel_types=None, limit=None)  # type: ignore[arg-type]
+    return sorted(edge.dst if direction == "out" else edge.src for edge in found if edge.rel_type == rel_type)
+
+
+def long_text(sections: int, word: str = "berth") -> str:
+    body = "\n\n".join(
+        f"## Part {n}\n\n" + f"Every {word} of the port is planned by hand {n}. " * 30 for n in range(sections)
+    )
+    return f"# The Port\n\n{body}\n"
+
+
+def test_the_demo_is_read_and_its_people_projects_and_links_hang_together(read: Read, store: Store):
+    report = read(DEMO)
+    assert {item.status for item in report.items} == {"read"}
+    assert len(report.items) == len(list(DEMO.iterdir()))
+    assert report.resources == len(resources(store))
+    assert one(store, "Sarah Chen").type == "person"
+    assert one(store, "project alpha").type == "project"
+    assert one(store, "tidb-migration-spec").name == "TiDB Migration Specification"
+    assert edges(store, "TiDB Migration Specification", "authored_by") == ["bob-smith"]
+    assert edges(store, "Project Alpha Kickoff", "references") == ["tidb-migration-spec"]
+    assert "project-alpha-kickoff-#1" in edges(store, "Sarah Chen", "mentions", "in")
+    assert edges(store, "TiDB Migration Specification #1", "next") == ["tidb-migration-specification-#2"]
+    assert edges(store, "TiDB Migration Specification #1", "part_of") == ["tidb-migration-specification"]
+
+
+def test_reading_again_writes_nothing(read: Read, store: Store):
+    first = read(DEMO)
+    before = [record.updated_at for record in store.records()]
+    again = read(DEMO)
+    assert {item.status for item in again.items} == {"unchanged"}
+    assert (again.resources, again.entities, again.moments, again.edges) == (0, 0, 0, 0)
+    assert again.ids == first.ids
+    assert [record.updated_at for record in store.records()] == before
+
+
+def test_every_chunk_can_be_traced_to_its_lines(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "port.md"
+    path.write_text("---\ntitle: The Port\n---\n\n" + long_text(4))
+    read(path)
+    lines = path.read_text().split("\n")
+    found = resources(store)
+    assert len(found) > 2
+    for resource in found:
+        first, last = resource.metadata["lines"]
+        assert "\n".join(lines[first - 1 : last]).rstrip() == resource.content
+        assert resource.uri == str(path)
+    assert [resource.name for resource in found] == [f"The Port #{n}" for n in range(1, len(found) + 1)]
+    assert [resource.metadata.get("heading") for resource in found[1:]] == [f"Part {n}" for n in range(1, len(found))]
+
+
+def test_a_changed_file_loses_what_is_no_longer_in_it(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "port.md"
+    path.write_text(long_text(4))
+    before = {resource.id for resource in resources(store)} | set(read(path).ids)
+    path.write_text(long_text(3) + "\nOne more remark about the port.\n")
+    report = read(path)
+    assert [item.status for item in report.items] == ["read"]
+    after = resources(store)
+    assert {resource.id for resource in after} == set(report.ids)
+    assert report.resources == len(set(report.ids) - before) == 1
+    assert "One more remark" in after[-1].content
+    assert len([record for record in store.query("entities", Query()) if record.type == "document"]) == 1  # type: ignore[union-attr]
+
+
+def test_a_changed_title_or_date_is_noticed(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "a.md"
+    path.write_text("---\ntitle: Old\ndate: 2024-01-01\n---\nThe text stays.")
+    read(path)
+    path.write_text("---\ntitle: New\ndate: 2025-01-01\n---\nThe text stays.")
+    assert [item.status for item in read(path).items] == ["read"]
+    (resource,) = resources(store)
+    assert (resource.name, resource.starts_at) == ("New", datetime(2025, 1, 1, tzinfo=UTC))
+    assert [moment.name for moment in moments(store)] == ["New"]
+    assert "old" not in store.lookup(["old"]) or not store.lookup(["old"])["old"]
+
+
+def test_a_dated_document_is_a_moment_too(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "a.md"
+    path.write_text("---\ndate: 2025-03-28\n---\n# Retrospective\n\nWe met with Sarah Chen and Sarah laughed.")
+    read(path)
+    (moment,) = moments(store)
+    assert (moment.name, moment.type) == ("Retrospective", "document")
+    assert moment.starts_at == datetime(2025, 3, 28, tzinfo=UTC)
+    assert moment.resource_refs == (resources(store)[0].id,)
+    assert moment.entity_refs == ("Sarah Chen",)
+
+
+def test_an_undated_document_is_no_moment(read: Read, store: Store):
+    read([from_text("Just a note.", uri="notes/1")])
+    assert moments(store) == []
+
+
+def test_a_document_of_one_chunk_bears_its_title_and_is_no_part_of_itself(read: Read, store: Store):
+    read([from_text("# A note\n\nWe met Sarah Chen.", uri="notes/1")])
+    assert resources(store)[0].name == "A note"
+    assert edges(store, "A note", "part_of") == []
+    assert edges(store, "A note", "mentions") == ["sarah-chen"]
+
+
+def test_bad_files_are_reported_and_stop_no_other(read: Read, store: Store, tmp_path: Path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("Good text.")
+    (folder / "b.pdf").write_bytes(b"not a pdf")
+    (folder / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "d.md").write_text("More good text.")
+    report = read(folder)
+    assert [item.status for item in report.items] == ["read", "failed", "skipped", "read"]
+    assert "not a PDF" in report.items[1].reason
+    assert len(resources(store)) == 2
+
+
+def test_a_document_that_cannot_be_written_fails_alone(read: Read, store: Store):
+    naive = Message(speaker="Ann", text="hello", at=datetime(2025, 1, 1))
+    documents = [from_text("One.", uri="1"), from_messages([naive], uri="2"), from_text("Three.", uri="3")]
+    report = read(documents)
+    assert [item.status for item in report.items] == ["read", "failed", "read"]
+    assert "time zone" in report.items[1].reason
+    assert [resource.content for resource in resources(store)] == ["One.", "Three."]
+
+
+def test_a_full_disk_ends_the_reading(read: Read):
+    def full(items: list[Record | Edge], removed: Sequence[str]) -> Written:
+        raise StoreFullError("no space is left")
+
+    with pytest.raises(StoreFullError):
+        read([from_text("One.", uri="1")], write=full)
+
+
+def test_documents_of_one_title_are_told_apart(read: Read, store: Store, tmp_path: Path):
+    for folder in ("a", "b"):
+        (tmp_path / "docs" / folder).mkdir(parents=True)
+        (tmp_path / "docs" / folder / "index.md").write_text(f"# Introduction\n\nAbout {folder}.")
+    read(tmp_path / "docs")
+    assert [resource.name for resource in resources(store)] == ["Introduction", "Introduction (index.md)"]
+
+
+def test_progress_counts_documents(read: Read):
+    seen: list[tuple[int, int]] = []
+    read(DEMO, progress=lambda done, total: seen.append((done, total)))
+    count = len(list(DEMO.iterdir()))
+    assert seen == [(number, count) for number in range(1, count + 1)]
+
+
+def test_a_category_can_be_chosen(read: Read, store: Store):
+    read([from_text("Text.", uri="1")], category="minutes")
+    assert resources(store)[0].category == "minutes"
+
+
+def chat(*messages: tuple[str, str, float]) -> list[Message]:
+    start = datetime(2025, 2, 10, 9, 0, tzinfo=UTC)
+    return [
+        Message(id=f"m{n}", speaker=speaker, text=text, at=start + timedelta(hours=hours))
+        for n, (speaker, text, hours) in enumerate(messages, 1)
+    ]
+
+
+def test_a_chat_becomes_turns_sessions_and_speakers(read: Read, store: Store):
+    messages = chat(
+        ("Sarah Chen", "The move to TiDB " + "is planned " * 73 + "now.", 0),  # 151 words
+        ("Bob Smith", "When do we start with TiDB?", 0.1),
+        ("Sarah Chen", "It is done, TiDB runs.", 30),
+    )
+    report = read([from_messages(messages, uri="chat/team", name="Team chat")])
+    assert (report.resources, report.moments) == (3, 2)
+    turns = resources(store)
+    assert [turn.name for turn in turns] == ["Team chat #1", "Team chat #2", "Team chat #3"]
+    assert turns[1].metadata["message_ids"] == ["m2"]
+    assert turns[1].metadata["speaker"] == "Bob Smith"
+    assert turns[1].starts_at == messages[1].at
+    assert edges(store, "Team chat #1", "spoken_by") == ["sarah-chen"]
+    assert edges(store, "Team chat #1", "next") == ["team-chat-#2"]
+    first, second = moments(store)
+    assert (first.starts_at, first.ends_at) == (messages[0].at, messages[1].at)
+    assert [person.name for person in first.present_persons] == ["Sarah Chen", "Bob Smith"]
+    assert first.speakers[0].speaking_time == pytest.approx(60, abs=2)
+    assert first.topic_tags == ("TiDB",)
+    assert first.resource_refs == (turns[0].id, turns[1].id)
+    assert second.resource_refs == (turns[2].id,)
+    assert edges(store, "Team chat #3", "part_of") == sorted(["team-chat", labels.key(second.name)])
+
+
+def test_a_chat_that_goes_on_adds_only_what_is_new(read: Read, store: Store):
+    messages = chat(("Ann", "one", 0), ("Bob", "two", 0.1), ("Ann", "three", 20))
+    read([from_messages(messages[:2], uri="chat/1")])
+    report = read([from_messages(messages, uri="chat/1")])
+    assert report.resources == 1
+    assert len(moments(store)) == 2
+    assert [turn.content for turn in resources(store)] == ["one", "two", "three"]
+
+
+def test_sessions_that_the_source_tells_are_kept(read: Read, store: Store, tmp_path: Path):
+    value = {"conversation": {f"session_{n}": [{"speaker": "Ann", "dia_id": f"D{n}:1", "text": "hi"}] for n in (1, 2)}}
+    (tmp_path / "chat.json").write_text(json.dumps(value))
+    read(tmp_path / "chat.json")
+    assert sorted(moment.metadata["session"] for moment in moments(store)) == ["session_1", "session_2"]
+
+
+def test_a_speaker_who_is_never_named_is_an_entity_too(read: Read, store: Store):
+    read([from_messages(chat(("ann_w", "hello there", 0)), uri="chat/1")])
+    assert one(store, "ann_w").type == "person"
+
+
+def test_empty_input_is_an_error_before_anything_is_read():
+    with pytest.raises(InvalidInputError):
+        from_text("", uri="x")
