@@ -26,6 +26,8 @@ _READS = {
     "text, 3 words": "text",
     "TRAVERSE depth 3, from hubs": "traverse",
     "TRAVERSE depth 3, uniform starts": "traverse-uniform",
+    "LOOKUP, in turns with 10³": "growth-lookup",
+    "TRAVERSE, in turns with 10³": "growth-traverse-uniform",
 }
 _WRITES = {
     "entities": "write-entities",

@@ -207,6 +207,8 @@ def names(bench: Bench, size: int) -> None:
         ours, theirs = race(wanted, memory.lookup, raw.lookup)
         bench.results.add(bench.id("lookup", size), ours, theirs, against="sqlite3 join + json.loads")
 
+        first = _once(lambda: memory.fuzzy(known[7]))
+        bench.results.add(bench.id("fuzzy-first", size), seconds=first, settled=_once(memory.settle))
         rng = np.random.default_rng(13)
         for edits in (1, 2):
             wrong = [(data.typo(name, edits, rng), name) for name in rng.choice(known, bench.calls // 5)]
@@ -218,12 +220,19 @@ def names(bench: Bench, size: int) -> None:
                 return process.extract(item[0], known, scorer=fuzz.ratio, limit=5)
 
             share = max(1, size // 2_000)
-            ours, theirs = race(wrong, fuzzy, everything, share=min(share, len(wrong) // 20))
+            ours, theirs = race(wrong, fuzzy, everything, share=max(1, min(share, len(wrong) // 20)))
             recall = round(sum(map(fuzzy, wrong)) / len(wrong), 4)
             bench.results.add(
                 bench.id(f"fuzzy-{edits}", size), ours, theirs, against="rapidfuzz over all", recall=recall
             )
         bench.results.add(bench.id("disk-names", size), bytes_per_record=_disk(bench.home, tenant) // size)
+
+
+def _once(call: Callable[[], Any]) -> float:
+    """Seconds of one call."""
+    before = time.perf_counter()
+    call()
+    return round(time.perf_counter() - before, 3)
 
 
 def graph(bench: Bench, size: int) -> None:
@@ -257,6 +266,31 @@ def graph(bench: Bench, size: int) -> None:
                 nodes_returned=round(float(np.mean(reached)), 1),
                 nodes_visited=round(float(np.mean([len(raw.walk(start)) for start in starts[:500].tolist()])), 1),
             )  # fmt: skip
+
+
+def growth(bench: Bench, size: int) -> None:
+    """LOOKUP and TRAVERSE in the largest tenant and in the smallest, in turns: does the cost depend on the size?"""
+    smallest = min(SIZES)
+    built = {tenant.name for tenant in Memory.tenants(bench.home)}
+    for what, kind in (("lookup", "names"), ("traverse-uniform", "graph")):
+        if smallest == size or not {f"{kind}-{smallest}", f"{kind}-{size}"} <= built:
+            continue
+        with bench.open(f"{kind}-{smallest}") as small, bench.open(f"{kind}-{size}") as large:
+            rng = np.random.default_rng(15)
+            if kind == "names":
+                pairs = list(
+                    zip(*(rng.choice(data.names(n), bench.calls).tolist() for n in (smallest, size)), strict=True)
+                )
+                ours, theirs = race(pairs, lambda pair: large.lookup(pair[1]), lambda pair: small.lookup(pair[0]))
+            else:
+                starts = (rng.integers(0, n // 10, bench.calls // 5).tolist() for n in (smallest, size))
+                pairs = [tuple(map(stores.node_name, pair)) for pair in zip(*starts, strict=True)]
+                ours, theirs = race(
+                    pairs,
+                    lambda pair: large.traverse(pair[1], max_depth=3),
+                    lambda pair: small.traverse(pair[0], max_depth=3),
+                )
+        bench.results.add(bench.id(f"growth-{what}", size), ours, theirs, against=f"the same among {smallest:,}")
 
 
 def singles(bench: Bench, size: int) -> None:
@@ -342,11 +376,12 @@ SECTIONS: dict[str, Callable[[Bench, int], None]] = {
     "chunks": chunks,
     "names": names,
     "graph": graph,
+    "growth": growth,
     "singles": singles,
     "cli": cli,
     "demo": demo,
 }
-AT_ONE_SIZE = {"singles", "cli", "demo"}  # at the size the targets are stated for
+AT_ONE_SIZE = {"growth", "singles", "cli", "demo"}  # the largest; else that which the targets are stated for
 
 
 def main() -> None:
@@ -365,7 +400,7 @@ def main() -> None:
     try:
         for name in given.only or SECTIONS:
             if name in AT_ONE_SIZE:
-                SECTIONS[name](bench, min(100_000, max(sizes)))
+                SECTIONS[name](bench, max(sizes) if name == "growth" else min(100_000, max(sizes)))
                 continue
             for size in sizes:
                 if name == "chunks" and size > VECTORS_AT_MOST:

@@ -79,8 +79,9 @@ def _shown_rate(row: Row) -> str:
 
 
 def _flat(found: Found) -> tuple[str, bool]:
-    first, last = (found[f"lookup/{size}/encrypted"]["ours"]["p50"] for size in (1_000, 1_000_000))
-    return f"{first:,.0f} → {last:,.0f} µs, × {last / first:.2f}", 0.7 <= last / first <= 1.3
+    row = found[f"growth-lookup{_MILLION}"]
+    small, large = row["reference"]["p50"], row["ours"]["p50"]
+    return f"{small:,.0f} → {large:,.0f} µs, × {large / small:.2f}, in turns", 0.7 <= large / small <= 1.3
 
 
 def _walk(found: Found) -> tuple[str, bool]:

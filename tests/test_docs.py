@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
+MODEL = "<!-- test: model -->"
 _BLOCK = re.compile(
     r"(?P<skip><!-- test: skip -->\s*)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -49,7 +50,7 @@ def runnable_pages() -> list[object]:
         pytest.param(
             page,
             id=page.name,
-            marks=[pytest.mark.model] if "<!-- test: model -->" in page.read_text(encoding="utf-8") else [],
+            marks=[pytest.mark.model] if MODEL in page.read_text(encoding="utf-8") else [],
         )
         for page in PAGES
         if blocks(page, "python", "console")
@@ -78,6 +79,8 @@ def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: p
     for name in [name for name in os.environ if name.startswith("REMLOOM_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "remloom-home"))
+    if MODEL not in page.read_text(encoding="utf-8"):
+        monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     namespace: dict[str, object] = {"__name__": "__docs__"}
     for block in blocks(page, "python", "console"):

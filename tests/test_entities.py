@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remloom.errors import MissingExtraError
 from remloom.ingest.entities import CapitalizedNames, Name, kind_of
+from remloom.ingest.spacy_names import SpacyNames
 
 
 def extract(text: str, **known: str) -> dict[str, Name]:
@@ -180,3 +182,24 @@ def test_no_text_breaks_the_extractor(parts: list[str]):
     for name in CapitalizedNames().extract(text):
         assert name.name.strip() == name.name != ""
         assert all(0 <= start < end <= len(text) for start, end in name.spans)
+
+
+def test_literal_blocks_are_no_prose_but_notes_are():
+    code = "We ran this::\n\n    Foo.Bar(ClusterName)\n\n    More Text Here\n\n"
+    text = code + "Then with Sarah Chen.\n\n.. note::\n\n   by Bob Smith.\n"
+    assert set(extract(text)) == {"Sarah Chen", "Bob Smith"}
+
+
+def test_the_model_extractor_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as error:
+        SpacyNames()
+    assert "pip install 'remloom[ner]'" in str(error.value)
+
+
+def test_the_model_extractor_types_what_the_rules_cannot():
+    pytest.importorskip("spacy", reason="the extra ner is not installed")
+    text = "Microsoft hired Satya Nadella in Hyderabad. Nadella likes Microsoft."
+    found = {name.name: name.type for name in SpacyNames().extract(text)}
+    assert found["Microsoft"] == "organization"
+    assert found["Satya Nadella"] == "person"

@@ -182,6 +182,14 @@ def test_ties_come_shorter_first_then_by_name_then_by_id(sealed: bool) -> None:
     assert [id for id, _ in index.search("bub", threshold=0.1, limit=5)] == [2, 1, 3, 4]
 
 
+def test_sealing_in_many_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = people()
+    at_once = index_of(*names, sealed=True)
+    monkeypatch.setattr("remloom.store.names._BLOCK", 100)
+    in_blocks = index_of(*names, sealed=True)
+    assert in_blocks.dump() == at_once.dump()
+
+
 def test_a_name_is_found_wherever_it_is_kept() -> None:
     index = NameIndex()
     names = people()

@@ -169,6 +169,26 @@ def test_removed_texts_are_gone_and_after_compaction_from_the_statistics_too() -
         agrees(index, texts, query)
 
 
+def test_sealing_in_many_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remloom.store.terms._BLOCK", 50)  # postings
+    texts = dict(enumerate(zipf_texts(200), 1))
+    index = TermIndex()
+    for start in (1, 101, 181):
+        ids = range(start, {1: 101, 101: 181, 181: 201}[start])
+        index.add(ids, [texts[id] for id in ids])
+        index.remove([start])
+        texts.pop(start)
+        index.compact()
+    assert index.tail_size == 0
+    index = TermIndex.load(index.dump())
+    index.remove([2])
+    texts.pop(2)
+    monkeypatch.setattr("remloom.store.segments._DEAD_SHARE", 0.0)
+    index.compact()
+    for query in QUERIES:
+        agrees(index, texts, query)
+
+
 def test_everything_may_be_removed() -> None:
     index = TermIndex()
     index.add([1, 2], ["alpha", "beta"])

@@ -14,7 +14,7 @@ from remloom.errors import InvalidInputError, StoreFullError
 from remloom.ingest import ingest
 from remloom.model import Edge, Entity, Message, Moment, ReadReport, Record, Resource
 from remloom.predicates import Query
-from remloom.sources import from_messages, from_text, open_source
+from remloom.sources import Document, Turn, from_messages, from_text, open_source
 from remloom.store import batch
 from remloom.store.contract import Store, Written
 from remloom.store.sqlite import SqliteStore
@@ -175,8 +175,9 @@ def test_bad_files_are_reported_and_stop_no_other(read: Read, store: Store, tmp_
 
 
 def test_a_document_that_cannot_be_written_fails_alone(read: Read, store: Store):
-    naive = Message(speaker="Ann", text="hello", at=datetime(2025, 1, 1))
-    documents = [from_text("One.", uri="1"), from_messages([naive], uri="2"), from_text("Three.", uri="3")]
+    naive = Turn(message=Message(speaker="Ann", text="hello", at=datetime(2025, 1, 1)))
+    bad = Document(uri="2", title="Bad", turns=(naive,))
+    documents = [from_text("One.", uri="1"), bad, from_text("Three.", uri="3")]
     report = read(documents)
     assert [item.status for item in report.items] == ["read", "failed", "read"]
     assert "time zone" in report.items[1].reason
@@ -197,6 +198,20 @@ def test_documents_of_one_title_are_told_apart(read: Read, store: Store, tmp_pat
         (tmp_path / "docs" / folder / "index.md").write_text(f"# Introduction\n\nAbout {folder}.")
     read(tmp_path / "docs")
     assert [resource.name for resource in resources(store)] == ["Introduction", "Introduction (index.md)"]
+
+
+def test_a_link_read_before_its_target_leads_to_it_afterwards(read: Read, store: Store):
+    read(DEMO / "project-alpha-kickoff.md")
+    read(DEMO / "tidb-migration-spec.md")
+    assert one(store, "tidb-migration-spec").type == "document"
+    assert not one(store, "tidb-migration-spec").thin
+
+
+def test_people_of_several_documents_are_one_entity_with_every_alias(read: Read, store: Store):
+    read([from_text("We met Sarah Chen. Then Sarah left with Sarah.", uri="1")])
+    read([from_text("It was written by Sarah Chen. Mr. Chen did not like Chen.", uri="2")])
+    assert {"Sarah", "Chen"} <= set(one(store, "Sarah Chen").aliases)
+    assert one(store, "Sarah") == one(store, "Chen")
 
 
 def test_progress_counts_documents(read: Read):

@@ -174,7 +174,9 @@ def test_dates_are_understood(value: Any, wanted: str):
     assert found.isoformat() == wanted
 
 
-@pytest.mark.parametrize("value", ["03/04/2024", "soon", "", None, True, 3.5, "12", -1, {"a": 1}])
+@pytest.mark.parametrize(
+    "value", ["03/04/2024", "soon", "", None, True, 3.5, "12", -1, {"a": 1}, 10**400, "0001-01-01T00:00:00+05:00"]
+)
 def test_what_is_no_date_or_an_unknowable_one_is_none(value: Any):
     assert parse(value) is None
 
@@ -199,6 +201,8 @@ def test_messages_at_hand_are_a_chat():
         lambda: from_text("a", uri=""),
         lambda: from_messages([], uri="x"),
         lambda: from_messages(["hi"], uri="x"),  # type: ignore[list-item]
+        lambda: from_messages([Message(speaker="Ann", text="hi", at=datetime(2025, 1, 1))], uri="x"),
+        lambda: from_text("a", uri="x", at=datetime(2025, 1, 1)),
     ],
 )
 def test_nothing_to_read_is_an_error_with_a_remedy(read_nothing: Any):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import os
 import sys
 import zipfile
@@ -10,9 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from remloom.errors import SourceError
-from remloom.sources import Document, Skipped, open_source
+from remloom.sources import Document, Skipped, open_source, read_bytes
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
@@ -298,3 +302,30 @@ def test_standard_input_is_sniffed(monkeypatch: pytest.MonkeyPatch):
     (found,) = open_source("-")
     assert isinstance(found, Document)
     assert found.turns[0].message.speaker == "Ann"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(
+        st.sampled_from(["messages", "mapping", "text", "role", "author", "content", "ts", "user", "session_1", "at"]),
+        inner,
+        max_size=5,
+    ),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([".md", ".txt", ".csv", ".json", ".jsonl", ".html", ".rst", ""]), st.binary(max_size=200))
+def test_no_bytes_break_a_reading(suffix: str, data: bytes):
+    with contextlib.suppress(SourceError):
+        assert read_bytes("place/name", data, suffix)
+
+
+@settings(max_examples=200, deadline=None)
+@given(JSON)
+def test_no_json_breaks_the_search_for_chats(value: object):
+    with contextlib.suppress(SourceError):
+        for one in read_bytes("chat", json.dumps(value).encode(), ".json"):
+            assert one.text or all(turn.message.text for turn in one.turns)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .ingest.embedding import EmbeddingQueue
     from .query.executor import Executor
     from .query.plan import Plan, Statement
+    from .sources import Document, Skipped
 
 __all__ = ["Memory"]
 
@@ -181,7 +182,9 @@ class Memory:
         """
         return list(self._write(records).ids)
 
-    def _write(self, items: Iterable[Record | Edge], removed: Sequence[str] = ()) -> Written:
+    def _write(
+        self, items: Iterable[Record | Edge], removed: Sequence[str] = (), *, background: bool = True
+    ) -> Written:
         prepared = batch.build(items, tenant=self.tenant, model=self._model_name, removed=removed)
         if prepared.dims and self._model_name and self._embedder is not None:
             expected = self._embedder.dims
@@ -191,7 +194,7 @@ class Memory:
                     remedy='open the memory with embedder="none" to bring vectors of your own',
                 )
         written = self._store.write(prepared)
-        if any(record.embed for record in prepared.records):
+        if background and any(record.embed for record in prepared.records):
             self._queue.start()
         return written
 
@@ -407,12 +410,14 @@ class Memory:
             statement = parse(statement)
         return self._executor.run(statement)
 
-    def rem_query(self, query_type: str, parameters: Mapping[str, Any]) -> Answer:
-        """Run a query in the seeds' JSON form. Source: seed 5.
+    def rem_query(self, query_type: str, parameters: Mapping[str, Any] | None = None) -> Answer:
+        """Run a query in the seeds' JSON form; without parameters, a statement as text. Source: seed 5.
 
         >>> memory.rem_query("lookup", {"key": "sarah chen"}).records[0].name
         'Sarah Chen'
         """
+        if parameters is None:
+            return self.query(query_type)
         from .query.parameters import from_parameters
 
         return self._executor.run(from_parameters(query_type, parameters))
@@ -613,17 +618,56 @@ class Memory:
         Raises:
             SourceError: there is no such file or folder.
         """
-        raise NotImplementedError
+        from .sources import open_source
+
+        documents = open_source(source, recursive=recursive, glob=glob)
+        return self._ingest(documents, category=category, wait=wait, progress=progress)
 
     def read_text(
         self, text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
     ) -> ReadReport:
-        """Read a text that is at hand. `uri` says where it is from; reading it again under it replaces it."""
-        raise NotImplementedError
+        """Read a text that is at hand. `uri` says where it is from; reading it again under it replaces it.
+
+        Raises:
+            InvalidInputError: the uri is empty, or `at` has no time zone.
+        """
+        from .sources import from_text
+
+        return self._ingest([from_text(text, uri=uri, name=name, category=category, at=at)])
 
     def read_chat(self, messages: Iterable[Message], *, uri: str, name: str | None = None) -> ReadReport:
-        """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of."""
-        raise NotImplementedError
+        """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of.
+
+        Raises:
+            InvalidInputError: the uri is empty, or a message has a time without zone.
+        """
+        from .sources import from_messages
+
+        return self._ingest([from_messages(messages, uri=uri, name=name)])
+
+    def _ingest(
+        self,
+        documents: Iterable[Document | Skipped],
+        *,
+        category: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+    ) -> ReadReport:
+        from .ingest.pipeline import ingest
+
+        def write(items: list[Record | Edge], removed: Sequence[str]) -> Written:
+            return self._write(items, removed, background=False)
+
+        report = ingest(
+            documents, tenant=self.tenant, store=self._store, write=write, category=category, progress=progress
+        )
+        if self._embedder is None or not self._store.pending(1):
+            return report
+        if wait:
+            self._queue.run(progress=progress)
+        else:
+            self._queue.start()
+        return msgspec.structs.replace(report, pending=self._store.stats()["pending"])
 
     # -- care ------------------------------------------------------------------------------------------------
 

@@ -24,15 +24,17 @@ WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 _TOPICS = 5  # names that tag a session
 
 
-def prepare(document: Document, *, tenant: str, extractor: Extractor, category: str | None = None) -> Prepared:
-    """The records of a chat.
+def prepare(
+    document: Document, *, tenant: str, extractor: Extractor, name: str = "", category: str | None = None
+) -> Prepared:
+    """The records of a chat, called `name` or else by its title.
 
     * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its metadata;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name in it;
     * a Moment of type "conversation" for each session: those the source tells, else parted by `SESSION_GAP`;
     * edges: turn `spoken_by` person, turn `next` turn, turn `part_of` chat and of its session, turn `mentions` entity.
     """
-    title = label(document.title)
+    title = label(name or document.title)
     turns = document.turns
     names, by_turn = _named(turns, extractor)
     resources = []

@@ -51,8 +51,12 @@ class Prepared(Struct, frozen=True):
         return [*self.resources, *self.others, *self.edges]
 
 
-def prepare(document: Document, *, tenant: str, extractor: Extractor, category: str | None = None) -> Prepared:
+def prepare(
+    document: Document, *, tenant: str, extractor: Extractor, name: str = "", category: str | None = None
+) -> Prepared:
     """The records of a document that is no chat; for those see `chats.prepare`.
+
+    They bear `name`, or else the document's title. Their ids do not depend on it, nor on what the extractor finds.
 
     * a Resource for each chunk, with `lines` and `heading` in its metadata;
     * an Entity of type "document" for the document, known by its title and its file name;
@@ -64,7 +68,7 @@ def prepare(document: Document, *, tenant: str, extractor: Extractor, category: 
     chunks = _chunks(document)
     names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
     by_chunk = [[name for name in names if _mentioned(name, chunk)] for chunk in chunks]
-    title = label(document.title)
+    title = label(name or document.title)
     resources = []
     for number, (chunk, found) in enumerate(zip(chunks, by_chunk, strict=True)):
         metadata: dict[str, Any] = {"title": document.title}

@@ -196,7 +196,8 @@ class _Book:
 
     def _ordinary(self, parts: list[str]) -> bool:
         """Whether a word of the name is an ordinary word, in this text or in general."""
-        return _has_connector(parts) or _common(parts) or any(self._lower[part.lower()] for part in parts)
+        coded = any(_ACRONYM.fullmatch(part) or _MIXED.fullmatch(part) for part in parts)
+        return coded or _has_connector(parts) or _common(parts) or any(self._lower[part.lower()] for part in parts)
 
     def _merge_short_names(self) -> None:
         """ "Washington" is George Washington where the document knows one such person, and no place is meant."""
@@ -248,7 +249,7 @@ class _Book:
         if entry.aliases or entry.titled or _MIXED.fullmatch(word):
             return True
         if _ACRONYM.fullmatch(word):
-            return len(word) > 2 or entry.inside > 0
+            return (len(word) > 2 or entry.inside > 0) and not self._lower[low]
         if not entry.inside:  # only ever at the start of sentences
             often = len(entry.spans) - entry.headed > 1
             return often and len(word) > 4 and not self._lower[low] and not _INFLECTED.search(low)

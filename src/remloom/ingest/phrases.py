@@ -19,6 +19,13 @@ _HIDDEN = re.compile(
     r"|\b(?:https?|ftp)://\S+|\bwww\.\S+",
     re.M | re.S,
 )
+_LITERAL = (
+    re.compile(  # reStructuredText: what is indented below "Example::" or ".. code-block::", but not below ".. note::"
+        r"^(?!\s*\.\. (?!code|literal|parsed|highlight|doctest|test|ipython|math|prompt))(?P<kept>[^\n]*::[^\n:]*\n)"
+        r"(?P<literal>(?:[ \t]*\n)*(?:[ \t]+\S[^\n]*(?:\n|\Z)(?:[ \t]*\n)*)+)",
+        re.M,
+    )
+)
 _WRAP = re.compile(r"(?<=[^\n]{50})\n(?=[^\s#>|*+=\-~\d])")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$|^[^\n]+\n(?=(?:={3,}|-{3,}|~{3,}|\*{3,}|\^{3,})[ \t]*$)", re.M)
 _BEFORE = re.compile(r"(\w[\w.'’]*)?([^\w]*)\Z")
@@ -74,6 +81,11 @@ def masked(text: str) -> str:
     def blank(found: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", found[0])
 
+    def blank_literal(found: re.Match[str]) -> str:
+        return found["kept"] + re.sub(r"[^\n]", " ", found["literal"])
+
+    if "::" in text:
+        text = _LITERAL.sub(blank_literal, text)
     return _WRAP.sub(" ", _HIDDEN.sub(blank, text))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 
-from msgspec.structs import replace
-
 from .. import labels
 from ..errors import RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
@@ -77,7 +75,7 @@ class _Reading:
         self._write = write
         self._category = category
         self._extractor = extractor
-        self._titles: dict[str, str] = {}  # title: uri of the first document that has it
+        self._names: dict[str, str] = {}  # key of a name: uri of the first document that has it
         self._waiting: list[tuple[Prepared, int, int]] = []  # with its new resources, and its place in the report
         self._size = 0
         self._ids: list[str] = []
@@ -87,7 +85,7 @@ class _Reading:
 
     def take(self, document: Document) -> None:
         """Prepare a document, unless it is known, and write it with the next batch."""
-        document = self._titled(document)
+        name = self._name(document)
         try:
             outline = self._prepare(document, _NO_NAMES)  # ids do not depend on names, which take most of the time
             chunks = len(outline.resources)
@@ -99,7 +97,7 @@ class _Reading:
                 self._ids += [resource.id for resource in outline.resources]
                 self.items.append(ReadItem(uri=document.uri, status="unchanged", chunks=chunks))
                 return
-            prepared = self._prepare(document, self._extractor)
+            prepared = self._prepare(document, self._extractor, name)
         except StoreError:
             raise
         except (RemloomError, ValueError, RecursionError) as error:
@@ -153,23 +151,18 @@ class _Reading:
             ids=tuple(self._ids),
         )
 
-    def _prepare(self, document: Document, extractor: Extractor) -> Prepared:
+    def _prepare(self, document: Document, extractor: Extractor, name: str = "") -> Prepared:
         prepare = chats.prepare if document.turns else documents.prepare
-        return prepare(document, tenant=self._tenant, extractor=extractor, category=self._category)
+        return prepare(document, tenant=self._tenant, extractor=extractor, name=name, category=self._category)
 
-    def _titled(self, document: Document) -> Document:
-        """The document with a title that no other of this reading has: edges go by labels, which would mix them up."""
-        name = document.uri.replace("\\", "/")
-        places = name.rsplit("/", 2)[1:] if "/" in name else [name]
-        for title in (
-            document.title,
-            f"{document.title} ({places[-1]})",
-            f"{document.title} ({'/'.join(places)})",
-            name,
-        ):
-            if self._titles.setdefault(documents.label(title).casefold(), document.uri) == document.uri:
-                return document if title == document.title else replace(document, title=title)
-        return document
+    def _name(self, document: Document) -> str:
+        """The document's title, made one that no other of this reading has: edges go by labels and would mix them."""
+        uri = document.uri.replace("\\", "/")
+        places = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
+        for name in (document.title, f"{document.title} ({places[-1]})", f"{document.title} ({'/'.join(places)})"):
+            if self._names.setdefault(labels.key(documents.label(name)), document.uri) == document.uri:
+                return name
+        return f"{document.title} ({uri})"
 
 
 class _NoNames:

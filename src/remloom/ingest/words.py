@@ -132,7 +132,7 @@ EVENT_HEADS = split(
     olympics operation order pact papers plan plans plot policy proclamation program programme protocol purchase raid
     rebellion reform reforms report resolution revolt revolution riots round scandal settlement siege speech statute
     strategy strike summit talks tariff telegram theory treaties treaty trial trials uprising war wars festival
-    compromise points corollary cession boom depression renaissance
+    compromise points corollary cession boom depression renaissance guide handbook manual
     """
 )
 

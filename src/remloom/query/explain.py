@@ -61,7 +61,7 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
 
 def _traverse_rows(executor: Executor, query: Traverse) -> list[tuple[str, str]]:
     types = edge_types(executor.store, query.edge_types)
-    rows = [(f"start: {step}", detail) for step, detail in _rows(executor, query.initial_query)]
+    rows = [(f"start: {step}", detail) for step, detail in _rows(executor, query.start)]
     via = f"{'all' if types is None else ', '.join(types)} edges, direction {query.direction}"
     if query.max_depth == 0:
         return [*rows, ("plan", f"count and list the {via}, follow none")]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -52,7 +53,7 @@ KEYWORDS = frozenset({
 class Lookup(Struct, frozen=True):
     """LOOKUP: the records of every schema that have one of these labels as name or alias."""
 
-    labels: tuple[str, ...]
+    labels: Sequence[str]  # kept as a tuple
 
     def __post_init__(self) -> None:
         labels = _names("a label", self.labels)
@@ -113,8 +114,8 @@ class Traverse(Struct, frozen=True):
     `initial_query` may be given as a bare label, which means its LOOKUP.
     """
 
-    initial_query: Start
-    edge_types: tuple[str, ...] = ()  # to follow; empty: all
+    initial_query: Start | str
+    edge_types: Sequence[str] = ()  # to follow, kept as a tuple; empty: all
     max_depth: int = 1  # hops; 0 is PLAN: look at the edges, follow none
     direction: Direction = "out"
     breadth: int | Literal["all"] | None = None  # edges followed at each node; None: the limit, at least 9
@@ -140,6 +141,11 @@ class Traverse(Struct, frozen=True):
         force_setattr(self, "order_by", _order(self.order_by))
         _whole("LIMIT", self.limit, 1, MAX_LIMIT)
         _text("MEMO", self.plan_memo, empty=True)
+
+    @property
+    def start(self) -> Start:
+        """`initial_query`; a bare label has become a Lookup."""
+        return cast("Start", self.initial_query)
 
     @property
     def order(self) -> tuple[Literal["edge", "node"], str, Order]:
@@ -211,7 +217,7 @@ def render(value: Plan | Statement) -> str:
             value.limit != 10 and f"LIMIT {value.limit}",
         )
     if isinstance(value, Traverse):
-        start = render(value.initial_query)
+        start = render(value.start)
         return _joined(
             "TRAVERSE",
             bool(value.edge_types) and ",".join(map(_name_text, value.edge_types)),

@@ -41,7 +41,7 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
     Raises:
         UnknownNameError: an edge type that the memory does not have.
     """
-    records, suggestions, start_truncated = _starts(executor, query.initial_query, as_of)
+    records, suggestions, start_truncated = _starts(executor, query.start, as_of)
     with executor.store.snapshot():
         answer = _answer(executor.store, query, records, as_of)
     if start_truncated:
@@ -246,7 +246,7 @@ def _stages(
         stages.append(
             Stage(
                 depth=depth,
-                executed=executed or render(query.initial_query),
+                executed=executed or render(query.start),
                 found={"nodes": len(found), "edges": edges},
                 plan_memo=query.plan_memo,
             )

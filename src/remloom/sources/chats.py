@@ -168,7 +168,7 @@ def _mapped(mapping: dict[str, Any], current: Any) -> Iterator[Turn]:
         node = mapping.get(str(node.get("parent")))
     if not branch:
         nodes = [node for node in mapping.values() if isinstance(node, dict) and isinstance(node.get("message"), dict)]
-        branch = sorted(nodes, key=lambda node: node["message"].get("create_time") or 0, reverse=True)
+        branch = sorted(nodes, key=lambda node: str(dates.parse(node["message"].get("create_time"))), reverse=True)
     for node in reversed(branch):
         turn = _turn(_with_role(node.get("message")))
         if turn and turn.message.speaker not in ("system", "tool"):

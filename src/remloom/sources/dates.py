@@ -30,6 +30,13 @@ def parse(value: Any) -> datetime | None:
     >>> parse(1754).year, parse("1704448800.000200").year, parse("soon")
     (1754, 2024, None)
     """
+    try:
+        return _parse(value)
+    except OverflowError:  # before the year 1 or after 9999 once it is in UTC, or a number beyond all times
+        return None
+
+
+def _parse(value: Any) -> datetime | None:
     if isinstance(value, datetime):
         return _aware(value)
     if isinstance(value, bool) or value is None:

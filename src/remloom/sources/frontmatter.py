@@ -20,7 +20,7 @@ def split(text: str) -> tuple[dict[str, Any], int]:
     deeper structures are left out. A block that is no front matter (a rule, say) is body.
 
     >>> split("---\\ntitle: 'A: b'\\nyear: 1754\\ntags: [x, y]\\n---\\nBody")
-    ({'title': 'A: b', 'year': 1754, 'tags': ['x', 'y']}, 50)
+    ({'title': 'A: b', 'year': 1754, 'tags': ['x', 'y']}, 46)
     """
     found = _BLOCK.match(text)
     if not found:

@@ -19,11 +19,11 @@ def from_text(
     """A text as a document, taken as Markdown. Its title is `name`, its first heading, or made from `uri`.
 
     Raises:
-        InvalidInputError: no text, or no `uri`.
+        InvalidInputError: no text, no `uri`, or a time without a zone.
     """
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
-    _check(uri)
+    _check(uri, at)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return Document(
         uri=uri, title=name or title_of(text, uri), text=text, media_type="text/markdown", category=category, at=at
@@ -34,7 +34,7 @@ def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = N
     """The turns of a chat as a document. Messages without text are left out.
 
     Raises:
-        InvalidInputError: no message with text, no `uri`, or something that is no `Message`.
+        InvalidInputError: no message with text, no `uri`, a time without a zone, or something that is no `Message`.
     """
     _check(uri)
     turns = []
@@ -43,6 +43,7 @@ def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = N
             raise InvalidInputError(
                 f"message {number} is a {type(message).__name__}", remedy="give Message(speaker=…, text=…) values"
             )
+        _check(uri, message.at)
         if message.text.strip():
             turns.append(Turn(message=message))
     if not turns:
@@ -58,6 +59,10 @@ def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = N
     )
 
 
-def _check(uri: str) -> None:
+def _check(uri: str, at: datetime | None = None) -> None:
     if not isinstance(uri, str) or not uri.strip():
         raise InvalidInputError("what is read needs a uri", remedy='say where it is from: uri="notes/monday"')
+    if at is not None and at.utcoffset() is None:
+        raise InvalidInputError(
+            f"the time {at.isoformat()} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+        )

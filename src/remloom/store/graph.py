@@ -118,7 +118,7 @@ class Graph:
         order: EdgeOrder,
         as_of: datetime | None,
     ) -> list[Edge]:
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             fetch = _Fetch(order, self._rel_numbers(cursor, rel_types), limit, as_of)
             found: dict[tuple[int, int, int], Any] = {}
             for lid in self.all_lids(cursor, keys):
@@ -129,7 +129,7 @@ class Graph:
             return [self._edge(cursor, row) for row in found.values()]
 
     def count(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> list[EdgeCount]:
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             lids = self.all_lids(cursor, keys)
             counts = []
             for end in _ends(direction):
@@ -149,7 +149,7 @@ class Graph:
         limit: int,
         as_of: datetime | None,
     ) -> list[tuple[str, str, str]]:
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             fetch = _Fetch(EdgeOrder(), self._rel_numbers(cursor, rel_types), limit, as_of)
             found: dict[tuple[str, str, str], None] = {}
             for lid in self.all_lids(cursor, keys):
@@ -172,7 +172,7 @@ class Graph:
 
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
         """How many edges there are at these keys, of any type, each counted once."""
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             fetch = _Fetch(EdgeOrder(), None, None, as_of)
             lids = self.all_lids(cursor, keys)
             total = sum(self._degree(cursor, lid, end, fetch) for lid in lids for end in _ends(direction))
@@ -223,7 +223,7 @@ class Graph:
         limit: int | None,
         as_of: datetime | None,
     ) -> Walk:
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             fetch = _Fetch(order, self._rel_numbers(cursor, rel_types), breadth, as_of)
             families = self._seen.families
             ends = _ends(direction)
@@ -306,15 +306,24 @@ class Graph:
         return _as_edge(row, self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2]))
 
     @contextmanager
-    def _reading(self) -> Iterator[apsw.Cursor]:
-        """One state of the file, and what was seen of it."""
+    def reading(self) -> Iterator[apsw.Cursor]:
+        """One state of the file, and what was seen of it. Nests."""
         with self._database.snapshot() as cursor:
+            if self._seen.held:
+                yield cursor
+                return
             self._refresh(cursor)
-            yield cursor
+            self._seen.held = True
+            try:
+                yield cursor
+            finally:
+                self._seen.held = False
 
     def _refresh(self, cursor: apsw.Cursor) -> None:
         """Empty what this thread has seen if something was written since, or an edge began or ended."""
         seen, now = self._seen, _instant(None)
+        if seen.held:
+            return
         version = cursor.execute("PRAGMA data_version").get
         if version != seen.version or now >= seen.until or seen.size > _NEIGHBOURHOODS:
             seen.clear()
@@ -328,6 +337,7 @@ class _Seen(threading.local):
     def __init__(self) -> None:
         self.version = -1  # of the file, as this thread's connection tells it
         self.until = 0  # microseconds since 1970
+        self.held = False  # within `reading`: nothing can have been written
         self.clear()
 
     def clear(self) -> None:

@@ -472,7 +472,7 @@ class SqliteStore:
         return check(self._database, self._derived)
 
     def snapshot(self) -> AbstractContextManager[object]:
-        return self._database.snapshot()
+        return self._graph.reading()
 
     def settle(self) -> None:
         """Merge every tail and store every snapshot now, rather than in the background."""

@@ -7,7 +7,7 @@ N and the average length leave out the dead; a term's df counts them until they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from math import log1p
@@ -43,6 +43,7 @@ _ASCII_LOWER = bytes(ord(c.lower()) if c.isalnum() and c.isascii() else 32 for c
 _WORDS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _CACHED_WORDS = 100_000
+_BLOCK = 1_000_000  # postings handled at a time while sealing
 
 # A term is known by a 40-bit hash, so that it and a row of a segment sort as one number.
 _HASH_BYTES = 5
@@ -156,31 +157,62 @@ class _TermSegment(Segment):
     def seal(cls, ids: Ids, lengths: Floats, occurrences: Hashes) -> _TermSegment:
         """From one `term << 24 | row` for each occurrence of a term in a row, in any order; sorts them in place."""
         occurrences.sort()
-        first = _run_starts(occurrences)
-        counts = np.minimum(np.diff(first, append=len(occurrences)), 255).astype(np.uint8)
-        unique = occurrences[first]
-        rows = (unique & _ROW_MASK).astype(np.int32)
-        unique >>= _ROW_BITS
-        starts = _run_starts(unique)
+        # Block by block: at 100,000 documents whole intermediate arrays would take half a gigabyte.
+        rows: list[Array] = []
+        counts: list[Array] = []
+        terms: list[Array] = []
+        starts: list[Array] = []
+        low = postings = 0
+        while low < len(occurrences):
+            high = int(np.searchsorted(occurrences, occurrences[min(low + _BLOCK, len(occurrences)) - 1], "right"))
+            part = occurrences[low:high]
+            first = _run_starts(part)
+            counts.append(np.minimum(np.diff(first, append=len(part)), 255).astype(np.uint8))
+            unique = part[first]
+            rows.append((unique & _ROW_MASK).astype(np.int32))
+            unique >>= _ROW_BITS
+            fresh = _run_starts(unique)
+            if terms and terms[-1][-1] == unique[0]:
+                fresh = fresh[1:]  # the term goes on from the block before
+            if len(fresh):
+                terms.append(unique[fresh])
+                starts.append(fresh + postings)
+            low, postings = high, postings + len(first)
+        del occurrences
+        return cls._with_peaks(
+            ids, lengths, _joined(terms, np.uint64), np.append(_joined(starts, np.int64), postings),
+            _joined(rows, np.int32), _joined(counts, np.uint8),
+        )  # fmt: skip
+
+    @classmethod
+    def _with_peaks(
+        cls, ids: Ids, lengths: Floats, terms: Hashes, starts: Ids, rows: Rows, counts: NDArray[np.uint8]
+    ) -> _TermSegment:
         average = float(lengths.mean()) if len(lengths) else 0.0
         shares = _gain(counts, _saturation(lengths, average)[rows], 1.0)
         return cls({
             "ids": ids,
             "lengths": lengths,
-            "terms": unique[starts],
-            "starts": np.append(starts, len(rows)),
+            "terms": terms,
+            "starts": starts,
             "rows": rows,
             "counts": counts,
-            "peaks": np.maximum.reduceat(shares, starts) if len(starts) else shares,
+            "peaks": np.maximum.reduceat(shares, starts[:-1]) if len(terms) else shares,
             "average": np.array([average]),
         })  # fmt: skip
 
-    def occurrences(self, alive: Mask, offset: int) -> Hashes:
+    def occurrences(self, alive: Mask, offset: int) -> Iterator[Hashes]:
         """What `seal` takes, of the rows alive, numbered from `offset`."""
         numbers = (np.cumsum(alive) + (offset - 1)).astype(np.uint64)
-        keys = np.repeat(self.terms << _ROW_BITS, np.diff(self.starts)) | numbers[self.rows]
-        keep = alive[self.rows]
-        return np.repeat(keys[keep], self.counts[keep])
+        low = 0
+        while low < len(self.terms):
+            high = max(low + 1, int(np.searchsorted(self.starts, self.starts[low] + _BLOCK, "right")) - 1)
+            part = slice(int(self.starts[low]), int(self.starts[high]))
+            keep = alive[self.rows[part]]
+            keys = np.repeat(self.terms[low:high] << _ROW_BITS, np.diff(self.starts[low : high + 1]))
+            keys |= numbers[self.rows[part]]
+            yield np.repeat(keys[keep], self.counts[part][keep])
+            low = high
 
     def find(self, term: int) -> tuple[int, int, float]:
         """Start and end of a term's postings, and its peak."""
@@ -239,6 +271,10 @@ class _TermSegment(Segment):
             term.add_to(scores, rows, saturation)
         hit = scores > 0
         return self.ids[rows[hit]], scores[hit]
+
+
+def _joined(parts: Sequence[Array], dtype: Any) -> Array:
+    return np.concatenate([np.empty(0, dtype), *parts])
 
 
 def _run_starts(ordered: Array) -> Ids:
@@ -351,21 +387,21 @@ class TermIndex(SegmentedIndex[_TermSegment, bytes]):
         return b"".join(map(self._coded.__getitem__, _words(text)))
 
     def _seal(self, parts: Sequence[tuple[_TermSegment, Mask]], ids: list[int], rows: list[bytes]) -> _TermSegment:
-        all_ids, lengths, occurrences, offset = [], [], [], 0
-        for segment, alive in parts:
-            all_ids.append(segment.ids[alive])
-            lengths.append(segment.lengths[alive])
-            occurrences.append(segment.occurrences(alive, offset))
-            offset += len(all_ids[-1])
-        if rows:
-            sizes = _sizes(rows)
-            all_ids.append(np.array(ids, np.int64))
-            lengths.append(sizes.astype(np.float32))
+        sizes = _sizes(rows)
+        all_ids = [*(segment.ids[alive] for segment, alive in parts), np.array(ids, np.int64)]
+        lengths = [*(segment.lengths[alive] for segment, alive in parts), sizes.astype(np.float32)]
+
+        def occurrences() -> Hashes:
+            gathered, offset = Growing("<u8"), 0
+            for segment, alive in parts:
+                for block in segment.occurrences(alive, offset):
+                    gathered.append(block)
+                offset += int(np.count_nonzero(alive))
             numbers = np.repeat(np.arange(offset, offset + len(rows), dtype=np.uint64), sizes)
-            occurrences.append(np.frombuffer(b"".join(rows), "<u8") << _ROW_BITS | numbers)
-        if not all_ids:
-            all_ids, lengths, occurrences = [np.empty(0, np.int64)], [np.empty(0, np.float32)], [np.empty(0, np.uint64)]
-        return _TermSegment.seal(np.concatenate(all_ids), np.concatenate(lengths), np.concatenate(occurrences))
+            gathered.append(np.frombuffer(b"".join(rows), "<u8") << _ROW_BITS | numbers)
+            return gathered.view()
+
+        return _TermSegment.seal(np.concatenate(all_ids), np.concatenate(lengths), occurrences())
 
     @classmethod
     def _revive(cls, arrays: dict[str, Array]) -> _TermSegment:

@@ -5,7 +5,8 @@ A case file (`cases/*.json`) is an object:
 * `about`: one line.
 * `given`: `records` (objects with `schema` and the fields of that model) and `edges`; written into an empty memory
   in this order before the first case. No case of a file changes it.
-* `cases`: objects with `name`, a `statement` (text) or a `value` (`[query_type, parameters]`), and either
+* `cases`: objects with `name`, a `statement` (text) or a `value` (`[query_type, parameters]`, as `rem_query`
+  takes them), and either
     * `result`: what the answer must show, or
     * `error`: `type` (the error's class), and optionally `says` (texts its message has) and `position`.
 
@@ -56,7 +57,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     statement: str | None = None
-    value: tuple[str, dict[str, Any]] | None = None
+    value: tuple[str, dict[str, Any] | None] | None = None
     result: dict[str, Any] | None = None
     error: ExpectedError | None = None
 

@@ -71,7 +71,7 @@ def answer(found: Answer) -> RenderableType:
         return _rows(found)
     if found.query_type == "traverse":
         return _traversal(found) if found.nodes else _nothing(found)
-    return hits(found.records, matched=found.query_type == "fuzzy") if found.records else _nothing(found)
+    return hits(found.records) if found.records else _nothing(found)
 
 
 def _nothing(found: Answer) -> RenderableType:
@@ -83,46 +83,42 @@ def _nothing(found: Answer) -> RenderableType:
 # -- records -----------------------------------------------------------------------------------------------
 
 
-def hits(found: Sequence[Hit], *, matched: bool = False) -> RenderableType:
-    """Records, two lines each: score, name, schema and type, source; then the first line of what it says.
-
-    `matched` adds the name a record was found by, where that is an alias.
-    """
-    return _Hits(found, matched=matched)
+def hits(found: Sequence[Hit]) -> RenderableType:
+    """Records, two lines each: score, name, schema and type, source; then what it says, cut to one line."""
+    return _Hits(found)
 
 
 class _Hits:
-    def __init__(self, found: Sequence[Hit], *, matched: bool) -> None:
+    def __init__(self, found: Sequence[Hit]) -> None:
         self.found = found
-        self.matched = matched
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        scores = [f"{hit.score:.2f}" for hit in self.found]
+        scores = [f"{hit.score:.2f}  " for hit in self.found]
         if all(hit.score == 1.0 for hit in self.found):
             scores = [""] * len(self.found)
-        names = [self._name(hit) for hit in self.found]
+        names = [_hit_name(hit) for hit in self.found]
         kinds = [_kind(hit.schema, hit.type) for hit in self.found]
         score_width, kind_width = _widest(scores), _widest(kinds)
         name_width = min(NAME_WIDTH, _widest(names))
         for hit, score, name, kind in zip(self.found, scores, names, kinds, strict=True):
-            line = Text(no_wrap=True, overflow="ignore")
-            if score_width:
-                line.append(score.rjust(score_width) + "  ", "green")
-            line.append(_pad(name, name_width), "bold").append("  ")
-            line.append(_pad(kind, kind_width), STYLES.get(hit.schema, ""))
+            head = Text(no_wrap=True, overflow="ignore")
+            head.append(score.rjust(score_width), "green")
+            head.append(_pad(name, name_width), "bold").append("  ")
+            head.append(_pad(kind, kind_width), STYLES.get(hit.schema, ""))
             if hit.uri:
-                line.append("  ").append(place(hit.source), "blue")
-            line.rstrip()
-            yield line
-            said = Text(" " * (score_width + 2 if score_width else 2) + snippet(hit), "dim", no_wrap=True)
-            said.truncate(options.max_width, overflow="ellipsis")
-            if said.plain.strip():
-                yield said
+                head.append("  ").append(place(hit.source), "blue")
+            head.rstrip()
+            yield head
+            if said := snippet(hit):
+                body = Text(" " * (score_width or 2) + said, "dim", no_wrap=True)
+                body.truncate(options.max_width, overflow="ellipsis")
+                yield body
 
-    def _name(self, hit: Hit) -> str:
-        if self.matched and hit.matched and hit.matched != key(hit.name):
-            return line(f"{hit.name} (as {hit.matched})")
-        return line(hit.name)
+
+def _hit_name(hit: Hit) -> str:
+    """The name, and the alias that matched where it was one."""
+    by_alias = hit.matched and hit.matched != key(hit.name) and not _WINDOW.fullmatch(hit.matched)
+    return line(f"{hit.name} (as {hit.matched})" if by_alias else hit.name)
 
 
 def snippet(hit: Hit) -> str:
@@ -150,7 +146,7 @@ def place(source: str) -> str:
 
 
 def _kind(schema: str, type: str) -> str:
-    return f"{schema}/{type}" if type else schema
+    return f"{schema}/{line(type)}" if type else schema
 
 
 # -- traversals --------------------------------------------------------------------------------------------
@@ -168,40 +164,33 @@ def _traversal(found: Answer) -> RenderableType:
 
 def _forest(nodes: Sequence[dict[str, Any]], edges: Iterable[tuple[str, str, str]]) -> RenderableType:
     """Trees from the start nodes, drawn along the path by which each node was reached."""
-    between: dict[tuple[str, str], list[str]] = {}
-    for src, rel_type, dst in edges:
-        between.setdefault((src, dst), []).append(f"{rel_type} →")
-        between.setdefault((dst, src), []).append(f"← {rel_type}")
-    branches: dict[tuple[str, ...], Tree] = {}
-    roots: list[Tree] = []
+    forest = _Forest(edges)
     for node in sorted(nodes, key=lambda node: node["_traverse_depth"]):
         path = tuple(node["_traverse_path"])
-        label = _node_label(node)
-        if len(path) == 1:
-            # Records of several schemas may share the key they start from: each is a root, the first has the branches.
-            roots.append(Tree(label, guide_style="dim"))
-            branches.setdefault(path, roots[-1])
-            continue
         for end in range(1, len(path)):
-            if path[:end] not in branches:  # on the way, but left out by LIMIT
-                passed = Text(path[end - 1], "dim italic")
-                branches[path[:end]] = _grow(branches, roots, path[:end], passed, between)
-        branches[path] = _grow(branches, roots, path, label, between)
-    return Group(*roots)
+            if path[:end] not in forest.branches:  # on the way, but left out by LIMIT
+                forest.plant(path[:end], Text(line(path[end - 1]), "dim italic"))
+        forest.plant(path, _node_label(node))
+    return Group(*forest.roots)
 
 
-def _grow(
-    branches: dict[tuple[str, ...], Tree],
-    roots: list[Tree],
-    path: tuple[str, ...],
-    label: Text,
-    between: dict[tuple[str, str], list[str]],
-) -> Tree:
-    if len(path) == 1:
-        roots.append(Tree(label, guide_style="dim"))
-        return roots[-1]
-    named = ", ".join(dict.fromkeys(between.get((path[-2], path[-1]), ())))
-    return branches[path[:-1]].add(Text.assemble((f"{named} " if named else "", "green"), label))
+class _Forest:
+    def __init__(self, edges: Iterable[tuple[str, str, str]]) -> None:
+        self.roots: list[Tree] = []
+        self.branches: dict[tuple[str, ...], Tree] = {}  # by path; of records with one key the first bears the rest
+        self._between: dict[tuple[str, str], list[str]] = {}
+        for src, rel_type, dst in edges:
+            self._between.setdefault((src, dst), []).append(f"{line(rel_type)} →")
+            self._between.setdefault((dst, src), []).append(f"← {line(rel_type)}")
+
+    def plant(self, path: tuple[str, ...], label: Text) -> None:
+        if len(path) == 1:
+            grown = Tree(label, guide_style="dim")
+            self.roots.append(grown)
+        else:
+            named = ", ".join(dict.fromkeys(self._between.get((path[-2], path[-1]), ())))
+            grown = self.branches[path[:-1]].add(Text.assemble((f"{named} " if named else "", "green"), label))
+        self.branches.setdefault(path, grown)
 
 
 def _node_label(node: dict[str, Any]) -> Text:
@@ -214,7 +203,7 @@ def _styled_kind(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def _edge_counts(counts: Sequence[dict[str, Any]]) -> RenderableType:
-    rows = [(count["rel_type"], count["direction"], f"{count['count']:,}") for count in counts]
+    rows = [(line(count["rel_type"]), count["direction"], f"{count['count']:,}") for count in counts]
     return table(("edge type", "direction", "edges"), rows, right=("edges",))
 
 
@@ -231,10 +220,10 @@ def _stages(stages: Sequence[Stage]) -> RenderableType:
     lines = []
     for stage in stages:
         counts = f"{plural(stage.found['nodes'], 'node')}, {plural(stage.found['edges'], 'edge')}"
-        lines.append(Text.assemble((f"depth {stage.depth}  ", "dim"), stage.executed, (f"  {counts}", "dim")))
+        lines.append(Text.assemble((f"depth {stage.depth}  ", "dim"), line(stage.executed), (f"  {counts}", "dim")))
     memo = stages[-1].plan_memo if stages else ""  # every stage echoes the same memo
     if memo:
-        lines.append(Text.assemble(("memo     ", "dim"), (memo, "italic")))
+        lines.append(Text.assemble(("memo     ", "dim"), (line(memo), "italic")))
     return Group(*lines)
 
 
@@ -253,7 +242,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Seque
     """A plain table; `right` names the columns set flush right."""
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        drawn.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        drawn.add_column(line(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         drawn.add_row(*(Text("null", "dim") if value is None else Text(clean(value)) for value in row))
     return drawn
@@ -280,7 +269,7 @@ def _rows(found: Answer) -> RenderableType:
     drawn = table(found.columns, found.rows, right=numeric)
     if not found.metadata.get("truncated"):
         return drawn
-    return Group(drawn, Text(f"only the first {plural(len(found.rows), 'row')}; add a LIMIT or a WHERE", "yellow"))
+    return Group(drawn, Text(f"only the first {plural(len(found.rows), 'row')} shown; narrow it with WHERE", "yellow"))
 
 
 # -- one thing ---------------------------------------------------------------------------------------------
@@ -310,18 +299,18 @@ def stats(found: dict[str, Any]) -> RenderableType:
     title = Text.assemble((found["tenant"], "bold"), f"  {sealed}, {size(found['bytes'])} on disk")
     for schema, count in found["records"].items():
         types = {type or "no type": number for type, number in found["types"][schema].items()}
-        if schema == "entities" and found["thin_entities"]:
-            types["only mentioned"] = found["thin_entities"]
-        grid.add_row(schema, f"{count:,}", _counts(types))
+        mentioned = (
+            f"; {found['thin_entities']:,} only mentioned" if schema == "entities" and found["thin_entities"] else ""
+        )
+        grid.add_row(schema, f"{count:,}", _counts(types) + mentioned)
     grid.add_row("edges", f"{found['edges']:,}", _counts(found["edge_types"]))
     vectors = found["vectors"]
     searched = "" if vectors["exact_share"] is None else f", {vectors['exact_share']:.0%} searched exactly"
     made = f"{vectors['model']}, {vectors['dims']} dimensions{searched}" if vectors["count"] else ""
     grid.add_row("vectors", f"{vectors['count']:,}", made)
     if found["pending"] or found["parked"]:
-        grid.add_row(
-            "to embed", f"{found['pending']:,}", f"{found['parked']:,} parked after failing" * bool(found["parked"])
-        )
+        parked = f"and {found['parked']:,} parked after failing" if found["parked"] else ""
+        grid.add_row("to embed", f"{found['pending']:,}", parked)
     return Group(title, grid)
 
 

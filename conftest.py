@@ -1,0 +1,28 @@
+"""What the examples in docstrings find at hand: `home`, an empty folder, and `memory`, with a little in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Edge, Entity, Memory, Resource
+
+
+@pytest.fixture(autouse=True)
+def examples(request: pytest.FixtureRequest) -> Iterator[None]:
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
+    folder: Path = request.getfixturevalue("tmp_path")
+    namespace: dict[str, Any] = request.getfixturevalue("doctest_namespace")
+    with Memory.open(folder / "memory", embedder="none") as memory:
+        memory.write([
+            Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
+            Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+            Resource(name="Pricing notes", content="Sarah proposed a new pricing model.", uri="notes.md"),
+        ])  # fmt: skip
+        namespace |= {"home": folder / "home", "memory": memory, "Edge": Edge, "Entity": Entity, "Memory": Memory}
+        yield
