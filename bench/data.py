@@ -67,7 +67,7 @@ def texts(count: int, *, words: int = 150, seed: int = 2, block: int = 1000) -> 
 def questions(count: int, corpus: list[str], *, words: int = 3, seed: int = 3) -> list[str]:
     """Natural questions: words of one text, drawn as often as they occur in it, without stop words."""
     rng, stop = np.random.default_rng(seed), set(_STOP)
-    found = []
+    found: list[str] = []
     while len(found) < count:
         text = corpus[rng.integers(len(corpus))]
         content = [word for word in text.replace(".", "").split() if word not in stop]
@@ -95,7 +95,8 @@ def vectors(count: int, *, dims: int = 384, seed: int = 4, start: int = 0, total
         noise = rng.standard_normal((block, 64)).astype(np.float32) @ basis
         noise *= 0.8 / np.linalg.norm(noise, axis=1, keepdims=True)
         out[at : at + block] = centres[member] + noise
-    return out / np.linalg.norm(out, axis=1, keepdims=True)
+    out /= np.linalg.norm(out, axis=1, keepdims=True)
+    return out
 
 
 @cache

@@ -94,7 +94,7 @@ class Results:
         if self._path.exists():
             self.found = json.loads(self._path.read_text(encoding="utf-8"))["measurements"]
 
-    def add(self, id: str, ours: Timing | None = None, reference: Timing | None = None, **facts: Any) -> None:
+    def add(self, id: str, ours: Timing | None = None, reference: Timing | None = None, /, **facts: Any) -> None:
         """Keep and show a measurement. `facts`: `against` says what the reference is; the rest is numbers."""
         row: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
         if ours:

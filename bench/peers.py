@@ -202,12 +202,12 @@ class LangGraph:
         return self._store.get(("documents",), id)
 
 
-PEERS: tuple[Callable[[Path], Peer], ...] = (Remloom, Chroma, Lance, LangGraph)
+PEERS: tuple[Any, ...] = (Remloom, Chroma, Lance, LangGraph)
 
 
 def compare(size: int, results: Results, folder: Path) -> None:
     records = list(stores.chunks(size))
-    matrix = np.stack([record.embedding for record in records])
+    matrix = stores.matrix(records)
     ids = _ids_of_remloom(records)
     number = {id: at for at, id in enumerate(ids)}
     peers = {kind.name: peer for kind in PEERS if (peer := _open(kind, folder / kind.package))}

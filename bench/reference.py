@@ -46,7 +46,7 @@ class Vectors:
         scores = (self._vectors if among is None else self._vectors[among]) @ query
         best = np.argpartition(scores, -limit)[-limit:] if len(scores) > limit else np.arange(len(scores))
         best = best[np.argsort(-scores[best])]
-        return (best if among is None else among[best]).tolist()
+        return [int(at) for at in (best if among is None else among[best])]
 
 
 class Bm25:

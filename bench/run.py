@@ -102,7 +102,7 @@ def _get(bench: Bench, memory: Memory, size: int, ids: list[str]) -> None:
 
 
 def _vector_search(bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]) -> None:
-    matrix = np.stack([record.embedding for record in records])
+    matrix = stores.matrix(records)
     queries = list(data.vectors(min(1_000, bench.calls), start=50_000_000, total=size))
     exact = reference.Vectors(matrix)
     number = {id: at for at, id in enumerate(ids)}
@@ -197,8 +197,8 @@ def names(bench: Bench, size: int) -> None:
     tenant = f"names-{size}"
     known = data.names(size)
     with bench.open(tenant) as memory:
-        _, ours, theirs = stores.write_beside(memory, stores.named(size), bench.inserts(tenant))
-        bench.results.add(bench.id("write-entities", size), ours, theirs, against="bare insert")
+        _, writing, inserting = stores.write_beside(memory, stores.named(size), bench.inserts(tenant))
+        bench.results.add(bench.id("write-entities", size), writing, inserting, against="bare insert")
 
         found = {name: memory.lookup(name).records[0].record for name in known[:200_000]}
         rows = [(record.id, name, msgspec.json.encode(record)) for name, record in found.items()]
@@ -246,8 +246,8 @@ def graph(bench: Bench, size: int) -> None:
         parts = {"write-edges": slice(0, size - late), "write-edges-late": slice(size - late, size)}
         for what, part in parts.items():
             made = stores.edges(sources[part].tolist(), destinations[part].tolist(), start=part.start)
-            _, ours, theirs = stores.write_beside(memory, made, bench.inserts(f"{tenant}-{what}"))
-            bench.results.add(bench.id(what, size), ours, theirs, against="bare insert")
+            _, writing, inserting = stores.write_beside(memory, made, bench.inserts(f"{tenant}-{what}"))
+            bench.results.add(bench.id(what, size), writing, inserting, against="bare insert")
 
         raw = reference.Walk(bench.raw(f"walk-{size}"), sources, destinations)
         for what, starts in (

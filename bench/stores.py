@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 
 from remloom import Edge, Entity, Memory, Moment, Resource
 
@@ -50,6 +51,11 @@ def chunks(count: int) -> Iterator[Resource]:
             metadata={"lines": [number % 20 * 9 + 1, number % 20 * 9 + 9]},
             embedding=vectors[number],
         )
+
+
+def matrix(records: Sequence[Resource]) -> data.Floats:
+    """Their vectors, a row each."""
+    return np.asarray([record.embedding for record in records], np.float32)
 
 
 def named(count: int) -> Iterator[Entity | Resource | Moment]:

@@ -121,6 +121,31 @@ def test_a_tree_points_backwards_where_an_edge_was_followed_backwards(home: Path
     assert "└── ← mentions Pricing Decision  resources/document" in shown
 
 
+def test_a_tree_names_the_edge_that_led_to_an_alias(home: Path) -> None:
+    with Memory.open(home, embedder="none") as memory:
+        memory.write(
+            [
+                Edge(src="Bob Smith", rel_type="reports-to", dst="S. Chen"),
+                Moment(name="Project Alpha", type="milestone", starts_at=datetime(2025, 2, 22, tzinfo=UTC)),
+            ]
+        )
+    shown = run("traverse", "bob smith", "--depth", "2").stdout.splitlines()
+    assert "├── reports-to → Sarah Chen  entities/person" in shown
+    assert "└── works-on → Project Alpha  entities/project  moments/milestone" in shown
+
+
+def test_what_a_limit_left_out_on_the_way_is_drawn_by_its_key(home: Path) -> None:
+    with Memory.open(home, embedder="none") as memory:
+        memory.write([Edge(src=f"step {n}", rel_type="next", dst=f"step {n + 1}") for n in range(3)])
+    words = ("traverse", "step 0", "--depth", "3", "--limit", "1", "--order-by", "node.name DESC")
+    assert run(*words).stdout.splitlines()[:4] == [
+        "step 0  entities",
+        "└── next → step-1",
+        "    └── step-2",  # the answer does not hold the edges of what was left out
+        "        └── step 3  entities",
+    ]
+
+
 def test_a_traverse_cut_by_its_limit_says_so(home: Path) -> None:
     assert "1 node left out by LIMIT 1" in run("traverse", "sarah chen", "--limit", "1").stdout
 

@@ -77,6 +77,14 @@ def test_category_and_glob_choose_what_is_read_and_as_what(home: Path, notes: Pa
     assert "nothing found" in run("search", "berths", "--text").stdout
 
 
+def test_a_source_is_shown_and_forgotten_by_the_path_one_would_type(home: Path, notes: Path) -> None:
+    run("read", "notes")
+    assert "Project Alpha" in run("show", "notes/alpha.md").stdout
+    assert run("forget", "notes/alpha.md", "--yes").exit_code == 0
+    assert "nothing found" in run("search", "january", "--text").stdout
+    assert run("forget", "notes/alpha.md", "--yes").exit_code == 3
+
+
 def test_what_is_piped_in_is_read(home: Path) -> None:
     assert run("read", "-", stdin="The harbour master of Varberg is Karin Lindqvist.\n").exit_code == 0
     assert "Karin Lindqvist" in run("search", "varberg", "--text").stdout
@@ -94,7 +102,7 @@ def test_the_demo_shows_every_kind_of_query_and_cites_lines(
         assert step.what in result.stdout
     assert "$ remloom lookup 'Sarah Chen'" in result.stdout
     assert "Tomás Oliveira  entities/person" in result.stdout
-    assert "← mentions " in result.stdout
+    assert "├── authored_by → Priya Nair  entities/person" in result.stdout
     assert "examples/demo/pricing-decision.md:" in result.stdout
     assert (tmp_path / "kept" / "tenants" / "demo" / "memory.db").exists()
 

@@ -1,9 +1,9 @@
 """What the README and the documentation show is true: code runs, statements parse, lists are complete.
 
 A page is run from top to bottom in an empty folder that has a copy of `examples/demo`: `python` blocks share one
-namespace, and the `$ ` lines of `console` blocks run in a shell with `REMLOOM_HOME` in that folder. Two comments before
-a block or at the top of a page steer it: `<!-- test: skip -->` leaves the next block out, and `<!-- test: model -->`
-says that the page needs the embedding model.
+namespace, and the `$ ` lines of `console` blocks run in a shell with `REMLOOM_HOME` in that folder. The README's `rem`
+statements must find something there. Two comments steer it: `<!-- test: skip -->` before a block leaves that block out,
+and `<!-- test: model -->` anywhere says that the page needs the embedding model; other pages run without an embedder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +64,15 @@ def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
     exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
 
 
+def run_statements(block: Block) -> None:
+    from remloom import Memory
+
+    with Memory.open() as memory:
+        for statement in block.text.splitlines():
+            answer = memory.query(statement)
+            assert answer.records or answer.rows or len(answer.edge_summary) > 1, f"nothing found: {statement}"
+
+
 def run_console(block: Block, page: Path) -> None:
     for command in re.findall(r"^\$ (.+)$", block.text, re.MULTILINE):
         if command.startswith("make "):
@@ -83,11 +94,14 @@ def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: p
         monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     namespace: dict[str, object] = {"__name__": "__docs__"}
-    for block in blocks(page, "python", "console"):
-        if block.language == "python":
-            run_python(block, page, namespace)
-        else:
-            run_console(block, page)
+    for block in blocks(page, "python", "console", *(["rem"] if page.name == "README.md" else [])):
+        match block.language:
+            case "python":
+                run_python(block, page, namespace)
+            case "console":
+                run_console(block, page)
+            case "rem":  # elsewhere statements are about nothing in particular
+                run_statements(block)
 
 
 def statements() -> list[object]:
@@ -109,12 +123,23 @@ def test_every_statement_shown_is_in_the_dialect_and_round_trips(statement: str)
     assert parse(render(value)) == value
 
 
-def test_every_public_method_of_memory_is_documented() -> None:
+def test_every_public_method_of_memory_is_documented_with_its_parameters() -> None:
     from remloom import Memory
 
     api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    methods = [name for name in dir(Memory) if not name.startswith("_") and callable(getattr(Memory, name))]
-    assert [name for name in methods if f"{name}(" not in api] == []
+    shown = dict(re.findall(r"`(?:Memory\.)?(\w+)\(([^`]*)\)`", api))
+    for name in dir(Memory):
+        if name.startswith("_") or not callable(getattr(Memory, name)):
+            continue
+        assert name in shown, f"docs/api.md does not have {name}"
+        if not re.fullmatch(r"[A-Z]\w+", shown[name]):  # create_entity(Entity): the type says more than the name
+            assert shown[name] == _parameters(getattr(Memory, name)), name
+
+
+def _parameters(method: Any) -> str:
+    """The parameters as the page writes them: without self and types."""
+    found = [p.replace(annotation=Parameter.empty) for p in signature(method).parameters.values() if p.name != "self"]
+    return str(Signature(found))[1:-1].replace("'", '"')
 
 
 def test_every_public_name_is_documented() -> None:

@@ -189,6 +189,7 @@ def test_a_statement_beyond_the_limit_is_refused() -> None:
         ("SEARCH x MIN 2", 13, "from -1 to 1"),
         ("TRAVERSE manages", 16, "expected: WITH"),
         ("TRAVERSE manages LOOKUP sally", 17, "expected: WITH"),
+        ('TRAVERSE " " WITH sally', 9, "may not be empty"),
         ("LOOKUP ;", 7, "expected: a label"),
         ("TRAVERSE WITH (SELECT id FROM resources) DEPTH 2", 14, "without brackets"),
         ("TRAVERSE WITH sally DEPTH -1", 26, "from 0 to 1,000, not -1"),
@@ -322,6 +323,7 @@ def test_what_has_no_text_says_so() -> None:
             Traverse("order in depth", max_depth=0, plan_memo="m"),
         ),
         ("traverse", {"initial_query": "SEARCH x LIMIT 2"}, Traverse(Search("x", limit=2))),
+        ("traverse", {"initial_query": "search party"}, Traverse("search party")),
         ("traverse", {"initial_query": {"query_type": "fuzzy", "parameters": {"text": "x"}}}, Traverse(Fuzzy("x"))),
     ],
 )

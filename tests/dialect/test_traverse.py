@@ -189,6 +189,25 @@ def test_a_limit_between_two_records_of_one_label_counts_the_one_left_out(hub: M
     assert answer.metadata["nodes_omitted"] == 292 + 1
 
 
+def test_a_record_reached_by_two_of_its_labels_is_one_node(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([
+            Entity(name="Bob", aliases=("Robert", "Bobby")),
+            Edge(src="sally", rel_type="knows", dst="Robert", created_at=START),
+            Edge(src="sally", rel_type="knows", dst="Bob", created_at=START + timedelta(days=1)),
+            Edge(src="Bobby", rel_type="knows", dst="dan", created_at=START),
+            Edge(src="dan", rel_type="knows", dst="Robert", created_at=START),
+        ])  # fmt: skip
+        answer = memory.query("TRAVERSE knows WITH sally DEPTH 3 LIMIT 2")
+        assert [node["name"] for node in answer.nodes] == ["sally", "Bob", "dan"]
+        assert answer.metadata["nodes_omitted"] == 0
+        assert answer.metadata["truncated"] is False
+        assert answer.metadata["total_edges"] == 4
+        started = memory.query("TRAVERSE knows WITH LOOKUP robert, bobby DEPTH 2")
+        assert [node["name"] for node in started.nodes] == ["Bob", "dan"]
+        assert started.source_nodes == ["bob"]
+
+
 def test_a_select_gives_a_thousand_rows_and_says_that_there_are_more(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write(Entity(name=f"thing {number}", type="thing") for number in range(1_001))

@@ -179,10 +179,11 @@ def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
             kept = len(group)
             while kept > 1 and group[kept - 1].heading:
                 kept -= 1
-            if not group[kept - 1].heading:  # a heading moves on to what follows it
-                groups.append(group[:kept])
-                group = group[kept:]
-                words = sum(one.words for one in group)
+            if group[kept - 1].heading:  # nothing but headings
+                kept = len(group)
+            groups.append(group[:kept])
+            group = group[kept:]  # a heading moves on to what follows it
+            words = sum(one.words for one in group)
         group.append(piece)
         words += piece.words
     if group:
@@ -209,4 +210,6 @@ def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:
         return True
     if piece.heading:
         return words >= _SECTION and not group[-1].heading
+    if group[-1].heading:
+        return False
     return words >= TARGET or (piece.first and words + piece.words > TARGET and words >= TARGET * 2 // 3)

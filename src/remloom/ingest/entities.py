@@ -230,6 +230,8 @@ class _Book:
             return False
         parts = entry.name.split()
         if len(parts) > 1:
+            if entry.name.isupper() and (len(parts) > 3 or self._ordinary([part.title() for part in parts])):
+                return False  # shouting
             if parts[-1].lower() in words.DEMONYMS and entry.name not in words.PLACES and entry.type != "person":
                 return False  # "North American": an adjective
             return not all(part.lower() in words.STOP_WORDS or part.lower() in words.DEMONYMS for part in parts)

@@ -15,7 +15,7 @@ __all__ = ["Phrase", "masked", "phrases"]
 
 _HIDDEN = re.compile(
     r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"  # fenced code
-    r"|`+[^`\n]+`+|<!--.*?-->|</?[A-Za-z][^<>]{0,300}>|(?<=\])\([^()\s]*\)"  # code, comments, tags, link targets
+    r"|`+[^`\n]+`+|</?[A-Za-z][^<>]{0,300}>|(?<=\])\([^()\s]*\)"  # code, tags, link targets
     r"|\b(?:https?|ftp)://\S+|\bwww\.\S+",
     re.M | re.S,
 )
@@ -42,6 +42,7 @@ _QUALIFIERS = words.split(
     republican permanent senior junior staff presidential associate executive managing general
     """
 )
+_MOST_WORDS = 12  # of a name
 _HEADS = words.ORGANIZATION_HEADS | words.EVENT_HEADS | words.PLACE_HEADS
 _AND_HEADS = words.ORGANIZATION_HEADS | words.EVENT_HEADS
 _DESCRIBES = re.compile(r"(?:ian|ean|ese|ist|ish|can|crat)$")  # "Pennsylvanian", "Columnist": no given name ends so
@@ -84,9 +85,22 @@ def masked(text: str) -> str:
     def blank_literal(found: re.Match[str]) -> str:
         return found["kept"] + re.sub(r"[^\n]", " ", found["literal"])
 
+    text = _without_comments(text)
     if "::" in text:
         text = _LITERAL.sub(blank_literal, text)
     return _WRAP.sub(" ", _HIDDEN.sub(blank, text))
+
+
+def _without_comments(text: str) -> str:
+    """The text with HTML comments blanked. By hand: a pattern would look for the end of each unclosed one."""
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start)
+        if end < 0:
+            break
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start : end + 3]) + text[end + 3 :]
+        start = text.find("<!--", end)
+    return text
 
 
 def phrases(text: str) -> Iterator[Phrase]:
@@ -129,7 +143,7 @@ def _run() -> re.Pattern[str]:
         rf"(?:(?:of|for|on|and|&|{small})[ ](?:the[ ]|(?:{small})[ ])?|the[ ](?=Great|Terrible|Conqueror|Magnificent))"
     )
     particle = r"(?:al-|el-|bin |ibn )?"
-    return re.compile(rf"(?<![\w@#/$]){word}(?:[ ]{between}?{particle}{word})*")
+    return re.compile(rf"(?<![\w@#/$]){word}(?:[ ]{between}?{particle}{word}){{0,{_MOST_WORDS - 1}}}")
 
 
 def _surroundings(text: str, start: int) -> tuple[bool, bool]:

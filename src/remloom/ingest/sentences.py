@@ -17,6 +17,7 @@ _CANDIDATE = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+")
 _SAFE = re.compile(r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pprox\.)\s+(?=[A-Z][a-z])")
 _QUOTES = re.compile('["“”«»]')  # inside them several sentences may be one
 _LONG = 4000  # characters from which quotes are cut too: pysbd's time grows faster than the text
+_LONGEST = 20_000  # characters that pysbd is given at once
 
 
 def count_words(text: str) -> int:
@@ -46,7 +47,10 @@ def sentence_ends(text: str) -> list[int]:
         for end in [*safe, len(text)]:
             piece = text[start:end]
             doubtful = _CANDIDATE.search(piece.rstrip())
-            ends += [start + inner for inner in _by_rule(piece)] if doubtful else [end]
+            if doubtful:
+                ends += [start + inner for inner in (_by_rule(piece) if len(piece) <= _LONGEST else _by_marks(piece))]
+            else:
+                ends.append(end)
             start = end
     if not ends or ends[-1] != len(text):
         ends.append(len(text))
@@ -72,6 +76,10 @@ def _by_rule(text: str) -> list[int]:
     if not ends or ends[-1] < len(text):
         ends.append(len(text))
     return ends
+
+
+def _by_marks(text: str) -> list[int]:
+    return [found.end() for found in _CANDIDATE.finditer(text)] + [len(text)]
 
 
 @cache

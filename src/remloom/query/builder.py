@@ -71,6 +71,8 @@ class Condition:
 
 
 class Parsed:
+    """A statement; its query is a `Raw` when it ends in a SELECT."""
+
     __slots__ = ("as_of", "explain", "query")
 
     def __init__(self, query: Any, explain: bool, as_of: Valued | None) -> None:
@@ -78,6 +80,8 @@ class Parsed:
 
 
 class Tail:
+    """What stands behind a SELECT."""
+
     __slots__ = ("as_of", "clauses")
 
     def __init__(self, clauses: Sequence[Clause], as_of: Valued | None) -> None:
@@ -168,8 +172,7 @@ class Builder:
         return _words(children)
 
     def name(self, children: list[Token]) -> Valued:
-        token = children[0]
-        return _string(token) if token.type == "STRING" else Valued(str(token), _start(token))
+        return _words(children)
 
     def edges(self, children: list[Any]) -> list[str]:
         return [child.value for child in children if isinstance(child, Valued)]

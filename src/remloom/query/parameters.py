@@ -34,14 +34,14 @@ _PARAMETERS: dict[str, dict[str, str]] = {
         "plan_memo": "plan_memo",
     },
 }  # fmt: skip
-_STARTS = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s", re.IGNORECASE)
+_STARTS = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")  # in capitals: "search party" is a label
 
 
 def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
     """The value of a query given as JSON.
 
-    `initial_query` of a traverse is a bare label, or the text of a LOOKUP, FUZZY, SEARCH or SELECT, or an object with
-    `query_type` and `parameters`. A `where_clause` is the text after WHERE.
+    `initial_query` of a traverse is a bare label, the text of a query (its keyword LOOKUP, FUZZY, SEARCH or SELECT in
+    capitals), or an object with `query_type` and `parameters`. A `where_clause` is the text after WHERE.
 
     Raises:
         UnknownNameError: the query type or a parameter does not exist.

@@ -6,6 +6,7 @@ SQL ends, with sqlglot's tokenizer, and the parser's complaints are put into pla
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = ["parse", "parse_where"]
 
 MAX_STATEMENT_LENGTH = 100_000  # characters
 
+_SELECT = re.compile(r"\s*(?=SELECT[\s*('\"`])", re.IGNORECASE)
 _FIRST_WORDS = ("LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "EXPLAIN")
 _OTHER_SQL = frozenset({
     "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "TRUNCATE", "DROP", "ALTER", "CREATE", "ATTACH", "DETACH",
@@ -55,6 +57,19 @@ def parse_where(text: str) -> Predicate:
 
 @lru_cache(maxsize=1024)
 def _parse(text: str) -> Statement:
+    return _plain_select(text) or _parse_by_grammar(text)
+
+
+def _plain_select(text: str) -> Statement | None:
+    """A SELECT with nothing around it, which needs no grammar: building that takes a command 0.1 s."""
+    begun = _SELECT.match(text)
+    if begun is None:
+        return None
+    sql, tail = _cut_sql(text, Raw(begun.end()))
+    return Statement(Sql(sql)) if text[tail:].strip() in ("", ";") else None
+
+
+def _parse_by_grammar(text: str) -> Statement:
     parsed: Parsed = _run(text, text, 0, "statement")
     query, as_of = parsed.query, parsed.as_of
     if isinstance(query, Raw):  # SELECT took the rest: cut it, and read what follows

@@ -95,7 +95,7 @@ class Graph:
     def _know_families(self, cursor: apsw.Cursor, lids: Sequence[int]) -> None:
         """Learn the other labels of the records that have these labels."""
         families = self._seen.families
-        unknown = [lid for lid in lids if lid not in families]
+        unknown = list(dict.fromkeys(lid for lid in lids if lid not in families))
         if not unknown:
             return
         families.update((lid, ()) for lid in unknown)
@@ -227,15 +227,17 @@ class Graph:
             fetch = _Fetch(order, self._rel_numbers(cursor, rel_types), breadth, as_of)
             families = self._seen.families
             ends = _ends(direction)
-            frontier = self.lids(cursor, starts)
-            visited = set(frontier)
+            visited: set[int] = set()  # with the other labels of each node: a record is reached once
             origin: dict[int, int] = {}  # label -> label it was reached from
             reached: list[_Reached] = []
             unfollowed = level = 0
+            beginning, frontier = self.lids(cursor, starts), []
+            self._know_families(cursor, beginning)
+            for node in beginning:
+                if node not in visited:
+                    visited.update((node, *families[node]))
+                    frontier.append(node)
             while frontier and level < depth:
-                self._know_families(cursor, frontier)
-                for node in frontier:
-                    visited.update(families[node])
                 level += 1
                 following: list[int] = []
                 for node in frontier:
@@ -244,6 +246,8 @@ class Graph:
                     for other, value in rows:
                         if other not in visited:
                             visited.add(other)
+                            if families[other]:
+                                visited.update(families[other])
                             following.append(other)
                             origin[other] = node
                             reached.append((value, other, level))
@@ -277,9 +281,11 @@ class Graph:
         return rows, total - len(rows)
 
     def _ends(self, cursor: apsw.Cursor, lid: int, sql: str, fetch: _Fetch) -> list[tuple[int, Any]]:
+        """The other ends of the edges at one end of a label. The families of all of them are known then."""
         found = self._seen.ends.get((lid, sql)) if fetch.as_of is None else None
         if found is None:
             found = list(cursor.execute(sql, (fetch.at, lid)))
+            self._know_families(cursor, [other for other, _ in found])
             if fetch.as_of is None:
                 self._seen.ends[lid, sql] = found
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import msgspec
 from click import argument, option
 from click.exceptions import Exit
 
+from ...errors import NotFoundError
 from .app import Call, command
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ __all__ = ["show_stats"]
 def show(call: Call, what: str) -> None:
     """Show one record whole, with its edges and its sources."""
     with call.open() as memory:
-        shown = memory.show(what)
+        shown = memory.show(_known(memory, what))
 
     def view() -> RenderableType:
         from .render import shown as rendered
@@ -64,10 +66,11 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     Afterwards it is verified that nothing of them is left.
     """
     with call.open() as memory:
-        receipt = memory.forget(*what, dry_run=True)
+        names = [_known(memory, name) for name in what]
+        receipt = memory.forget(*names, dry_run=True)
         if not dry_run:
             call.confirm(f"forget {_counted(receipt)}?", yes=yes)
-            receipt = memory.forget(*what)
+            receipt = memory.forget(*names)
 
     def view() -> RenderableType:
         from rich.console import Group
@@ -83,6 +86,17 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     call.show(msgspec.to_builtins(receipt), view)
     if receipt.remaining:
         raise Exit(1)
+
+
+def _known(memory: Memory, name: str) -> str:
+    """A name as the memory has it: a source is remembered by its whole path, and shown, and typed, from here."""
+    for form in (name, os.path.abspath(name)):
+        try:
+            memory.forget(form, dry_run=True)
+        except NotFoundError:
+            continue
+        return form
+    return name
 
 
 def _counted(receipt: Receipt) -> str:

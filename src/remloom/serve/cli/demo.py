@@ -45,8 +45,8 @@ STEPS = (
     Step("SQL, read-only, over one kind of record.", "query 'SELECT starts_at, name FROM moments ORDER BY starts_at'"),
     Step("PLAN looks at the edges before following any.", "traverse 'Project Alpha' --direction in --plan"),
     Step(
-        "TRAVERSE follows them: where is Tomás mentioned, and who else is there?",
-        "traverse 'Tomás Oliveira' --edges mentions --direction both --depth 2 --limit 12",
+        "TRAVERSE follows them: who decided, on what grounds, and what came of it?",
+        "traverse 'Pricing Decision 2025' --edges authored_by,references,part_of --direction both --depth 2 --limit 12",
     ),
 )
 

@@ -143,13 +143,13 @@ def progress_bar(call: Call, *phases: str) -> Iterator[Progress | None]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(phases[0], total=None)
-        coming, last = list(phases[1:]), 0
+        coming, last = list(phases[1:]), (0, 0)
 
         def advance(done: int, total: int) -> None:
             nonlocal last
-            if done < last and coming:
+            if coming and last[0] and (done < last[0] or total != last[1]):
                 bar.update(task, description=coming.pop(0))
-            last = done
+            last = (done, total)
             bar.update(task, completed=done, total=total or None)
 
         yield advance

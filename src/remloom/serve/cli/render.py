@@ -154,7 +154,7 @@ def _kind(schema: str, type: str) -> str:
 
 def _traversal(found: Answer) -> RenderableType:
     planned = "edge_counts" in found.metadata
-    parts: list[RenderableType] = [_forest(found.nodes, found.edge_summary)]
+    parts: list[RenderableType] = [_forest(found)]
     if planned:
         parts += [Text(), _edge_counts(found.metadata["edge_counts"]), Text()]
         parts += _edge_list(found.edge_summary, "edges")
@@ -162,39 +162,61 @@ def _traversal(found: Answer) -> RenderableType:
     return Group(*parts)
 
 
-def _forest(nodes: Sequence[dict[str, Any]], edges: Iterable[tuple[str, str, str]]) -> RenderableType:
+def _forest(found: Answer) -> RenderableType:
     """Trees from the start nodes, drawn along the path by which each node was reached."""
-    forest = _Forest(edges)
-    for node in sorted(nodes, key=lambda node: node["_traverse_depth"]):
-        path = tuple(node["_traverse_path"])
+    forest = _Forest(found)
+    at: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for node in found.nodes:
+        at.setdefault(tuple(node["_traverse_path"]), []).append(node)
+    for path in sorted(at, key=len):
         for end in range(1, len(path)):
             if path[:end] not in forest.branches:  # on the way, but left out by LIMIT
                 forest.plant(path[:end], Text(line(path[end - 1]), "dim italic"))
-        forest.plant(path, _node_label(node))
+        forest.plant(path, _label(at[path]))
     return Group(*forest.roots)
 
 
+def _names(nodes: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Every key of a node, as the one it was reached by: an edge may lead to its name or to an alias."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        for name in (node["name"], *node.get("aliases", ())):
+            names.setdefault(key(name), node["_traverse_path"][-1])
+    return names
+
+
 class _Forest:
-    def __init__(self, edges: Iterable[tuple[str, str, str]]) -> None:
+    def __init__(self, found: Answer) -> None:
         self.roots: list[Tree] = []
-        self.branches: dict[tuple[str, ...], Tree] = {}  # by path; of records with one key the first bears the rest
+        self.branches: dict[tuple[str, ...], Tree] = {}  # by path
         self._between: dict[tuple[str, str], list[str]] = {}
-        for src, rel_type, dst in edges:
-            self._between.setdefault((src, dst), []).append(f"{line(rel_type)} →")
-            self._between.setdefault((dst, src), []).append(f"← {line(rel_type)}")
+        names, direction = _names(found.nodes), found.metadata["direction"]
+        for src, rel_type, dst in found.edge_summary:
+            start, end = names.get(src, src), names.get(dst, dst)
+            if direction != "in":
+                self._between.setdefault((start, end), []).append(f"{line(rel_type)} →")
+            if direction != "out":
+                self._between.setdefault((end, start), []).append(f"← {line(rel_type)}")
 
     def plant(self, path: tuple[str, ...], label: Text) -> None:
         if len(path) == 1:
-            grown = Tree(label, guide_style="dim")
-            self.roots.append(grown)
-        else:
-            named = ", ".join(dict.fromkeys(self._between.get((path[-2], path[-1]), ())))
-            grown = self.branches[path[:-1]].add(Text.assemble((f"{named} " if named else "", "green"), label))
-        self.branches.setdefault(path, grown)
+            self.branches[path] = Tree(label, guide_style="dim")
+            self.roots.append(self.branches[path])
+            return
+        named = ", ".join(dict.fromkeys(self._between.get((path[-2], path[-1]), ())))
+        label = Text.assemble((f"{named} " if named else "", "green"), label)
+        self.branches[path] = self.branches[path[:-1]].add(label)
 
 
-def _node_label(node: dict[str, Any]) -> Text:
-    return Text.assemble((line(node["name"]), "bold"), "  ", _styled_kind(node))
+def _label(nodes: Sequence[dict[str, Any]]) -> Text:
+    """The records of one key: the name they share, what each is, and where those that were read are from."""
+    label = Text(line(nodes[0]["name"]), "bold")
+    for node in nodes:
+        label = Text.assemble(label, "  ", _styled_kind(node))
+        if node.get("uri"):
+            lines = node.get("metadata", {}).get("lines")
+            label.append("  ").append(place(f"{node['uri']}:{lines[0]}-{lines[1]}" if lines else node["uri"]), "blue")
+    return label
 
 
 def _styled_kind(record: dict[str, Any]) -> tuple[str, str]:
