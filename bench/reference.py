@@ -121,10 +121,15 @@ class Inserts:
             self._db.pragma("key", f"raw:{key}")
         self._db.pragma("journal_mode", "wal")
         self._db.pragma("synchronous", "full")
+        self._db.pragma("cache_size", -200_000)
+        self._count = 0
         self._db.execute("CREATE TABLE row(id TEXT PRIMARY KEY, a TEXT, b TEXT, data BLOB) WITHOUT ROWID")
         self._db.execute("CREATE INDEX a ON row(a)")
         self._db.execute("CREATE INDEX b ON row(b)")
 
-    def insert(self, rows: Sequence[tuple[str, str, str, bytes]]) -> None:
+    def insert(self, rows: Sequence[tuple[str, str, bytes]]) -> None:
+        """Insert (a, b, data) rows; their ids rise."""
+        numbered = [(f"{number:012}", *row) for number, row in enumerate(rows, self._count)]
+        self._count += len(rows)
         with self._db:
-            self._db.executemany("INSERT INTO row VALUES(?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO row VALUES(?, ?, ?, ?)", numbered)

@@ -244,9 +244,10 @@ def graph(bench: Bench, size: int) -> None:
     with bench.open(tenant) as memory:
         stores.write_all(memory, (Entity(type="node", name=stores.node_name(n)) for n in range(nodes)))
         parts = {"write-edges": slice(0, size - late), "write-edges-late": slice(size - late, size)}
+        inserts = bench.inserts(tenant)
         for what, part in parts.items():
             made = stores.edges(sources[part].tolist(), destinations[part].tolist(), start=part.start)
-            _, writing, inserting = stores.write_beside(memory, made, bench.inserts(f"{tenant}-{what}"))
+            _, writing, inserting = stores.write_beside(memory, made, inserts)
             bench.results.add(bench.id(what, size), writing, inserting, against="bare insert")
 
         raw = reference.Walk(bench.raw(f"walk-{size}"), sources, destinations)

@@ -106,20 +106,20 @@ def write_beside(
     ids: list[str] = []
     ours: list[float] = []
     theirs: list[float] = []
-    for number, batch in enumerate(batches(records)):
+    for batch in batches(records):
         before = time.perf_counter()
         ids += memory.write(batch)
         ours.append(time.perf_counter() - before)
-        rows = [_row(number * BATCH + at, record) for at, record in enumerate(batch)]
+        rows = [_row(record) for record in batch]
         before = time.perf_counter()
         raw.insert(rows)
         theirs.append(time.perf_counter() - before)
     return ids, timing(ours, BATCH), timing(theirs, BATCH)
 
 
-def _row(number: int, record: Resource | Entity | Moment | Edge) -> tuple[str, str, str, bytes]:
+def _row(record: Resource | Entity | Moment | Edge) -> tuple[str, str, bytes]:
     if isinstance(record, Edge):
-        return f"{number:012}", record.src, record.dst, msgspec.json.encode(record)
+        return record.src, record.dst, msgspec.json.encode(record)
     vector = b"" if record.embedding is None else bytes(memoryview(record.embedding))  # type: ignore[arg-type]
     plain = msgspec.structs.replace(record, embedding=None)
-    return f"{number:012}", record.name, plain.schema, msgspec.json.encode(plain) + vector
+    return record.name, plain.schema, msgspec.json.encode(plain) + vector

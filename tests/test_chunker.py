@@ -222,3 +222,16 @@ def test_no_sentence_is_broken(lengths: list[int]):
     check(text, chunks)
     assert " ".join(chunk.text for chunk in chunks) == text
     assert all(chunk.text.startswith("Sentence") and chunk.text.endswith("words.") for chunk in chunks)
+
+
+def test_a_heading_is_no_chunk_of_its_own_before_a_long_paragraph():
+    text = f"# Title\n\n{paragraph(27)}\n\n## Next\n\n{paragraph(27)}\n"
+    assert [chunk.text.split("\n")[0] for chunk in chunk_text(text)] == ["# Title", "## Next"]
+
+
+@pytest.mark.parametrize(
+    "unit", [".", "?! ", "# a\n", "- a\n", "```\n", "a\n===\n", "| a |\n", '"', "A b. ", "我", " \n"]
+)
+def test_time_grows_with_the_length_of_a_text_and_no_faster(unit: str):
+    text = unit * (150_000 // len(unit))  # minutes, if anything were quadratic
+    check(text, chunk_text(text))

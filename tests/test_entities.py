@@ -203,3 +203,14 @@ def test_the_model_extractor_types_what_the_rules_cannot():
     found = {name.name: name.type for name in SpacyNames().extract(text)}
     assert found["Microsoft"] == "organization"
     assert found["Satya Nadella"] == "person"
+
+
+@pytest.mark.parametrize(
+    "unit", ["<!-- ", "<!-- a -->", "Aa ", "A. ", "Aa and ", "Aa of the ", "`", "a@", "AAA. ", "a::\n\n b\n"]
+)
+def test_time_grows_with_the_length_of_a_text_and_no_faster(unit: str):
+    CapitalizedNames().extract(unit * (100_000 // len(unit)))  # minutes, if anything were quadratic
+
+
+def test_shouting_names_nobody():
+    assert extract("PLEASE READ THIS AGREEMENT CAREFULLY BEFORE YOU BEGIN. We asked about THE FINE PRINT.") == {}

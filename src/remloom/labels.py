@@ -60,6 +60,8 @@ def _key(text: str) -> str:
         raise LabelError("a label may not be empty", label=text, remedy="give the record a name")
     if "\0" in folded:
         raise LabelError("a label may not hold a NUL character", label=text[:80], remedy="remove it")
+    if not folded.isascii() and any("\ud800" <= char <= "\udfff" for char in folded):
+        raise LabelError("a label may not hold half a surrogate pair", label=ascii(text[:80]), remedy="decode it as UTF-8")
     return _SEPARATORS.sub("-", folded)
 
 

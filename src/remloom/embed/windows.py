@@ -9,7 +9,7 @@ from collections.abc import Sequence
 __all__ = ["approximate_tokens", "split"]
 
 # A sentence ends after its closing mark, quotes and blanks included, and at a line end; CJK marks need no blank.
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+|[。！？]+[」』”’）]*\s*|\n+")
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[A-Za-z0-9]{1,4}|\w{1,2}|[^\w\s]")
 
 

@@ -179,11 +179,12 @@ def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
             kept = len(group)
             while kept > 1 and group[kept - 1].heading:
                 kept -= 1
-            if group[kept - 1].heading:  # nothing but headings
-                kept = len(group)
-            groups.append(group[:kept])
-            group = group[kept:]  # a heading moves on to what follows it
-            words = sum(one.words for one in group)
+            if group[kept - 1].heading:  # nothing but headings: they wait for a text, unless they are one
+                kept = len(group) if words > MOST // 2 else 0
+            if kept:
+                groups.append(group[:kept])
+                group = group[kept:]  # a heading moves on to what follows it
+                words = sum(one.words for one in group)
         group.append(piece)
         words += piece.words
     if group:

@@ -93,14 +93,11 @@ def masked(text: str) -> str:
 
 def _without_comments(text: str) -> str:
     """The text with HTML comments blanked. By hand: a pattern would look for the end of each unclosed one."""
-    start = text.find("<!--")
-    while start >= 0:
-        end = text.find("-->", start)
-        if end < 0:
-            break
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start : end + 3]) + text[end + 3 :]
-        start = text.find("<!--", end)
-    return text
+    pieces, position = [], 0
+    while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
+        pieces += [text[position:start], re.sub(r"[^\n]", " ", text[start : end + 3])]
+        position = end + 3
+    return "".join([*pieces, text[position:]])
 
 
 def phrases(text: str) -> Iterator[Phrase]:

@@ -12,7 +12,7 @@ CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Korean is left 
 _WORD = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
 _IS_CJK = re.compile(rf"[{CJK}]")
 _CJK_END = re.compile(r"[。！？｡…]+[」』”’）】》]*\s*|(?<=[.!?])\s+|\n+")
-_CANDIDATE = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+")
+_CANDIDATE = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*\s+")
 # Beyond doubt: "… ended. They …". A word of four small letters or more, unless it is one of the long abbreviations.
 _SAFE = re.compile(r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pprox\.)\s+(?=[A-Z][a-z])")
 _QUOTES = re.compile('["“”«»]')  # inside them several sentences may be one

@@ -29,7 +29,9 @@ __all__ = ["Derived"]
 
 _PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
 _FETCH = 5_000  # rows read at a time while catching up
-_TAIL = 2_000  # a tail longer than this, and than a tenth of the index, is worth merging
+_TAIL = 2_000  # a tail longer than this is merged in the background
+_SMALL = 20_000  # an index up to this size is merged at once: it takes milliseconds, and a tail is slow to search
+_SMALL_TAIL = 200
 _GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
 _IDLE = 0.5  # seconds between looks of the background thread
 _STEP = 64  # vectors moved into the graph between two looks at whether to stop
@@ -115,6 +117,8 @@ class Derived:
                     state.index.remove([number for (number,) in gone])
             if state.seen != newest:
                 _ADD[kind](state, cursor)
+            if kind != "vectors" and len(state.index) <= _SMALL and state.index.tail_size > _SMALL_TAIL:
+                state.index.compact()
         state.seen, state.dead = newest, dead
         return state
 
@@ -197,14 +201,14 @@ class Derived:
 
     def maintain(self, kind: str, stop: Callable[[], bool] = lambda: False) -> None:
         """Merge a long tail and store a snapshot when it pays. Searches go on meanwhile."""
-        state = self._states.get(kind)
-        if state is None or state.index is None:
+        state = self._fresh(kind)  # so that the first question after a burst of writes finds most of it done
+        if state.index is None:
             return
         index = state.index
         if kind == "vectors":
             while not stop() and index.advance(_STEP):
                 pass
-        elif index.tail_size > max(_TAIL, len(index) // 10):
+        elif index.tail_size > _TAIL:
             index.compact()
         else:
             return

@@ -36,7 +36,7 @@ def forget(store: Store, wanted: Sequence[str], *, dry_run: bool = False) -> Rec
     keys = {labels.key(record.name) for record in doomed.values()}
     neighbours = {edge.dst for edge in store.edges(list(keys), direction="out", rel_types=None, limit=None)} - keys
     if dry_run:
-        return Receipt(records=len(doomed), ids=tuple(doomed), edges=store.degrees(list(keys), direction="both"))
+        return _foretold(store, doomed, keys)
     deletion = store.delete(doomed)
     orphans = [record.id for record in _orphans(store, neighbours)]
     more = store.delete(orphans) if orphans else None
@@ -51,6 +51,29 @@ def forget(store: Store, wanted: Sequence[str], *, dry_run: bool = False) -> Rec
         verified=not remaining,
         remaining=remaining,
         at=datetime.now(UTC),
+    )
+
+
+def _foretold(store: Store, doomed: dict[str, Record], keys: set[str]) -> Receipt:
+    """What would go: the records, what was derived from them, and the edges at keys that no other record has."""
+    ids = dict.fromkeys(doomed)
+    queue = list(doomed)
+    while queue:
+        for child in store.children(queue.pop()):
+            if child not in ids:
+                ids[child] = None
+                queue.append(child)
+                record = store.get(None, child)
+                keys |= {labels.key(record.name)} if record else set()
+    held = store.lookup(sorted(keys), edges=0)
+    going = [key for key, records in held.items() if all(record.id in ids for record in records)]
+    return Receipt(
+        records=len(ids),
+        vectors=sum(len(store.vectors(id)) for id in ids),
+        keys=len(going),
+        edges=store.degrees(going, direction="both"),
+        derived=len(ids) - len(doomed),
+        ids=tuple(ids),
     )
 
 

@@ -24,7 +24,8 @@ CREATE TABLE records (
     content BLOB
 );
 CREATE UNIQUE INDEX records_doc ON records (doc) WHERE doc IS NOT NULL;
-CREATE INDEX records_type ON records (schema, type) WHERE type IS NOT NULL;
+CREATE INDEX records_type ON records (schema, type);
+CREATE INDEX records_thin ON records (schema) WHERE thin = 1;
 CREATE INDEX records_starts ON records (schema, starts) WHERE starts IS NOT NULL;
 -- Moments of more than 31 days, apart, so that a window need not look back further than that for the others.
 CREATE INDEX records_long ON records (ends, starts) WHERE ends - starts > 2678400000000;
