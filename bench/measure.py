@@ -96,7 +96,11 @@ class Results:
 
     def add(self, id: str, ours: Timing | None = None, reference: Timing | None = None, /, **facts: Any) -> None:
         """Keep and show a measurement. `facts`: `against` says what the reference is; the rest is numbers."""
-        row: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+        # Our own work and the index thread's make up to 2; what is beyond that, others took from the measurement.
+        row: dict[str, Any] = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "load": round(os.getloadavg()[0], 1),
+        }
         if ours:
             row["ours"] = asdict(ours)
         if reference:
@@ -116,5 +120,7 @@ def _line(id: str, row: dict[str, Any]) -> str:
         parts.append(f"{ours['rate']:>11,.0f}/s  p50 {ours['p50']:,.0f} us  p99 {ours['p99']:,.0f} us")
     if reference := row.get("reference"):
         parts.append(f"| {row.get('against', 'reference')} {reference['rate']:,.0f}/s, ratio {row['ratio']}")
-    shown = {key: value for key, value in row.items() if key not in ("ours", "reference", "ratio", "against", "at")}
+    shown = {
+        key: value for key, value in row.items() if key not in ("ours", "reference", "ratio", "against", "at", "load")
+    }
     return " ".join([*parts, *(f"{key}={value}" for key, value in shown.items())])

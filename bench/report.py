@@ -46,7 +46,7 @@ def main() -> None:
     ours, peers = _load("remloom"), _load("peers")
     measured = ours["measurements"]
     sections = [
-        _head(ours["machine"]),
+        _head(ours),
         targets_table(measured),
         _table(
             "## By size",
@@ -75,12 +75,16 @@ def _load(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"machine": "", "measurements": {}}
 
 
-def _head(machine: str) -> str:
+def _head(results: dict[str, Any]) -> str:
+    rows = results["measurements"].values()
+    days = sorted(row["at"][:10] for row in rows) or ["never"]
+    load = max((row["load"] for row in rows), default=0.0)
     return f"""# Benchmarks
 
 `make bench` measures everything on this page through the public `Memory`, and `python -m bench.report` writes it from
-`bench/results/`. Machine: {machine}. It is shared and noisy; each measurement took turns with a raw reference doing the
-same work, so **trust the ratios** more than the rates.
+`bench/results/`. Machine: {results["machine"]}; measured {" to ".join(dict.fromkeys((days[0], days[-1])))}, with a load
+average of up to {load:.1f} (the benchmark itself makes 1 to 2). Each measurement took turns with a raw reference doing
+the same work, so **trust the ratios** more than the rates.
 
 ![Cost by size, and the same work done by other systems](img/bench.svg)
 """

@@ -8,12 +8,14 @@ and `<!-- test: model -->` anywhere says that the page needs the embedding model
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -60,8 +62,13 @@ def runnable_pages() -> list[object]:
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
-    # Padded, so that a traceback names the line of the page.
-    exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+    """Run a block; what is printed must be what the comments behind its `print`s say, if there are any."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        # Padded, so that a traceback names the line of the page.
+        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+    expected = re.findall(r"^ *print\(.*\) +# (.+)$", block.text, re.MULTILINE)
+    assert not expected or printed.getvalue().splitlines() == expected
 
 
 def run_statements(block: Block) -> None:

@@ -24,6 +24,7 @@ from remloom.errors import (
     SchemaVersionError,
     SettingsError,
     StoreBusyError,
+    StoreError,
     StoreFullError,
     TenantNotFoundError,
     WrongKeyError,
@@ -44,9 +45,13 @@ def memory(home: Path, **options: object) -> Memory:
 
 def fill(home: Path, **options: object) -> None:
     with memory(home, **options) as opened:
-        opened.write([Entity(name=f"{SECRET} {i}", aliases=(f"{SECRET}-alias-{i}",), summary=SECRET) for i in range(50)])
+        opened.write(
+            [Entity(name=f"{SECRET} {i}", aliases=(f"{SECRET}-alias-{i}",), summary=SECRET) for i in range(50)]
+        )
         opened.write([Resource(name=f"doc {i}", content=f"{SECRET} " * 900, metadata={"x": SECRET}) for i in range(5)])
-        opened.write([Edge(src=f"doc {i}", rel_type="mentions", dst=SECRET, properties={"why": SECRET}) for i in range(5)])
+        opened.write(
+            [Edge(src=f"doc {i}", rel_type="mentions", dst=SECRET, properties={"why": SECRET}) for i in range(5)]
+        )
         opened._store.settle()
 
 
@@ -183,11 +188,7 @@ def test_a_damaged_page_is_found_and_never_answered_from_silently(tmp_path: Path
         damaged += 1
     path.write_bytes(whole)
     assert damaged > 10
-    with pytest.raises(CorruptStoreError) as caught:  # noqa: PT012 - which of the calls meets the page is not ours to say
-        with memory(tmp_path, key=key) as opened:
-            assert opened.check() != []
-            raise CorruptStoreError("found by check", remedy="backup")
-    assert "backup" in caught.value.remedy
+    assert "damaged" in trouble(tmp_path, key) or "file:" in trouble(tmp_path, key)
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
@@ -195,10 +196,16 @@ def test_a_truncated_file_is_an_error(tmp_path: Path, keep: float) -> None:
     fill(tmp_path, key=KEY)
     path = database_of(tmp_path)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * keep)])
-    with pytest.raises((CorruptStoreError, WrongKeyError)):  # noqa: PT012
-        with memory(tmp_path, key=KEY) as opened:
-            problems = opened.check()
-            raise CorruptStoreError(str(problems)) if problems else AssertionError("not noticed")
+    assert trouble(tmp_path, KEY)
+
+
+def trouble(home: Path, key: str) -> str:
+    """What opening and checking a memory says is wrong."""
+    try:
+        with memory(home, key=key) as opened:
+            return "\n".join(opened.check())
+    except StoreError as error:
+        return str(error)
 
 
 def test_a_damaged_snapshot_is_rebuilt_from_the_database(tmp_path: Path) -> None:
@@ -252,9 +259,8 @@ def test_a_read_only_folder_is_an_error(tmp_path: Path) -> None:
     folder = database_of(tmp_path).parent
     folder.chmod(0o500)
     try:
-        with pytest.raises(ReadOnlyStoreError):  # noqa: PT012
-            with memory(tmp_path) as opened:
-                opened.write([Entity(name="y")])
+        with pytest.raises(ReadOnlyStoreError), memory(tmp_path) as opened:
+            opened.write([Entity(name="y")])
     finally:
         folder.chmod(0o700)
 
@@ -330,7 +336,9 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
     assert (tmp_path / "b.jsonl").read_text().splitlines()[1:] == first
 
 
-@pytest.mark.parametrize("content", ["", "hello\n", '{"line":"remloom","format":99}\n', '{"line":"remloom","format":1}\n{"x":1}\n'])
+@pytest.mark.parametrize(
+    "content", ["", "hello\n", '{"line":"remloom","format":99}\n', '{"line":"remloom","format":1}\n{"x":1}\n']
+)
 def test_what_is_no_export_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.jsonl").write_text(content)
     with memory(tmp_path) as opened, pytest.raises(InvalidInputError, match="export"):
@@ -348,10 +356,15 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
     put(store, *(Moment(name=f"m{i}", type="t", starts_at=now + timedelta(days=i)) for i in range(50)))
     put(store, *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}") for i in range(200)))
     store.create_index("entities", "properties.n")
+    seen: set[str] = set()
+
+    def see(_cursor: object, sql: str, _bindings: object) -> bool:
+        seen.add(sql)
+        return True
+
     for ask in range(2):  # the first time loads the indexes, which reads everything once
-        seen: set[str] = set()
         if ask:
-            store._database.reader.connection.exec_trace = lambda _cursor, sql, _bindings: seen.add(sql) or True
+            store._database.reader.connection.exec_trace = see
         store.get(None, "x")
         store.lookup(["e1", "a7"])
         store.complete("e1", 5)
@@ -378,7 +391,14 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
         numbered = [int(number) for number in re.findall(r"\?(\d)", sql)]
         values = [None] * (max(numbered) if numbered else sql.count("?"))
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
-        bad = [line for line in plan if line.startswith("SCAN") and not re.match(r"SCAN (v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)", line)]
+        bad = [
+            line
+            for line in plan
+            if line.startswith("SCAN")
+            and not re.match(
+                r"SCAN (v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)", line
+            )
+        ]
         if bad:
             scans[sql] = bad
     store.close()
@@ -410,7 +430,8 @@ from remloom import Memory, Entity, Edge, Resource
 home, name, count, key = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 with Memory.open(home, embedder="none", key=key or None) as memory:
     for i in range(count):
-        memory.write([Entity(name=f"{name} {i}", aliases=(f"{name}-alias-{i}",)), Edge(src=f"{name} {i}", rel_type="next", dst=f"{name} {i + 1}"),
+        memory.write([Entity(name=f"{name} {i}", aliases=(f"{name}-alias-{i}",)),
+                      Edge(src=f"{name} {i}", rel_type="next", dst=f"{name} {i + 1}"),
                       Resource(name=f"{name} doc {i}", content=f"text {name} {i}", embedding=[1.0, float(i)])])
         print(i, flush=True)
 """

@@ -50,10 +50,7 @@ def _key(text: str) -> str:
             label=text[:80],
             remedy="name the thing briefly and keep the long text in `content` or `summary`",
         )
-    if text.isascii():
-        folded = text.lower().strip()
-    else:
-        folded = normalize("NFKC", normalize("NFKC", text).casefold()).strip()
+    folded = text.lower().strip() if text.isascii() else normalize("NFKC", normalize("NFKC", text).casefold()).strip()
     while len(folded) > 1 and _QUOTES.get(folded[0]) == folded[-1]:
         folded = folded[1:-1].strip()
     if not folded or folded in _QUOTES:
@@ -61,7 +58,9 @@ def _key(text: str) -> str:
     if "\0" in folded:
         raise LabelError("a label may not hold a NUL character", label=text[:80], remedy="remove it")
     if not folded.isascii() and any("\ud800" <= char <= "\udfff" for char in folded):
-        raise LabelError("a label may not hold half a surrogate pair", label=ascii(text[:80]), remedy="decode it as UTF-8")
+        raise LabelError(
+            "a label may not hold half a surrogate pair", label=ascii(text[:80]), remedy="decode it as UTF-8"
+        )
     return _SEPARATORS.sub("-", folded)
 
 

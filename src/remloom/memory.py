@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -75,6 +77,7 @@ class Memory:
         self._store = store
         self._settings = settings
         self._given_embedder = embedder
+        _opened.add(self)
 
     # -- opening ---------------------------------------------------------------------------------------------
 
@@ -139,11 +142,12 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish what is being written and release the files. Texts still queued are embedded after the next opening."""
+        """Finish what is being written and release the files. Queued texts wait for the next opening."""
         queue: EmbeddingQueue | None = self.__dict__.get("_queue")
         if queue is not None:
             queue.close()
         self._store.close()
+        _opened.discard(self)
 
     @property
     def tenant(self) -> str:
@@ -268,7 +272,10 @@ class Memory:
         record = self._store.get(kind.schema, id)
         if record is None:
             raise NotFoundError(
-                f"no record of {kind.schema} has the id {id!r}", remedy="look it up by its label", id=id, schema=kind.schema
+                f"no record of {kind.schema} has the id {id!r}",
+                remedy="look it up by its label",
+                id=id,
+                schema=kind.schema,
             )
         return record  # type: ignore[return-value]
 
@@ -363,7 +370,9 @@ class Memory:
         """
         for at in (start, end):
             if not isinstance(at, datetime) or at.tzinfo is None:
-                raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+                raise InvalidInputError(
+                    f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+                )
         if end < start:
             raise InvalidInputError(f"the window ends {end.isoformat()}, before it starts {start.isoformat()}")
         return self._store.moments_between(start, end)
@@ -754,6 +763,16 @@ class Memory:
             TenantNotFoundError: there is no such tenant.
         """
         Home(_home(home)).delete(name)
+
+
+_opened: weakref.WeakSet[Memory] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Background threads must not be inside a library when the interpreter goes away under them."""
+    for memory in list(_opened):
+        memory.close()
 
 
 def _home(home: str | os.PathLike[str] | None) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 __all__ = [
     "Answer",

@@ -97,19 +97,19 @@ class NotExists(Struct, frozen=True, tag=True):
 class And(Struct, frozen=True, tag=True):
     """Every one of the predicates holds; true when there are none."""
 
-    predicates: "tuple[Predicate, ...]"
+    predicates: tuple[Predicate, ...]
 
 
 class Or(Struct, frozen=True, tag=True):
     """At least one of the predicates holds; false when there are none."""
 
-    predicates: "tuple[Predicate, ...]"
+    predicates: tuple[Predicate, ...]
 
 
 class Not(Struct, frozen=True, tag=True):
     """The predicate does not hold. A comparison with an unset field is false, so its `Not` is true."""
 
-    predicate: "Predicate"
+    predicate: Predicate
 
 
 class All(Struct, frozen=True, tag=True):

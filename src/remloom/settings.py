@@ -36,7 +36,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     llm_api_key: str = ""
     threads: int = 2  # of the bundled embedder
     synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
-    cache_mb: int = 192  # page cache of the database at most, each connection's share included
+    cache_mb: int = 256  # page cache of the database: three quarters for reading, half while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
@@ -70,7 +70,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             ) from error  # fmt: skip
         if settings.synchronous not in ("full", "normal"):
             raise SettingsError(
-                f"setting synchronous is {settings.synchronous!r}", setting="synchronous", remedy="use 'full' or 'normal'"
+                f"setting synchronous is {settings.synchronous!r}",
+                setting="synchronous",
+                remedy="use 'full' or 'normal'",
             )
         return settings
 

@@ -72,7 +72,7 @@ class EmbeddingQueue:
             self._thread.join()
 
     def move(self, progress: Progress | None = None) -> int:
-        """Embed every text with this embedder beside the vectors that serve, then let its own serve; returns how many."""
+        """Embed every text with this embedder beside the vectors that serve, then let its own serve."""
         done = 0
         total = sum(self._store.stats()["records"].values())
         with self._running:

@@ -87,9 +87,7 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
     return (vector / np.float32(length)).tobytes(), vector.size
 
 
-def build(
-    items: Iterable[Record | Edge], *, tenant: str, model: str, removed: Iterable[str] = ()
-) -> Batch:
+def build(items: Iterable[Record | Edge], *, tenant: str, model: str, removed: Iterable[str] = ()) -> Batch:
     """Check and complete what is to be written.
 
     `model` names the embedder that made (or will make) the vectors; empty means there is none, and
@@ -194,7 +192,7 @@ def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int
 
 
 def _validated(record: Record) -> Record:
-    """The record as it will be read back. Structs do not check their fields, and what cannot be read must not be written."""
+    """The record as it will be read back. Structs do not check their fields: what cannot be read must not get in."""
     try:
         return _DECODERS[type(record)].decode(msgspec.json.encode(record))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:

@@ -13,21 +13,23 @@ _SHOWN = 20  # disagreements of one kind listed
 
 # What must be empty, and how to say it of a row that is there.
 _INVARIANTS = {
-    "SELECT key FROM labels l WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.lid = l.lid)": "label {0!r} has no record",
-    "SELECT lid, rid FROM names n WHERE NOT EXISTS (SELECT 1 FROM labels l WHERE l.lid = n.lid)": "record {1} has a name that is no label",
-    "SELECT lid, rid FROM names n WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.rid = n.rid)": "label {0} names a record that is gone",
-    "SELECT id FROM records r WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.rid = r.rid AND n.rank = 0)": "record {0} has no name",
-    "SELECT src, dst FROM edges e WHERE NOT EXISTS (SELECT 1 FROM labels l WHERE l.lid = e.src)": "an edge leaves label {0}, which is gone",
-    "SELECT src, dst FROM edges e WHERE NOT EXISTS (SELECT 1 FROM labels l WHERE l.lid = e.dst)": "an edge enters label {1}, which is gone",
-    "SELECT rel FROM edges e WHERE NOT EXISTS (SELECT 1 FROM rels t WHERE t.rel = e.rel)": "an edge has type {0}, which is gone",
-    "SELECT vid FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.rid = v.rid)": "vector {0} belongs to no record",
-    "SELECT rid FROM pending p WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.rid = p.rid)": "a queue entry belongs to no record",
-    "SELECT child FROM parents p WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.rid = p.child) OR NOT EXISTS (SELECT 1 FROM records r WHERE r.rid = p.parent)": "the provenance of {0} names a record that is gone",
-    "SELECT max(r.rid) FROM records r HAVING max(r.rid) > (SELECT rid FROM sequence)": "record number {0} was never given out",
-    "SELECT max(lid) FROM labels HAVING max(lid) > (SELECT lid FROM sequence)": "label number {0} was never given out",
-    "SELECT max(vid) FROM vectors HAVING max(vid) > (SELECT vid FROM sequence)": "vector number {0} was never given out",
-    "SELECT max(doc) FROM records HAVING max(doc) > (SELECT doc FROM sequence)": "text number {0} was never given out",
-}  # fmt: skip
+    "SELECT key FROM labels WHERE lid NOT IN (SELECT lid FROM names)": "label {0!r} has no record",
+    "SELECT rid FROM names WHERE lid NOT IN (SELECT lid FROM labels)": "record {0} has a name that is no label",
+    "SELECT lid FROM names WHERE rid NOT IN (SELECT rid FROM records)": "label {0} names a record that is gone",
+    "SELECT id FROM records WHERE rid NOT IN (SELECT rid FROM names WHERE rank = 0)": "record {0} has no name",
+    "SELECT src FROM edges WHERE src NOT IN (SELECT lid FROM labels)": "an edge leaves label {0}, which is gone",
+    "SELECT dst FROM edges WHERE dst NOT IN (SELECT lid FROM labels)": "an edge enters label {0}, which is gone",
+    "SELECT rel FROM edges WHERE rel NOT IN (SELECT rel FROM rels)": "an edge has type {0}, which is gone",
+    "SELECT lid FROM labels WHERE linked = 0 AND lid IN (SELECT src FROM edges)": "label {0} does not know its edges",
+    "SELECT vid FROM vectors WHERE rid NOT IN (SELECT rid FROM records)": "vector {0} belongs to no record",
+    "SELECT rid FROM pending WHERE rid NOT IN (SELECT rid FROM records)": "queue entry {0} belongs to no record",
+    "SELECT child FROM parents WHERE child NOT IN (SELECT rid FROM records)": "the derived record {0} is gone",
+    "SELECT parent FROM parents WHERE parent NOT IN (SELECT rid FROM records)": "the parent {0} is gone",
+    "SELECT max(rid) FROM records HAVING max(rid) > (SELECT rid FROM sequence)": "record {0} was never given out",
+    "SELECT max(lid) FROM labels HAVING max(lid) > (SELECT lid FROM sequence)": "label {0} was never given out",
+    "SELECT max(vid) FROM vectors HAVING max(vid) > (SELECT vid FROM sequence)": "vector {0} was never given out",
+    "SELECT max(doc) FROM records HAVING max(doc) > (SELECT doc FROM sequence)": "text {0} was never given out",
+}
 
 _NUMBERS = {
     "names": "SELECT lid FROM labels ORDER BY lid",

@@ -177,8 +177,9 @@ class Store(Protocol):
 
         A record whose id is stored replaces it; one that equals what is stored (times apart) is `unchanged`
         and writes nothing. A `merge` entity joins the one of that key and type, or a thin one of that key, or,
-        without a type of its own, the only one of that key, and takes its id. Edges merge as `model.Edge` says. A label at either end of an edge that no record has
-        becomes a thin entity. Cost: a transaction, never an index build.
+        without a type of its own, the only one of that key, and takes its id. Edges merge as `model.Edge` says.
+        A label at either end of an edge that no record has becomes a thin entity. Cost: a transaction, never an
+        index build.
 
         Raises: EmbedderMismatchError, VectorError (dimension), StoreFullError, ReadOnlyStoreError,
             StoreBusyError.
@@ -238,9 +239,7 @@ class Store(Protocol):
         """
         ...
 
-    def search_text(
-        self, text: str, *, schema: str | None, where: Predicate | None, limit: int
-    ) -> list[Match]:
+    def search_text(self, text: str, *, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
         """The records with the highest BM25 (k1 1.2, b 0.75; stop words out, stemmed). Inverted index."""
         ...
 
@@ -340,9 +339,7 @@ class Store(Protocol):
         """Texts waiting for their embedding, oldest first; parked ones (see `park`) are left out."""
         ...
 
-    def embed(
-        self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True
-    ) -> None:
+    def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         """Store the vectors of records and take them off the queue. A record that is gone is ignored.
         With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""
         ...

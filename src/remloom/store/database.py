@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ __all__ = ["Database", "migrations", "translate"]
 _T = TypeVar("_T")
 _READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
 _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
+_RELAX = 2.0  # seconds without a write after which the writer's cache is given back
 _GROUP = 64  # writes committed together at most
 
 
@@ -45,7 +47,7 @@ class Database:
         path: the file; its folder exists.
         key: data key in hex; empty for an unencrypted file.
         synchronous: "full" or "normal".
-        cache_mb: page cache at most, for the writer and the first reader together.
+        cache_mb: page cache; the first reader takes up to three quarters, the writer, while it writes, up to half.
         busy_timeout: seconds to wait for another process.
         prepare: called with every new connection, to register functions.
 
@@ -58,7 +60,7 @@ class Database:
         key: str,
         *,
         synchronous: str = "full",
-        cache_mb: int = 192,
+        cache_mb: int = 256,
         busy_timeout: float = 30.0,
         prepare: Callable[[apsw.Connection], None] = lambda _: None,
     ) -> None:
@@ -74,6 +76,7 @@ class Database:
         self._closed = False
         self._writing = threading.Lock()
         self._queue: deque[_Write[Any]] = deque()
+        self._wrote = 0.0  # monotonic seconds; 0: the writer's cache is empty
         self._writer = self.connect(cache_mb // 2)
         try:
             with translate(self.path):
@@ -113,7 +116,7 @@ class Database:
             return self._local.cursor
         except AttributeError:
             first = len(self._open) == 1
-            connection = self.connect(self._cache_mb // 2 if first else _READER_CACHE, read_only=True)
+            connection = self.connect(self._cache_mb * 3 // 4 if first else _READER_CACHE, read_only=True)
             self._local.cursor = connection.cursor()
             return self._local.cursor
 
@@ -147,6 +150,14 @@ class Database:
                 if not ticket.done:
                     self._commit([self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))])
         return ticket.outcome()
+
+    def relax(self) -> None:
+        """Give the writer's cache back when nothing was written for a while: a burst of writes fills it, and what reads
+        then has a cache of its own."""
+        if self._wrote and time.monotonic() - self._wrote > _RELAX:
+            with self._writing, translate(self.path):
+                self._writer.pragma("shrink_memory")
+                self._wrote = 0.0
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file and empty it."""
@@ -198,6 +209,7 @@ class Database:
                         cursor.execute("ROLLBACK TO item")
                     cursor.execute("RELEASE item")
                 cursor.execute("COMMIT")
+                self._wrote = time.monotonic()
         except BaseException as error:
             for ticket in group:
                 ticket.error = error
@@ -281,7 +293,9 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
         case apsw.FullError():
             return StoreFullError(f"no space left for {path}; nothing was written", remedy="free some space and retry")
         case apsw.BusyError() | apsw.LockedError():
-            return StoreBusyError(f"{path} is being written by another process", remedy="try again, or raise busy_timeout")
+            return StoreBusyError(
+                f"{path} is being written by another process", remedy="try again, or raise busy_timeout"
+            )
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return ReadOnlyStoreError(f"{path} cannot be written: {error}", remedy="check the folder's permissions")
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():

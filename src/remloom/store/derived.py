@@ -1,7 +1,7 @@
 """The derived indexes of a store: names, terms and vectors, each a snapshot, a tail and the dead.
 
-The database is the only truth. An index is loaded when it is first asked for, from its snapshot if that is
-whole and of this version, and brought up to date before every answer: rows whose number is above what it has seen are added,
+The database is the only truth. An index is loaded when it is first asked for, from its snapshot if that is whole and
+of this version, and brought up to date before every answer: rows whose number is above what it has seen are added,
 numbers buried since are removed. A background thread moves tails into the fast part and stores new snapshots.
 """
 
@@ -106,7 +106,9 @@ class Derived:
             "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
         ).get
         newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
-        outdated = state is not None and (state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0)))
+        outdated = state is not None and (
+            state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0))
+        )
         if state is None or outdated:
             state = self._states[kind] = self._load(kind, cursor, dead)
             self._start()
@@ -125,22 +127,19 @@ class Derived:
     # -- loading and storing ---------------------------------------------------------------------------------
 
     def _load(self, kind: str, cursor: apsw.Cursor, dead: int) -> _State:
-        parts = cursor.execute(
-            "SELECT upto, dead, meta, data FROM snapshots WHERE kind=? ORDER BY part", (kind,)
-        ).fetchall()
-        blob = b"".join(part[3] for part in parts)
         if kind == "vectors":
-            return self._load_vectors(cursor, dead, blob, parts[0][2] if parts else "{}")
+            return self._load_vectors(cursor, dead)
         index_class = _index_class(kind)
-        if parts and pruned(cursor) <= parts[0][1]:
+        snapshot = _snapshot(cursor, kind)
+        if snapshot and pruned(cursor) <= snapshot.dead:
             try:
-                index = index_class.load(blob)
-                return _State(index, parts[0][0], parts[0][1], len(index))
+                index = index_class.load(snapshot.data)
+                return _State(index, index.last, snapshot.dead, len(index))
             except ValueError:
                 pass  # another version or damaged: a cache is rebuilt, not repaired
         return _State(index_class(), 0, dead)
 
-    def _load_vectors(self, cursor: apsw.Cursor, dead: int, blob: bytes, meta: str) -> _State:
+    def _load_vectors(self, cursor: apsw.Cursor, dead: int) -> _State:
         """Vectors come from their table; only the graph over them is in the snapshot."""
         current = cursor.execute("SELECT model, dims FROM models WHERE current=1").get
         if current is None:
@@ -150,9 +149,10 @@ class Derived:
         model, dims = current
         state = _State(VectorIndex(dims, **self._hnsw), 0, dead, model=model)
         _add_vectors(state, cursor)
-        if blob and msgspec.json.decode(meta).get("model") == model:
+        snapshot = _snapshot(cursor, "vectors")
+        if snapshot and snapshot.model == model:
             try:
-                state.index.load_graph(blob)
+                state.index.load_graph(snapshot.data)
                 state.saved = len(state.index)
             except ValueError:
                 pass
@@ -174,7 +174,8 @@ class Derived:
             cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
             for part, start in enumerate(range(0, len(blob), _PART)):
                 cursor.execute(
-                    "INSERT INTO snapshots VALUES (?,?,?,?,?,?)", (kind, part, upto, dead, meta, blob[start : start + _PART])
+                    "INSERT INTO snapshots VALUES (?,?,?,?,?,?)",
+                    (kind, part, upto, dead, meta, blob[start : start + _PART]),
                 )
 
             # Burials that every snapshot knows are no longer needed; the last stays, to tell how far that is.
@@ -194,6 +195,7 @@ class Derived:
 
     def _run(self) -> None:
         while not self._stop.wait(_IDLE):
+            self._database.relax()
             for kind in list(self._states):
                 if self._stop.is_set():
                     return
@@ -244,6 +246,25 @@ def pruned(cursor: apsw.Cursor) -> int:
     """Burials up to this number are no longer recorded."""
     oldest = cursor.execute("SELECT min(seq) FROM dead").get
     return (oldest - 1) if oldest else 0
+
+
+class _Snapshot(Struct):
+    """A stored index."""
+
+    data: bytearray
+    dead: int  # highest burial it knows of
+    model: int
+
+
+def _snapshot(cursor: apsw.Cursor, kind: str) -> _Snapshot | None:
+    """The snapshot of an index, put together part by part: it may be a hundred megabytes, and is held once."""
+    first = cursor.execute("SELECT dead, meta FROM snapshots WHERE kind=? AND part=0", (kind,)).get
+    if first is None:
+        return None
+    data = bytearray()
+    for (part,) in cursor.execute("SELECT data FROM snapshots WHERE kind=? ORDER BY part", (kind,)):
+        data += part
+    return _Snapshot(data, first[0], msgspec.json.decode(first[1]).get("model", 0))
 
 
 def _index_class(kind: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError, StoreError, TenantNotFoundError
@@ -90,10 +91,8 @@ class Home:
         if file is None:
             if not create:
                 raise self._missing(tenant)
-            try:
+            with suppress(ConflictError):  # another process made it just now
                 self.create(tenant, master)
-            except ConflictError:
-                pass  # another process made it just now
             file = keys.read_tenant_file(self.path(tenant).parent)
             if file is None:
                 raise self._missing(tenant)

@@ -1,8 +1,8 @@
 """The data key of an encrypted tenant: random, and kept only wrapped by the master key.
 
 `tenant.json` in the tenant's folder holds the wrapped key. Destroying it destroys the tenant: the master key alone
-opens nothing. The master key comes from the settings and is 64 hex digits, a passphrase (stretched by scrypt, about 0.1 s),
-`file:<path>` or `keyring:<service>/<name>`.
+opens nothing. The master key comes from the settings and is 64 hex digits, a passphrase (stretched by scrypt, about
+0.1 s), `file:<path>` or `keyring:<service>/<name>`.
 """
 
 from __future__ import annotations

@@ -181,5 +181,6 @@ class Likeness:
 
 _BY_NUMBER = {
     "doc": f"SELECT {COLUMNS}, '' FROM records r WHERE r.doc = ?",
-    "vid": f"SELECT {COLUMNS}, v.first || ':' || v.last FROM vectors v CROSS JOIN records r ON r.rid = v.rid WHERE v.vid = ?",
+    "vid": f"SELECT {COLUMNS}, v.first || ':' || v.last FROM vectors v CROSS JOIN records r ON r.rid = v.rid"
+    " WHERE v.vid = ?",
 }

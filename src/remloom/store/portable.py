@@ -75,7 +75,9 @@ def import_(store: Store, stream: Iterable[bytes], *, model: str = "") -> dict[s
 
     def flush() -> None:
         dims = (header.dims if header else 0) if any(record.vectors for record in records) else 0
-        written = store.write(Batch(tuple(records), tuple(edges), {}, (), dims, model or (header.model if header else "")))
+        written = store.write(
+            Batch(tuple(records), tuple(edges), {}, (), dims, model or (header.model if header else ""))
+        )
         for kind in ("created", "updated", "unchanged"):
             counts[kind] += getattr(written, kind)
         records.clear()
@@ -88,7 +90,8 @@ def import_(store: Store, stream: Iterable[bytes], *, model: str = "") -> dict[s
             value = _decode(line)
         except msgspec.MsgspecError as error:
             raise InvalidInputError(
-                f"line {number} is no line of a Remloom export: {error}", remedy="give a file that `remloom export` wrote"
+                f"line {number} is no line of a Remloom export: {error}",
+                remedy="give a file that `remloom export` wrote",
             ) from error
         if header is None:
             if not isinstance(value, _Header) or value.format != FORMAT:

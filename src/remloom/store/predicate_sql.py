@@ -235,7 +235,9 @@ def _bound(field: str, value: Any) -> Any:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, int | float | str):
         return value
-    raise InvalidInputError(f"{field} cannot be compared with {value!r}", remedy="use text, a number, a boolean or a datetime")
+    raise InvalidInputError(
+        f"{field} cannot be compared with {value!r}", remedy="use text, a number, a boolean or a datetime"
+    )
 
 
 def _instant(field: str, value: Any) -> datetime:

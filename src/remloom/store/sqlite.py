@@ -75,7 +75,7 @@ class SqliteStore:
         key: str = "",
         *,
         synchronous: str = "full",
-        cache_mb: int = 192,
+        cache_mb: int = 256,
         busy_timeout: float = 30.0,
         hnsw: dict[str, int] | None = None,
     ) -> None:
@@ -181,8 +181,8 @@ class SqliteStore:
     def _related(self, id: str, one: str, other: str) -> list[str]:
         with self._translate:
             found = self._database.reader.execute(
-                f"SELECT o.id FROM records r CROSS JOIN parents p ON p.{one} = r.rid CROSS JOIN records o ON o.rid = p.{other}"
-                " WHERE r.id = ? AND p.kind = 0 ORDER BY o.rid",
+                f"SELECT o.id FROM records r CROSS JOIN parents p ON p.{one} = r.rid"
+                f" CROSS JOIN records o ON o.rid = p.{other} WHERE r.id = ? AND p.kind = 0 ORDER BY o.rid",
                 (id,),
             ).fetchall()
         return [identity for (identity,) in found]
@@ -274,10 +274,11 @@ class SqliteStore:
                 raise InvalidInputError(f"{what} may not be negative, it is {number}")
         statement = (
             f"SELECT {COLUMNS} FROM records r WHERE r.schema = '{schema}' AND ({sql})"
-            f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT {-1 if query.count is None else query.count} OFFSET {query.skip}"
+            f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
         )
         with self._translate:
-            found = self._database.reader.execute(statement, values).fetchall()
+            window = (-1 if query.count is None else query.count, query.skip)
+            found = self._database.reader.execute(statement, (*values, *window)).fetchall()
         return [decode(name, body, content) for _, name, body, content in found]
 
     def create_index(self, schema: str, field: str) -> None:
@@ -415,7 +416,8 @@ class SqliteStore:
                 record = decode(kind, body, content)
                 if isinstance(record, Resource):
                     ids = parents.execute(
-                        "SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent WHERE p.child=? AND p.kind=0 ORDER BY r.rid",
+                        "SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent"
+                        " WHERE p.child=? AND p.kind=0 ORDER BY r.rid",
                         (rid,),
                     ).fetchall()
                     if ids:

@@ -74,7 +74,9 @@ class Tables:
             connection = self._database.connect(_CACHE_MB)
             for schema in SCHEMAS:
                 columns = ", ".join(f'{sql} AS "{name}"' for name, sql in view_columns(schema).items())
-                connection.execute(f"CREATE TEMP VIEW {schema} AS SELECT {columns} FROM main.records r WHERE r.schema = '{schema}'")
+                connection.execute(
+                    f"CREATE TEMP VIEW {schema} AS SELECT {columns} FROM main.records r WHERE r.schema = '{schema}'"
+                )
             connection.pragma("query_only", True)
             connection.set_progress_handler(self._late, _LOOK)
             connection.authorizer = _authorize

@@ -219,7 +219,7 @@ class VectorIndex:
         if len(positions(arrays["ids"], live)) != len(live):
             raise ValueError("the graph lacks vectors of the store")
         index = self._empty_graph()
-        index.load(arrays["nodes"].tobytes())
+        index.load(arrays["nodes"].data)
         if len(index) != fields["size"]:
             raise ValueError(f"the graph has {len(index)} nodes, expected {fields['size']}")
         with self._advancing:

@@ -38,8 +38,7 @@ INSERT INTO edges (src, rel, dst, weight, created, valid_from, valid_to, propert
 ON CONFLICT (src, rel, dst) DO UPDATE SET
   weight = max(weight, excluded.weight),
   created = min(created, excluded.created),
-  valid_from = CASE WHEN excluded.valid_from IS NULL OR valid_from IS NULL THEN coalesce(valid_from, excluded.valid_from)
-                    ELSE min(valid_from, excluded.valid_from) END,
+  valid_from = coalesce(min(valid_from, excluded.valid_from), valid_from, excluded.valid_from),
   valid_to = CASE WHEN excluded.valid_to IS NOT NULL THEN excluded.valid_to
                   WHEN excluded.valid_from > valid_to THEN NULL ELSE valid_to END,
   properties = merge_properties(properties, excluded.properties)
@@ -94,7 +93,8 @@ class _Writing:
             self._refer(rid, referred, 1)
         edges = self._edges(batch.edges)
         self.cursor.execute(
-            "UPDATE sequence SET rid=?, lid=?, vid=?, doc=?, dead=?", (self.rid, self.lid, self.vid, self.doc, self.dead)
+            "UPDATE sequence SET rid=?, lid=?, vid=?, doc=?, dead=?",
+            (self.rid, self.lid, self.vid, self.doc, self.dead),
         )
         return Written(tuple(ids), edges=edges, thin=self.thin, **counts)
 
@@ -134,7 +134,7 @@ class _Writing:
         candidates = self.cursor.execute(_NAMESAKES, (lid,)).fetchall()
         same = [id for id, kind, _ in candidates if kind == type]
         thin = [id for id, _, is_thin in candidates if is_thin]
-        only = [id for id, kind, _ in candidates if not type and len(candidates) == 1 or not kind]
+        only = [id for id, kind, _ in candidates if (not type and len(candidates) == 1) or not kind]
         return next(iter(same or thin or only), None)
 
     def _insert(self, item: BatchRecord, rid: int, *, fresh: bool, doc: int | None = None) -> None:
@@ -218,7 +218,9 @@ class _Writing:
         if self.cursor.execute("SELECT 1 FROM names WHERE lid=? LIMIT 1", (lid,)).get:
             return
         key = self.cursor.execute("SELECT key FROM labels WHERE lid=?", (lid,)).get
-        if self.cursor.execute("SELECT 1 FROM edges WHERE src=?1 UNION ALL SELECT 1 FROM edges WHERE dst=?1 LIMIT 1", (lid,)).get:
+        if self.cursor.execute(
+            "SELECT 1 FROM edges WHERE src=?1 UNION ALL SELECT 1 FROM edges WHERE dst=?1 LIMIT 1", (lid,)
+        ).get:
             self._thin(lid, key)
             self._flush()
         else:
@@ -301,7 +303,8 @@ def delete(
     queue = list(doomed)
     while derived and queue:
         for rid, identity in cursor.execute(
-            "SELECT r.rid, r.id FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=0", (queue.pop(),)
+            "SELECT r.rid, r.id FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=0",
+            (queue.pop(),),
         ).fetchall():
             if rid not in doomed:
                 doomed[rid] = identity
@@ -347,7 +350,9 @@ def _drop_label(writing: _Writing, lid: int) -> int:
         return 0
     others = {
         other
-        for (other,) in cursor.execute("SELECT dst FROM edges WHERE src=?1 UNION SELECT src FROM edges WHERE dst=?1", (lid,))
+        for (other,) in cursor.execute(
+            "SELECT dst FROM edges WHERE src=?1 UNION SELECT src FROM edges WHERE dst=?1", (lid,)
+        )
     }
     edges = 0
     for end in ("src", "dst"):
@@ -378,11 +383,15 @@ def store_vectors(
         rid = cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get
         if rid is None:
             continue
-        for (vid,) in cursor.execute("DELETE FROM vectors WHERE rid=? AND model=? RETURNING vid", (rid, model)).fetchall():
+        for (vid,) in cursor.execute(
+            "DELETE FROM vectors WHERE rid=? AND model=? RETURNING vid", (rid, model)
+        ).fetchall():
             writing._bury("vectors", vid)
         for window in windows:
             writing.vid += 1
-            writing.rows.vectors.append((writing.vid, rid, model, window.start, window.end, window.digest or None, _half(window.data)))
+            writing.rows.vectors.append(
+                (writing.vid, rid, model, window.start, window.end, window.digest or None, _half(window.data))
+            )
         if current:
             cursor.execute("DELETE FROM pending WHERE rid=?", (rid,))
     writing._flush()
@@ -422,12 +431,13 @@ def _model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -
         if name and stored and name != stored:
             raise EmbedderMismatchError(
                 f"this memory's vectors were made by {stored}, not by {name}",
-                remedy=f"run `remloom reembed --embedder …` to move to {name}, or open it with the embedder of {stored}",
+                remedy=f"run `remloom reembed` to move to {name}, or open it with the embedder of {stored}",
                 stored=stored, given=name,
             )  # fmt: skip
         if dims and size != dims:
             raise VectorError(
-                f"this memory's vectors have {size} dimensions, not {dims}", remedy=f"use the embedder {stored or 'it began with'}"
+                f"this memory's vectors have {size} dimensions, not {dims}",
+                remedy=f"use the embedder {stored or 'it began with'}",
             )
         return int(number)
     if not dims:
@@ -436,7 +446,9 @@ def _model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -
     if found is not None:
         return int(found)
     return int(
-        cursor.execute("INSERT INTO models (name, dims, current) VALUES (?,?,?) RETURNING model", (name, dims, int(current))).get
+        cursor.execute(
+            "INSERT INTO models (name, dims, current) VALUES (?,?,?) RETURNING model", (name, dims, int(current))
+        ).get
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from .. import labels
 from ..errors import EmbedderMismatchError, InvalidInputError, StoreClosedError, UnknownNameError, VectorError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..predicates import (
@@ -42,7 +43,6 @@ from ..predicates import (
     StartsWith,
     VectorSimilar,
 )
-from .. import labels
 from ..store import batch
 from ..store.contract import EdgeOrder, Store, Vector, Written
 
@@ -121,7 +121,10 @@ class StoreConformance:
         assert store.stats()["records"]["resources"] == 1
 
     def test_an_entity_written_again_by_name_keeps_what_was_known(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", type="person", aliases=("S. Chen",), properties={"team": "data", "age": 40}))
+        put(
+            store,
+            Entity(name="Sarah Chen", type="person", aliases=("S. Chen",), properties={"team": "data", "age": 40}),
+        )
         put(store, Entity(name="sarah chen", type="person", properties={"age": 41}, summary="Leads the data team."))
         ((found,),) = store.lookup(["sarah-chen"]).values()
         assert isinstance(found, Entity)
@@ -174,7 +177,11 @@ class StoreConformance:
         assert store.lookup(["good"])["good"] == []
 
     def test_it_is_all_there_after_reopening(self, store: Store, reopen: Opening) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("S. Chen",)), Edge(src="Sarah Chen", rel_type="manages", dst="Bob"))
+        put(
+            store,
+            Entity(name="Sarah Chen", aliases=("S. Chen",)),
+            Edge(src="Sarah Chen", rel_type="manages", dst="Bob"),
+        )
         put(store, Resource(name="r", content="pricing talk", embedding=[1.0, 0.0]))
         store.close()
         again = reopen()
@@ -212,11 +219,17 @@ class StoreConformance:
         assert [names(records) for records in found.values()] == [["Bob"], ["Sarah Chen"], []]
 
     def test_a_looked_up_record_shows_its_outgoing_edges(self, store: Store) -> None:
-        put(store, Entity(name="Sarah", aliases=("SC",)), Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}))
+        put(
+            store,
+            Entity(name="Sarah", aliases=("SC",)),
+            Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}),
+        )
         (edge,) = store.lookup(["sarah"])["sarah"][0].graph_paths
         assert (edge.src, edge.rel_type, edge.dst, edge.properties) == ("sc", "owns", "alpha", {"since": 2020})
 
-    @pytest.mark.parametrize("label", ["a 'quoted\" name", "line\nbreak", "50% off_", "C:\\x", "🙂", "東京", "x" * 10_000])
+    @pytest.mark.parametrize(
+        "label", ["a 'quoted\" name", "line\nbreak", "50% off_", "C:\\x", "🙂", "東京", "x" * 10_000]
+    )
     def test_any_label_can_be_looked_up(self, store: Store, label: str) -> None:
         put(store, Entity(name=label), Edge(src=label, rel_type="is", dst="odd"))
         key = labels.key(label)
@@ -292,7 +305,10 @@ class StoreConformance:
         found = store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=None)
         assert names(found) == ["x", "xy", "z"]
         assert [match.score for match in found] == pytest.approx([1.0, 0.7071, 0.0], abs=1e-3)
-        assert names(store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=0.5)) == ["x", "xy"]
+        assert names(store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=0.5)) == [
+            "x",
+            "xy",
+        ]
 
     def test_a_record_scores_as_its_best_window_and_comes_once(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="two windows"), model="fake")
@@ -314,11 +330,15 @@ class StoreConformance:
         for share in (2, 100):
             wanted = [f"n{i}" for i in order if i % share == 0][:10]
             where = In("ordinal", list(range(0, 3_000, share)))
-            found = names(store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None))
+            found = names(
+                store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None)
+            )
             assert len(set(found) & set(wanted)) >= 9
 
     @pytest.mark.parametrize("vector", [[1.0], [1.0, 2.0, 3.0], [float("nan"), 1.0], [0.0, 0.0], [float("inf"), 0.0]])
-    def test_a_vector_that_does_not_fit_is_refused_and_nothing_is_written(self, store: Store, vector: list[float]) -> None:
+    def test_a_vector_that_does_not_fit_is_refused_and_nothing_is_written(
+        self, store: Store, vector: list[float]
+    ) -> None:
         put(store, Resource(name="ok", content="ok", embedding=[1.0, 0.0]))
         with pytest.raises(VectorError):
             put(store, Entity(name="bystander"), Resource(name="bad", content="bad", embedding=vector))
@@ -366,14 +386,25 @@ class StoreConformance:
     # -- edges -----------------------------------------------------------------------------------------------
 
     def test_an_edge_written_again_merges(self, store: Store) -> None:
-        put(store, Edge(src="A", rel_type="knows", dst="B", weight=0.4, properties={"x": 1, "y": 1}, created_at=T0 + DAY))
+        put(
+            store,
+            Edge(src="A", rel_type="knows", dst="B", weight=0.4, properties={"x": 1, "y": 1}, created_at=T0 + DAY),
+        )
         put(store, Edge(src="a", rel_type="knows", dst="b", weight=0.9, properties={"y": 2}, created_at=T0))
         put(store, Edge(src="a", rel_type="knows", dst="b", weight=0.1, properties={"z": None}))
         (edge,) = store.edges(["a"], direction="out", rel_types=None, limit=None)
         assert (edge.weight, edge.properties, edge.created_at) == (0.9, {"x": 1, "y": 2, "z": None}, T0)
 
     def test_an_edge_to_an_unknown_label_makes_a_thin_entity(self, store: Store) -> None:
-        put(store, Edge(src="Alpha", rel_type="owned_by", dst="sarah-chen", properties={"dst_name": "Sarah Chen", "dst_entity_type": "person/employee"}))
+        put(
+            store,
+            Edge(
+                src="Alpha",
+                rel_type="owned_by",
+                dst="sarah-chen",
+                properties={"dst_name": "Sarah Chen", "dst_entity_type": "person/employee"},
+            ),
+        )
         (sarah,) = store.lookup(["sarah-chen"])["sarah-chen"]
         assert isinstance(sarah, Entity)
         assert (sarah.name, sarah.type, sarah.thin) == ("Sarah Chen", "person/employee", True)
@@ -442,8 +473,13 @@ class StoreConformance:
         everything = self.walk(store, "hub", 1, breadth=None, limit=5)
         assert (len(everything.steps), everything.reached, everything.unfollowed) == (5, 20, 0)
 
-    @pytest.mark.parametrize(("field", "order", "first"), [("weight", "desc", "b"), ("weight", "asc", "a"), ("dst", "asc", "a"), ("dst", "desc", "c")])
-    def test_a_walk_follows_edges_in_the_order_asked_for(self, store: Store, field: str, order: Any, first: str) -> None:
+    @pytest.mark.parametrize(
+        ("field", "order", "first"),
+        [("weight", "desc", "b"), ("weight", "asc", "a"), ("dst", "asc", "a"), ("dst", "desc", "c")],
+    )
+    def test_a_walk_follows_edges_in_the_order_asked_for(
+        self, store: Store, field: str, order: Any, first: str
+    ) -> None:
         put(store, *(Edge(src="s", rel_type="r", dst=d, weight=w) for d, w in (("a", 0.1), ("b", 0.9), ("c", 0.5))))
         walk = self.walk(store, "s", 1, breadth=1, order=EdgeOrder(field, order))
         assert [step.key for step in walk.steps] == [first]
@@ -460,9 +496,15 @@ class StoreConformance:
     def people(self, store: Store) -> Store:
         put(
             store,
-            Entity(name="Ann", type="person", aliases=("A1",), properties={"age": 31, "status": "active", "tags": ["x", "y"]}, created_at=T0),
+            Entity(
+                name="Ann", type="person", aliases=("A1",), created_at=T0,
+                properties={"age": 31, "status": "active", "tags": ["x", "y"]},
+            ),
             Entity(name="Bob", type="person", properties={"age": 18, "status": "left"}, created_at=T0 + DAY),
-            Entity(name="Über", type="company", summary="Taxi rides", properties={"age": 9, "nested": {"city": "Köln"}}, created_at=T0 + 2 * DAY),
+            Entity(
+                name="Über", type="company", summary="Taxi rides", created_at=T0 + 2 * DAY,
+                properties={"age": 9, "nested": {"city": "Köln"}},
+            ),
         )  # fmt: skip
         return store
 
@@ -521,7 +563,10 @@ class StoreConformance:
         with pytest.raises(UnknownNameError, match="entites"):
             people.query("entites", Query())
 
-    @pytest.mark.parametrize("predicate", [Matches("name", "("), Gt("created_at", "soon"), In("name", "abc"), Eq("name'--", 1), Eq("name", object())])
+    @pytest.mark.parametrize(
+        "predicate",
+        [Matches("name", "("), Gt("created_at", "soon"), In("name", "abc"), Eq("name'--", 1), Eq("name", object())],
+    )
     def test_a_predicate_that_cannot_be_is_refused(self, people: Store, predicate: Predicate) -> None:
         with pytest.raises(InvalidInputError):
             people.query("entities", Query().filter(predicate))
@@ -597,7 +642,12 @@ class StoreConformance:
         assert [(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()] == [("a", "r", "b")]
 
     def test_stats_count_what_is_there(self, store: Store) -> None:
-        put(store, Entity(name="a", type="person"), Resource(name="b", content="b", embedding=[1.0]), Edge(src="a", rel_type="r", dst="c"))
+        put(
+            store,
+            Entity(name="a", type="person"),
+            Resource(name="b", content="b", embedding=[1.0]),
+            Edge(src="a", rel_type="r", dst="c"),
+        )
         stats = store.stats()
         assert stats["records"] == {"resources": 1, "entities": 2, "moments": 0}
         assert (stats["edges"], stats["edge_types"], stats["vectors"]["count"]) == (1, {"r": 1}, 1)
