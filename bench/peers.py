@@ -16,10 +16,12 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import NAMESPACE_URL, uuid5
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
 
+import msgspec
 import numpy as np
 
 from remloom import Memory, Resource
@@ -206,9 +208,9 @@ PEERS: tuple[Any, ...] = (Remloom, Chroma, Lance, LangGraph)
 
 
 def compare(size: int, results: Results, folder: Path) -> None:
-    records = list(stores.chunks(size))
+    ids = [str(uuid5(NAMESPACE_URL, f"document {number}")) for number in range(size)]
+    records = [msgspec.structs.replace(record, id=id) for record, id in zip(stores.chunks(size), ids, strict=True)]
     matrix = stores.matrix(records)
-    ids = _ids_of_remloom(records)
     number = {id: at for at, id in enumerate(ids)}
     peers = {kind.name: peer for kind in PEERS if (peer := _open(kind, folder / kind.package))}
 
@@ -244,12 +246,6 @@ def compare(size: int, results: Results, folder: Path) -> None:
             results.add(f"{what}/{name}", timing(took), recall=round(float(recall), 4))
     for name, (took, _) in _turns(peers, asked, lambda peer, id: peer.get(id)).items():
         results.add(f"get/{name}", timing(took))
-
-
-def _ids_of_remloom(records: Sequence[Resource]) -> list[str]:
-    from remloom.store.batch import resource_id
-
-    return [resource_id("default", record) for record in records]
 
 
 def _open(kind: Any, folder: Path) -> Peer | None:

@@ -32,8 +32,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def read(store: Store) -> Read:
-    def write(items: list[Record | Edge], removed: Sequence[str]) -> Written:
-        return store.write(batch.build(items, tenant="t", model="", removed=removed))
+    def write(items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]) -> Written:
+        return store.write(batch.build(items, tenant="t", model="", removed=removed, unlinked=unlinked))
 
     def reading(source: object, **options: object) -> ReadReport:
         documents = open_source(source) if isinstance(source, Path | str) else source
@@ -185,7 +185,7 @@ def test_a_document_that_cannot_be_written_fails_alone(read: Read, store: Store)
 
 
 def test_a_full_disk_ends_the_reading(read: Read):
-    def full(items: list[Record | Edge], removed: Sequence[str]) -> Written:
+    def full(items: object, removed: object, unlinked: object) -> Written:
         raise StoreFullError("no space is left")
 
     with pytest.raises(StoreFullError):
@@ -283,3 +283,74 @@ def test_a_speaker_who_is_never_named_is_an_entity_too(read: Read, store: Store)
 def test_empty_input_is_an_error_before_anything_is_read():
     with pytest.raises(InvalidInputError):
         from_text("", uri="x")
+
+
+MEMO = """---
+title: Plan
+author: Quentin Zebra
+---
+Marmaduke Fisk met Gwendolyn Pike. Marmaduke Fisk likes [the port](port.md).
+"""
+
+
+def test_a_changed_document_loses_the_names_and_edges_that_are_no_longer_in_it(
+    read: Read, store: Store, tmp_path: Path
+):
+    path = tmp_path / "plan.md"
+    path.write_text(MEMO)
+    read(path)
+    assert edges(store, "Plan", "authored_by") == ["quentin-zebra"]
+    path.write_text("---\ntitle: Plan\n---\nGwendolyn Pike decided otherwise.\n")
+    read(path)
+    found = store.edges(["plan"], direction="out", rel_types=None, limit=None)
+    assert [(edge.rel_type, edge.dst) for edge in found] == [("mentions", "gwendolyn-pike")]
+    gone = ["marmaduke-fisk", "quentin-zebra", "port"]
+    assert store.lookup(gone) == {key: [] for key in gone}
+    assert store.check() == []
+
+
+def test_a_retitled_document_leaves_nothing_under_its_old_title(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "plan.md"
+    path.write_text(MEMO)
+    read(path)
+    path.write_text(MEMO.replace("title: Plan", "title: Strategy"))
+    read(path)
+    assert edges(store, "Strategy", "mentions") == ["gwendolyn-pike", "marmaduke-fisk"]
+    assert one(store, "plan.md").name == "Strategy"
+    assert [record.name for record in store.lookup(["plan"])["plan"]] == ["Strategy"]  # by the name of its file
+    assert store.check() == []
+
+
+def test_a_changed_document_keeps_the_edges_that_others_made(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "plan.md"
+    path.write_text(MEMO)
+    read(path)
+    read([from_text("See [the plan](plan.md).", uri="notes/1", name="Note")])
+    mine = Edge(src="Plan", rel_type="approved_by", dst="The Board")
+    store.write(batch.build([mine], tenant="t", model=""))
+    path.write_text("---\ntitle: Plan\ndate: 2025-01-01\n---\nGwendolyn Pike decided otherwise.\n")
+    read(path)
+    assert edges(store, "Plan", "approved_by") == ["the-board"]
+    assert edges(store, "plan", "references", "in") == ["note"]
+
+
+def test_a_name_that_somebody_wrote_of_stays_when_its_document_changes(read: Read, store: Store, tmp_path: Path):
+    path = tmp_path / "plan.md"
+    path.write_text(MEMO)
+    store.write(batch.build([Entity(name="Gwendolyn Pike", type="person")], tenant="t", model=""))
+    read(path)
+    store.write(batch.build([Entity(name="Marmaduke Fisk", summary="Told.")], tenant="t", model=""))
+    path.write_text("---\ntitle: Plan\n---\nNobody is named.\n")
+    read(path)
+    assert one(store, "Marmaduke Fisk").summary == "Told."
+    assert one(store, "Gwendolyn Pike").type == "person"
+    assert store.lookup(["quentin-zebra"])["quentin-zebra"] == []
+
+
+def test_documents_of_one_title_read_one_after_the_other_are_told_apart(read: Read, store: Store):
+    first = from_text("# Minutes\n\nSarah Chen spoke.", uri="monday.md")
+    read([first])
+    read([from_text("# Minutes\n\nBob Smith spoke.", uri="tuesday.md")])
+    assert [resource.name for resource in resources(store)] == ["Minutes", "Minutes (tuesday.md)"]
+    assert edges(store, "Minutes", "mentions") == ["sarah-chen"]
+    assert [item.status for item in read([first]).items] == ["unchanged"]

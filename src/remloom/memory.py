@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Self, TypeVar, get_args
 
 import msgspec
 
@@ -22,6 +22,7 @@ from .errors import (
     InvalidInputError,
     NotFoundError,
     ReadOnlyStoreError,
+    UnknownNameError,
     VectorError,
 )
 from .model import (
@@ -114,6 +115,10 @@ class Memory:
                 f"this version keeps memories in folders, and {url.partition('://')[0]}:// is none",
                 remedy="give a folder; PostgreSQL is on the roadmap",
             )
+        if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed_query")):
+            raise InvalidInputError(
+                f"a {type(embedder).__name__} is no embedder", remedy="give a name such as 'minilm', or an Embedder"
+            )
         if settings is None:
             settings = Settings.load(home=url, tenant=tenant, key=key)
         else:
@@ -187,9 +192,14 @@ class Memory:
         return list(self._write(records).ids)
 
     def _write(
-        self, items: Iterable[Record | Edge], removed: Sequence[str] = (), *, background: bool = True
+        self,
+        items: Iterable[Record | Edge],
+        removed: Sequence[str] = (),
+        unlinked: Sequence[tuple[str, str, str]] = (),
+        *,
+        background: bool = True,
     ) -> Written:
-        prepared = batch.build(items, tenant=self.tenant, model=self._model_name, removed=removed)
+        prepared = batch.build(items, tenant=self.tenant, model=self._model_name, removed=removed, unlinked=unlinked)
         if prepared.dims and self._model_name and self._embedder is not None:
             expected = self._embedder.dims
             if prepared.dims != expected:
@@ -200,6 +210,8 @@ class Memory:
         written = self._store.write(prepared)
         if background and any(record.embed for record in prepared.records):
             self._queue.start()
+        if prepared.places:
+            return msgspec.structs.replace(written, ids=tuple(written.ids[place] for place in prepared.places))
         return written
 
     def create_resource(self, resource: Resource) -> str:
@@ -227,6 +239,7 @@ class Memory:
         """
         entity = self.get_entity(id)
         merged = {**entity.properties, **(properties or {})}
+        merged.pop(batch.EXTRACTED, None)
         try:
             self.write([msgspec.structs.replace(entity, properties=merged, thin=False, **changes)])
         except TypeError as error:
@@ -347,10 +360,21 @@ class Memory:
         limit: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Edge]:
-        """The edges at a label, newest first. Source: seed 2."""
+        """The edges at a label, newest first. Source: seed 2.
+
+        Raises:
+            UnknownNameError: an edge type or direction that there is not.
+            InvalidInputError: a limit below 1, or an `as_of` without time zone.
+        """
+        if direction not in get_args(Direction):
+            raise UnknownNameError("direction", str(direction), get_args(Direction))
+        if as_of is not None:
+            _aware(as_of)
+        if limit is not None:
+            _positive(limit)
         return self._store.edges(
             [labels.key(self._label(label_or_id))],
-            direction=direction, rel_types=edge_types, limit=limit, order=EdgeOrder(), as_of=as_of,
+            direction=direction, rel_types=_names(edge_types) or None, limit=limit, order=EdgeOrder(), as_of=as_of,
         )  # fmt: skip
 
     def _label(self, label_or_id: str) -> str:
@@ -369,10 +393,7 @@ class Memory:
             InvalidInputError: a naive datetime, or an end before the start.
         """
         for at in (start, end):
-            if not isinstance(at, datetime) or at.tzinfo is None:
-                raise InvalidInputError(
-                    f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
-                )
+            _aware(at)
         if end < start:
             raise InvalidInputError(f"the window ends {end.isoformat()}, before it starts {start.isoformat()}")
         return self._store.moments_between(start, end)
@@ -467,7 +488,7 @@ class Memory:
             from .query.plan import Search
 
             return self._executor.run(Search(text, schema, where, min_score, limit))
-        from .store.sqlite import known
+        from .store.compiling import known
 
         matches = self._store.search_vector(
             vector, schema=known(schema), where=where, limit=_positive(limit), min_score=min_score
@@ -482,6 +503,9 @@ class Memory:
             from .query.parser import parse_where
 
             where = parse_where(where)
+        from .store.compiling import known
+
+        schema = None if schema is None else known(schema)
         matches = self._store.search_text(text, schema=schema, where=where, limit=_positive(limit))
         return Answer(query_type="search", records=_hits(matches))
 
@@ -521,7 +545,7 @@ class Memory:
         from .query.plan import DEFAULT_ORDER, Lookup, Statement, Traverse
 
         plan = Traverse(
-            Lookup((self._label(label),)), tuple(edge_types or ()), max_depth, direction, breadth,  # type: ignore[arg-type]
+            Lookup((self._label(label),)), _names(edge_types), max_depth, direction, breadth,  # type: ignore[arg-type]
             order_by or DEFAULT_ORDER, limit, plan_memo,
         )  # fmt: skip
         return self._executor.run(plan if as_of is None else Statement(plan, as_of=as_of))
@@ -534,7 +558,9 @@ class Memory:
 
     def complete(self, prefix: str, limit: int = 10) -> list[str]:
         """Names and aliases that begin like this, in order of their keys."""
-        return self._store.complete(labels.key(prefix), limit) if prefix.strip(" \t\n\"'") else []
+        if not isinstance(prefix, str):
+            raise InvalidInputError(f"a prefix is text, not {type(prefix).__name__}")
+        return self._store.complete(labels.key(prefix), _positive(limit)) if prefix.strip(" \t\n\"'") else []
 
     @cached_property
     def _executor(self) -> Executor:
@@ -664,8 +690,10 @@ class Memory:
     ) -> ReadReport:
         from .ingest.pipeline import ingest
 
-        def write(items: list[Record | Edge], removed: Sequence[str]) -> Written:
-            return self._write(items, removed, background=False)
+        def write(
+            items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
+        ) -> Written:
+            return self._write(items, removed, unlinked, background=False)
 
         report = ingest(
             documents, tenant=self.tenant, store=self._store, write=write, category=category, progress=progress
@@ -785,8 +813,17 @@ def _of(value: Any, kind: type[Any]) -> Any:
     return value
 
 
+def _aware(at: datetime) -> None:
+    if not isinstance(at, datetime) or at.utcoffset() is None:
+        raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+
+
+def _names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
+    return (edge_types,) if isinstance(edge_types, str) else tuple(edge_types or ())
+
+
 def _positive(limit: int) -> int:
-    if not isinstance(limit, int) or limit < 1:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InvalidInputError(f"a limit is a whole number from 1, not {limit!r}")
     return limit
 

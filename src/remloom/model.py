@@ -81,6 +81,7 @@ class Resource(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str = ""  # given on write when empty: the same text from the same place gets the same id
     name: str = ""  # the label; from `uri` and `ordinal` when empty
     content: str = ""
+    context: str = ""  # words around it (of a chat: who spoke, when, the turns beside it), found by as its own are
     category: str = ""
     uri: str = ""  # where it was read
     ordinal: int = 0  # position within `uri`, from 0

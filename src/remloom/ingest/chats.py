@@ -13,7 +13,7 @@ from .. import labels
 from ..model import Edge, Entity, Moment, Person, Resource, Speaker
 from ..sources import Document, Turn
 from ..store.batch import resource_id
-from .documents import OWNS, Prepared, chain, entity, identity, label, mention
+from .documents import OWNS, Prepared, chain, digest, entity, identity, label, mention
 from .entities import Extractor, Name
 from .sentences import count_words
 
@@ -22,6 +22,7 @@ __all__ = ["SESSION_GAP", "WORDS_PER_MINUTE", "prepare"]
 SESSION_GAP = timedelta(hours=6)  # of silence, after which a new session begins
 WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 _TOPICS = 5  # names that tag a session
+_BESIDE = 400  # characters of a turn beside another that are part of that one's context
 
 
 def prepare(
@@ -29,7 +30,7 @@ def prepare(
 ) -> Prepared:
     """The records of a chat, called `name` or else by its title.
 
-    * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its metadata;
+    * a Resource for each turn, its `context` being who spoke, when, and the turns beside it, with `message_ids`, `speaker` and, where known, `lines` in its metadata;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name in it;
     * a Moment of type "conversation" for each session: those the source tells, else parted by `SESSION_GAP`;
     * edges: turn `spoken_by` person, turn `next` turn, turn `part_of` chat and of its session, turn `mentions` entity.
@@ -37,6 +38,8 @@ def prepare(
     title = label(name or document.title)
     turns = document.turns
     names, by_turn = _named(turns, extractor)
+    sessions = _sessions(turns)
+    contexts = [_context(turns[first:last], place) for first, last in sessions for place in range(last - first)]
     resources = []
     for number, (turn, found) in enumerate(zip(turns, by_turn, strict=True)):
         metadata: dict[str, Any] = {"title": document.title, "speaker": turn.message.speaker}
@@ -47,6 +50,7 @@ def prepare(
         resource = Resource(
             name=f"{title} #{number + 1}",
             content=turn.message.text,
+            context=contexts[number],
             category=category or document.category,
             uri=document.uri,
             ordinal=number,
@@ -63,7 +67,7 @@ def prepare(
             edges.append(Edge(src=resource.name, rel_type="spoken_by", dst=speaker, weight=OWNS, properties=properties))
         edges += [mention(resource.name, name) for name in found if labels.key(name.name) != labels.key(speaker or "-")]
     moments = []
-    for number, (first, last) in enumerate(_sessions(turns), 1):
+    for number, (first, last) in enumerate(sessions, 1):
         moment = _moment(document, title, number, turns[first:last], resources[first:last], by_turn[first:last])
         moments.append(moment)
         properties = {"dst_name": moment.name, "dst_entity_type": "moment/conversation"}
@@ -72,10 +76,16 @@ def prepare(
                 Edge(src=resource.name, rel_type="part_of", dst=moment.name, weight=OWNS, properties=properties)
             )
     itself = Entity(
-        id=identity("chat", document.uri, document.title),
+        id=identity("chat", document.uri),
         type="chat",
         name=title,
-        properties={"uri": document.uri, "turns": len(turns), "sessions": len(moments), **document.metadata},
+        properties={
+            "uri": document.uri,
+            "turns": len(turns),
+            "sessions": len(moments),
+            "digest": digest(document),
+            **document.metadata,
+        },
     )
     return Prepared(document.uri, tuple(resources), (itself, *map(entity, names), *moments), tuple(edges))
 
@@ -100,6 +110,15 @@ def _named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], lis
     known = {labels.key(found) for name in names for found in (name.name, *name.aliases)}
     silent = [Name(name=speaker, type="person") for speaker in speakers if labels.key(speaker) not in known]
     return [*silent, *names], by_turn
+
+
+def _context(session: Sequence[Turn], place: int) -> str:
+    """What a turn is understood by: who spoke and when, the two turns before it in the session, the one after it."""
+    message = session[place].message
+    when = f"{message.at.day} {message.at:%B %Y}" if message.at else ""
+    before = [turn.message.text[-_BESIDE:] for turn in session[max(0, place - 2) : place]]
+    after = [turn.message.text[:_BESIDE] for turn in session[place + 1 : place + 2]]
+    return "\n".join(filter(None, (message.speaker, when, *before, *after)))
 
 
 def _sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:

@@ -17,15 +17,28 @@ from .. import labels
 from ..errors import LabelError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..sources import Document
-from ..store.batch import resource_id
+from ..store.batch import EXTRACTED, resource_id
 from .chunker import Chunk, chunk_table, chunk_text
 from .entities import Extractor, Name
 
-__all__ = ["MENTIONS", "OWNS", "Prepared", "chain", "entity", "identity", "label", "mention", "prepare"]
+__all__ = [
+    "EDGES",
+    "MENTIONS",
+    "OWNS",
+    "Prepared",
+    "chain",
+    "digest",
+    "entity",
+    "identity",
+    "label",
+    "mention",
+    "prepare",
+]
 
 MENTIONS = 0.3  # weights of edges, from seed 5's guidelines
 REFERENCES = 0.5
 OWNS = 1.0
+EDGES = frozenset(("authored_by", "mentions", "next", "part_of", "references", "spoken_by"))  # types that reading makes
 _LINK = re.compile(r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\.(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)")
 _GENERIC = frozenset(
     ("readme", "index", "introduction", "license", "licence", "changelog", "contributing", "notes", "main")
@@ -40,6 +53,11 @@ class Prepared(Struct, frozen=True):
     resources: tuple[Resource, ...]  # in order, each with its id
     others: tuple[Entity | Moment, ...]
     edges: tuple[Edge, ...]
+
+    @property
+    def itself(self) -> Entity:
+        """The document or chat as a whole."""
+        return next(record for record in self.others if isinstance(record, Entity) and record.id)
 
     @property
     def ids(self) -> list[str]:
@@ -105,7 +123,7 @@ def identity(*parts: str) -> str:
 
 def entity(name: Name) -> Entity:
     """A name as an entity; its id is that of the entity already known by it, if there is one."""
-    return Entity(name=name.name, type=name.type, aliases=name.aliases)
+    return Entity(name=name.name, type=name.type, aliases=name.aliases, properties={EXTRACTED: True})
 
 
 def mention(src: str, name: Name) -> Edge:
@@ -150,21 +168,28 @@ def _mentioned(name: Name, chunk: Chunk) -> bool:
 
 
 def _itself(document: Document, title: str, ids: list[str]) -> Entity:
-    """The document as an entity. Its id changes with what its front matter says, so that a change there is seen."""
-    facts = msgspec.json.encode([document.title, document.authors, document.at, document.metadata])
-    properties: dict[str, Any] = {"uri": document.uri, "media_type": document.media_type, "chunks": len(ids)}
+    """The document as an entity."""
+    properties: dict[str, Any] = {
+        "uri": document.uri, "media_type": document.media_type, "chunks": len(ids), "digest": digest(document)
+    }  # fmt: skip
     if document.at:
         properties["date"] = document.at.date().isoformat()
     if document.authors:
         properties["authors"] = list(document.authors)
     aliases = tuple(alias for alias in _file_names(document.uri) if labels.key(alias) != labels.key(title))
     return Entity(
-        id=identity("document", document.uri, sha256(facts).hexdigest()),
+        id=identity("document", document.uri),
         type="document",
         name=title,
         aliases=aliases,
         properties={**properties, **document.metadata},
     )
+
+
+def digest(document: Document) -> str:
+    """A hash of what is known of a document besides its text, by which a change there is seen."""
+    facts = [document.title, document.authors, document.at, document.metadata]
+    return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
 
 def _file_names(uri: str) -> list[str]:
@@ -189,7 +214,7 @@ def label(title: str) -> str:
 def _people(document: Document, names: list[Name]) -> list[Entity]:
     """Authors whom the text itself does not name."""
     known = {labels.key(label) for name in names for label in (name.name, *name.aliases)}
-    return [Entity(name=author, type="person") for author in document.authors if labels.key(author) not in known]
+    return [entity(Name(name=author, type="person")) for author in document.authors if labels.key(author) not in known]
 
 
 def _authored(document: Document, title: str) -> list[Edge]:

@@ -15,11 +15,13 @@ from typing import Any
 from ..embed.contract import Embedder
 from ..errors import EmbedderError, RemloomError, VectorError
 from ..store.contract import Pending, Store, Vector
+from .sentences import count_words, sentence_ends
 
 __all__ = ["EmbeddingQueue"]
 
 _BATCH = 32  # texts between two commits
 _DIGEST = 16  # bytes
+_SENTENCE = 3  # words from which a sentence has a window of its own
 
 Progress = Callable[[int, int], None]
 
@@ -135,7 +137,15 @@ class EmbeddingQueue:
 
 
 def _spans(embedder: Embedder, text: str) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in embedder.windows(text) if text[start:end].strip()]
+    """The windows of a text. One that fits the model whole has its sentences besides: a question is often answered
+    by one of them, which the vector of the whole blurs."""
+    spans = embedder.windows(text)
+    if len(spans) == 1:
+        ends = sentence_ends(text)
+        sentences = zip([0, *ends], ends, strict=False)
+        if len(ends) > 1:
+            spans = [*spans, *(span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE)]
+    return [(start, end) for start, end in spans if text[start:end].strip()]
 
 
 def _checked(matrix: Any, count: int, embedder: Embedder) -> Any:

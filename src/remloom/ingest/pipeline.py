@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from typing import Any
 
 from .. import labels
 from ..errors import RemloomError, StoreError
@@ -11,6 +12,7 @@ from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
 from ..predicates import Eq, Query
 from ..sources import Document, Skipped
 from ..store.contract import Store, Written
+from ..store.forgetting import orphans
 from . import chats, documents
 from .documents import Prepared
 from .entities import CapitalizedNames, Extractor, Name
@@ -19,7 +21,8 @@ __all__ = ["BATCH", "ingest"]
 
 BATCH = 500  # records and edges from which what was prepared is written
 
-Write = Callable[[list[Record | Edge], Sequence[str]], Written]
+Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
+Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link]], Written]
 
 
 def ingest(
@@ -36,14 +39,15 @@ def ingest(
 
     A document is written in one transaction, small ones several together. One whose records are all there is
     `unchanged` and writes nothing. Of one that changed, what is no longer in it is removed in the transaction that
-    writes the new. A document that cannot be prepared or written is `failed` with its reason, and the reading goes on;
-    only an error of the store itself (`StoreError`: full disk, closed, corrupt) ends it.
+    writes the new, and then the entities that only this had named. A document that cannot be prepared or written is
+    `failed` with its reason, and the reading goes on; only an error of the store itself (`StoreError`: full disk,
+    closed, corrupt) ends it.
 
     Args:
         source: documents, as `sources.open_source` gives them.
         tenant: whose memory it is; part of every chunk's id.
         store: where it is looked up what was read before.
-        write: writes items and removes records by id, in one transaction; see `Memory.write`.
+        write: writes items, after removing records by id and edges, in one transaction; see `Memory.write`.
         category: of the resources, instead of the documents' own.
         extractor: finds names; `CapitalizedNames` when not given.
         progress: called with the documents done and, if `source` has a length, how many there are (else 0).
@@ -89,11 +93,11 @@ class _Reading:
         try:
             outline = self._prepare(document, _NO_NAMES)  # ids do not depend on names, which take most of the time
             chunks = len(outline.resources)
-            known = {id for id in outline.ids if self._store.get(None, id) is not None}
+            known = {id: record for id in outline.ids if (record := self._store.get(None, id)) is not None}
             if not chunks:
                 self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
                 return
-            if len(known) == len(set(outline.ids)):
+            if len(known) == len(set(outline.ids)) and _digest(outline.itself) == _digest(known[outline.itself.id]):
                 self._ids += [resource.id for resource in outline.resources]
                 self.items.append(ReadItem(uri=document.uri, status="unchanged", chunks=chunks))
                 return
@@ -117,9 +121,16 @@ class _Reading:
         if not waiting:
             return
         items = [item for prepared, _, _ in waiting for item in prepared.items]
-        removed = [id for prepared, _, _ in waiting for id in _stale(self._store, prepared)]
+        removed: list[str] = []
+        unlinked: list[Link] = []
+        for prepared, _, _ in waiting:
+            gone, loose = _superseded(self._store, prepared)
+            removed += gone
+            unlinked += loose
         try:
-            written = self._write(items, removed)
+            written = self._write(items, removed, unlinked)
+            if orphaned := [record.id for record in orphans(self._store, {dst for _, _, dst in unlinked})]:
+                self._write([], orphaned, [])
         except StoreError:
             raise
         except RemloomError as error:
@@ -156,13 +167,21 @@ class _Reading:
         return prepare(document, tenant=self._tenant, extractor=extractor, name=name, category=self._category)
 
     def _name(self, document: Document) -> str:
-        """The document's title, made one that no other of this reading has: edges go by labels and would mix them."""
+        """The document's title, made one that no other document has: edges go by labels and would mix them."""
         uri = document.uri.replace("\\", "/")
         places = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
         for name in (document.title, f"{document.title} ({places[-1]})", f"{document.title} ({'/'.join(places)})"):
-            if self._names.setdefault(labels.key(documents.label(name)), document.uri) == document.uri:
+            key = labels.key(documents.label(name))
+            if not self._taken(key, document.uri) and self._names.setdefault(key, document.uri) == document.uri:
                 return name
         return f"{document.title} ({uri})"
+
+    def _taken(self, key: str, uri: str) -> bool:
+        """Whether a document read before, from another place, has this name."""
+        return any(
+            isinstance(record, Entity) and labels.key(record.name) == key and record.properties.get("uri", uri) != uri
+            for record in self._store.lookup([key], edges=0)[key]
+        )
 
 
 class _NoNames:
@@ -175,14 +194,29 @@ class _NoNames:
 _NO_NAMES = _NoNames()
 
 
-def _stale(store: Store, prepared: Prepared) -> list[str]:
-    """Ids of what was read from the same place before and is no longer in it."""
+def _superseded(store: Store, prepared: Prepared) -> tuple[list[str], list[Link]]:
+    """What was read from the same place before and is no longer in it: ids of records, and edges.
+
+    Of the edges that leave the document's labels only those that reading makes: others are somebody's own.
+    """
+    before: list[Record] = store.query("resources", Query().filter(Eq("uri", prepared.uri)))
+    if not before:
+        return [], []  # it is new, and the entities and moments need no look
+    before += store.query("entities", Query().filter(Eq("properties.uri", prepared.uri)))
+    before += store.query("moments", Query().filter(Eq("metadata.uri", prepared.uri)))
     keep: Collection[str] = set(prepared.ids)
-    chunks: list[Record] = store.query("resources", Query().filter(Eq("uri", prepared.uri)))
-    if chunks:  # else it is new, and the entities and moments need no look
-        chunks += store.query("entities", Query().filter(Eq("properties.uri", prepared.uri)))
-        chunks += store.query("moments", Query().filter(Eq("metadata.uri", prepared.uri)))
-    return [record.id for record in chunks if record.id not in keep]
+    made = {(labels.key(edge.src), edge.rel_type, labels.key(edge.dst)) for edge in prepared.edges}
+    keys = list({labels.key(record.name) for record in before})
+    linked = (
+        (edge.src, edge.rel_type, edge.dst)
+        for edge in store.edges(keys, direction="out", rel_types=None, limit=None)
+        if edge.rel_type in documents.EDGES
+    )
+    return [record.id for record in before if record.id not in keep], [link for link in linked if link not in made]
+
+
+def _digest(record: Record) -> Any:
+    return record.properties.get("digest") if isinstance(record, Entity) else None
 
 
 def _reason(error: Exception) -> str:

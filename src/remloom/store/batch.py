@@ -5,6 +5,7 @@ A batch is refused whole: the first record that cannot be stored names itself in
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -16,12 +17,26 @@ import msgspec
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import InvalidInputError, LabelError, RemloomError, VectorError
+from ..errors import ConflictError, InvalidInputError, LabelError, RemloomError, VectorError
 from ..model import Edge, Entity, Moment, Record, Resource
 from .contract import Batch, BatchRecord, Vector
 
-__all__ = ["build", "content_hash", "merge", "new_id", "resource_id", "searchable_text", "to_vector"]
+__all__ = [
+    "EXTRACTED",
+    "build",
+    "content_hash",
+    "embedded_text",
+    "id_taken",
+    "merge",
+    "new_id",
+    "resource_id",
+    "searchable_text",
+    "to_vector",
+]
 
+EXTRACTED = "extracted"  # property of an entity known only from reading; goes when somebody writes of it
+
+_STORABLE = "use text, finite numbers, booleans, lists and objects as the model says"
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)
@@ -56,7 +71,13 @@ def resource_id(tenant: str, resource: Resource) -> str:
 
 
 def searchable_text(record: Record) -> str:
-    """What text search indexes and what is embedded. Empty for what only its name says: FUZZY finds that."""
+    """What text search indexes: `embedded_text`, and behind it, if there is any, the context of a resource."""
+    text = embedded_text(record)
+    return f"{text}\n{record.context}" if text and isinstance(record, Resource) and record.context else text
+
+
+def embedded_text(record: Record) -> str:
+    """What is embedded. Empty for what only its name says: FUZZY finds that."""
     if isinstance(record, Resource):
         return record.content
     if isinstance(record, Entity):
@@ -74,7 +95,8 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
     import numpy as np
 
     try:
-        vector = np.asarray(values, dtype=np.float32)
+        with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
+            vector = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise VectorError(f"{what}: the vector is not a sequence of numbers: {error}") from error
     if vector.ndim != 1 or not vector.size:
@@ -87,20 +109,31 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
     return (vector / np.float32(length)).tobytes(), vector.size
 
 
-def build(items: Iterable[Record | Edge], *, tenant: str, model: str, removed: Iterable[str] = ()) -> Batch:
+def build(
+    items: Iterable[Record | Edge],
+    *,
+    tenant: str,
+    model: str,
+    removed: Iterable[str] = (),
+    unlinked: Iterable[tuple[str, str, str]] = (),
+) -> Batch:
     """Check and complete what is to be written.
 
     `model` names the embedder that made (or will make) the vectors; empty means there is none, and
-    nothing is queued for embedding. `removed` are ids to delete first.
+    nothing is queued for embedding. `removed` are ids, `unlinked` edges to delete first.
 
     Raises:
         InvalidInputError: something that is no record or edge, a naive datetime, an end before its start,
             a weight outside 0..1, metadata that is not JSON.
         LabelError: a name, alias or edge end without a key.
         VectorError: see `to_vector`; also vectors of different dimensions in one batch.
+        ConflictError: two schemas under one id.
     """
+    if type(items) in _TIMES:
+        raise InvalidInputError(f"one {type(items).__name__} is no list of them", remedy="write([…])")
     now = datetime.now(UTC)
     records: dict[str, BatchRecord] = {}
+    given: list[str] = []  # the id of each record, in order
     edges: list[Edge] = []
     dims = 0
     names: dict[str, tuple[str, str]] = {}
@@ -121,6 +154,7 @@ def build(items: Iterable[Record | Edge], *, tenant: str, model: str, removed: I
             dims = vector_dims or dims
             previous = records.pop(record.id, None)
             records[record.id] = prepared if previous is None else _merge_namesakes(previous, prepared)
+            given.append(record.id)
             edges.extend(_edge(edge, now, edge.src or record.name, names) for edge in item.graph_paths)
         except RemloomError as error:
             error.fields.setdefault("position", position)
@@ -128,7 +162,14 @@ def build(items: Iterable[Record | Edge], *, tenant: str, model: str, removed: I
             error.args = (f"item {position} ({type(item).__name__} {str(name)[:60]!r}): {error.message}",)
             error.message = error.args[0]
             raise
-    return Batch(tuple(records.values()), tuple(edges), names, tuple(removed), dims, model)
+    places: tuple[int, ...] = ()
+    if len(given) != len(records):
+        place = {identity: number for number, identity in enumerate(records)}
+        places = tuple(place[identity] for identity in given)
+    return Batch(
+        records=tuple(records.values()), edges=tuple(edges), names=names, removed=tuple(removed),
+        unlinked=tuple(unlinked), dims=dims, model=model, places=places,
+    )  # fmt: skip
 
 
 def _complete(item: Record, tenant: str, now: datetime, namesakes: dict[tuple[str, str], str]) -> Record:
@@ -170,7 +211,7 @@ def _name_of(resource: Resource) -> str:
 
 def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int]:
     record = _validated(record)
-    text = searchable_text(record)
+    text = embedded_text(record)
     keys = [labels.key(record.name)]
     if isinstance(record, Entity):
         keys += [labels.key(alias) for alias in record.aliases]
@@ -182,7 +223,7 @@ def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int
     return BatchRecord(
         record=record,
         keys=tuple(dict.fromkeys(keys)),
-        text=text,
+        text=searchable_text(record),
         vectors=vectors,
         parents=item.parents if isinstance(item, Resource) else (),
         embed=bool(model and text.strip() and not vectors),
@@ -194,15 +235,27 @@ def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int
 def _validated(record: Record) -> Record:
     """The record as it will be read back. Structs do not check their fields: what cannot be read must not get in."""
     try:
-        return _DECODERS[type(record)].decode(msgspec.json.encode(record))
+        return _DECODERS[type(record)].decode(_json(record))
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(f"it cannot be stored: {error}", remedy=_STORABLE) from error
+
+
+def _json(value: Any) -> bytes:
+    """A value as JSON, if it can be read back from there. NaN and infinity cannot: they would become null."""
+    try:
+        encoded = msgspec.json.encode(value)
+        if b"null" in encoded:
+            json.dumps(msgspec.to_builtins(value, str_keys=True), allow_nan=False)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-        raise InvalidInputError(
-            f"it cannot be stored: {error}", remedy="use text, numbers, booleans, lists and objects as the model says"
-        ) from error
+        raise InvalidInputError(f"it cannot be stored: {error}", remedy=_STORABLE) from error
+    return encoded
 
 
 def merge(old: Entity, new: Entity) -> Entity:
     """What is known of an entity after it was written again by name: nothing is lost, newer values win."""
+    properties = {**old.properties, **new.properties}
+    if not (new.properties.get(EXTRACTED) and (old.thin or old.properties.get(EXTRACTED))):
+        properties.pop(EXTRACTED, None)
     aliases = dict.fromkeys((*old.aliases, *new.aliases))
     if old.name != new.name and not old.thin and labels.key(old.name) != labels.key(new.name):
         aliases[old.name] = None
@@ -212,13 +265,23 @@ def merge(old: Entity, new: Entity) -> Entity:
         type=new.type or old.type,
         aliases=tuple(aliases),
         summary=new.summary or old.summary,
-        properties={**old.properties, **new.properties},
+        properties=properties,
         created_at=old.created_at,
     )
 
 
+def id_taken(record: Record, schema: str) -> ConflictError:
+    """The error for a record whose id one of another schema has: replacing that would lose it."""
+    return ConflictError(
+        f"the id {record.id!r} is that of a record of {schema}, not of {record.schema}",
+        remedy="leave the id out, and a new one is made", id=record.id, schema=schema,
+    )  # fmt: skip
+
+
 def _merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
     """One batch holds a record twice: the later one counts; of an entity named twice, both do."""
+    if first.record.schema != second.record.schema:
+        raise id_taken(second.record, first.record.schema)
     if not (isinstance(first.record, Entity) and isinstance(second.record, Entity) and second.merge):
         return second
     merged = merge(first.record, second.record)
@@ -243,6 +306,8 @@ def _edge(edge: Edge, now: datetime, src: str, names: dict[str, tuple[str, str]]
     properties = edge.properties
     if not isinstance(properties, dict):
         raise InvalidInputError(f"an edge's properties are an object, not {type(properties).__name__}")
+    if properties:
+        _json(properties)
     if source not in names:
         names[source] = (str(properties.get("src_name") or src).strip(), "")
     kind = str(properties.get("dst_entity_type") or "")
@@ -274,7 +339,10 @@ def _check_times(item: Record | Edge) -> dict[str, datetime]:
                 f"{name} {at.isoformat()} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
             )
         if at.tzinfo is not UTC:
-            converted[name] = at.astimezone(UTC)
+            try:
+                converted[name] = at.astimezone(UTC)
+            except OverflowError:
+                raise InvalidInputError(f"{name} {at.isoformat()} is outside the years 1 to 9999 in UTC") from None
     for first, last in (("starts_at", "ends_at"), ("valid_from", "valid_to")):
         starts, ends = getattr(item, first, None), getattr(item, last, None)
         if starts and ends and ends < starts:
@@ -283,4 +351,9 @@ def _check_times(item: Record | Edge) -> dict[str, datetime]:
 
 
 def _uuid5(name: str) -> UUID:
-    return uuid5(_NAMESPACE, name)
+    try:
+        return uuid5(_NAMESPACE, name)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            "the uri or name holds half a surrogate pair", remedy="decode it as UTF-8, or rename the file"
+        ) from error

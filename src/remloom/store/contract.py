@@ -52,7 +52,7 @@ SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
 class Vector(Struct, frozen=True):
     """One embedded window of a record: which characters of its text, and the unit vector of them."""
 
-    start: int  # character offsets into the record's text (see `store.batch.searchable_text`)
+    start: int  # character offsets into what is embedded of the record (see `store.batch.embedded_text`)
     end: int
     data: bytes  # float32, unit length
     digest: bytes = b""  # first 16 bytes of the sha256 of the embedded text; lets it be found again by `cached`
@@ -63,7 +63,7 @@ class BatchRecord(Struct, frozen=True):
 
     record: Record  # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
     keys: tuple[str, ...]  # the key of its name first, then those of its aliases; none twice
-    text: str  # what text search indexes and what is embedded; empty: neither
+    text: str  # what text search indexes (see `store.batch.searchable_text`); empty: nothing, nor is anything embedded
     vectors: tuple[Vector, ...] = ()
     parents: tuple[str, ...] = ()
     embed: bool = False  # its text is to be embedded later: queue it
@@ -80,6 +80,8 @@ class Batch(Struct, frozen=True):
     removed: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does
     dims: int = 0  # of the vectors in it; 0 when there are none
     model: str = ""  # the embedder that made them
+    unlinked: tuple[tuple[str, str, str], ...] = ()  # edges to delete first: (src, rel_type, dst), the ends as keys
+    places: tuple[int, ...] = ()  # of each record handed in, its place in `records`; empty: they are the same
 
 
 class Written(Struct, frozen=True):
@@ -178,11 +180,11 @@ class Store(Protocol):
         A record whose id is stored replaces it; one that equals what is stored (times apart) is `unchanged`
         and writes nothing. A `merge` entity joins the one of that key and type, or a thin one of that key, or,
         without a type of its own, the only one of that key, and takes its id. Edges merge as `model.Edge` says.
-        A label at either end of an edge that no record has becomes a thin entity. Cost: a transaction, never an
-        index build.
+        A label at either end of an edge that no record has becomes a thin entity, and one that `unlinked` leaves
+        without edges goes. Cost: a transaction, never an index build.
 
-        Raises: EmbedderMismatchError, VectorError (dimension), StoreFullError, ReadOnlyStoreError,
-            StoreBusyError.
+        Raises: ConflictError (an id that a record of another schema has), EmbedderMismatchError,
+            VectorError (dimension), StoreFullError, ReadOnlyStoreError, StoreBusyError.
         """
         ...
 

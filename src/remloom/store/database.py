@@ -242,7 +242,8 @@ class Database:
             cursor.execute(f"PRAGMA user_version = {newest}")
             cursor.execute("COMMIT")
         except BaseException:
-            cursor.execute("ROLLBACK")
+            if self._writer.in_transaction:  # a full disk ends it too
+                cursor.execute("ROLLBACK")
             raise
 
 

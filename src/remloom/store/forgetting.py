@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
 from .. import labels
 from ..errors import LabelError, NotFoundError
 from ..model import Entity, Receipt, Record
 from ..predicates import Eq, Query
+from .batch import EXTRACTED
 from .contract import Store
 
-__all__ = ["forget", "targets"]
+__all__ = ["forget", "orphans", "targets"]
 
 
 def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
@@ -32,49 +33,71 @@ def forget(store: Store, wanted: Sequence[str], *, dry_run: bool = False) -> Rec
     Raises:
         NotFoundError: see `targets`. Nothing was removed.
     """
-    doomed = {record.id: record for records in targets(store, wanted).values() for record in records}
-    keys = {labels.key(record.name) for record in doomed.values()}
-    neighbours = {edge.dst for edge in store.edges(list(keys), direction="out", rel_types=None, limit=None)} - keys
+    asked = {record.id: record for found in targets(store, wanted).values() for record in found}
+    doomed = _with_derived(store, asked)
+    held = store.lookup(sorted({key for record in doomed.values() for key in _keys(record)}), edges=0)
+    going = {key for key, records in held.items() if all(record.id in doomed for record in records)}
+    named = {edge.dst for edge in store.edges(list(going), direction="out", rel_types=None, limit=None)} - going
+    left = orphans(store, named, without=going)
+    derived = len(doomed) - len(asked) + len(left)
     if dry_run:
-        return _foretold(store, doomed, keys)
-    deletion = store.delete(doomed)
-    orphans = [record.id for record in _orphans(store, neighbours)]
-    more = store.delete(orphans) if orphans else None
-    remaining = deletion.remaining + (more.remaining if more else ())
+        doomed |= {record.id: record for record in left}
+        going |= {key for record in left for key in _keys(record)}
+        return Receipt(
+            records=len(doomed),
+            vectors=sum(len(store.vectors(id)) for id in doomed),
+            keys=len(going),
+            edges=store.degrees(list(going), direction="both"),
+            derived=derived,
+            ids=tuple(doomed),
+        )
+    deletion = store.delete([*asked, *(record.id for record in left)])
     return Receipt(
-        records=len(deletion.ids) + (len(more.ids) if more else 0),
-        vectors=deletion.vectors + (more.vectors if more else 0),
-        keys=deletion.keys + (more.keys if more else 0),
-        edges=deletion.edges + (more.edges if more else 0),
-        derived=deletion.derived + (len(more.ids) if more else 0),
-        ids=deletion.ids + (more.ids if more else ()),
-        verified=not remaining,
-        remaining=remaining,
+        records=len(deletion.ids),
+        vectors=deletion.vectors,
+        keys=deletion.keys,
+        edges=deletion.edges,
+        derived=derived,
+        ids=deletion.ids,
+        verified=not deletion.remaining,
+        remaining=deletion.remaining,
         at=datetime.now(UTC),
     )
 
 
-def _foretold(store: Store, doomed: dict[str, Record], keys: set[str]) -> Receipt:
-    """What would go: the records, what was derived from them, and the edges at keys that no other record has."""
-    ids = dict.fromkeys(doomed)
-    queue = list(doomed)
+def orphans(store: Store, keys: Iterable[str], *, without: Collection[str] = ()) -> list[Entity]:
+    """The entities at these keys that are known only from reading, and that no edge leads to any more.
+
+    Edges at the keys `without` do not count: as if they were gone.
+    """
+    return [
+        record
+        for records in store.lookup(sorted(keys), edges=0).values()
+        for record in records
+        if isinstance(record, Entity)
+        and record.properties.get(EXTRACTED)
+        and all(
+            edge.src in without or edge.dst in without
+            for edge in store.edges(_keys(record), direction="both", rel_types=None, limit=None)
+        )
+    ]
+
+
+def _with_derived(store: Store, records: dict[str, Record]) -> dict[str, Record]:
+    """These records and all that was derived from them, by id."""
+    found = dict(records)
+    queue = list(records)
     while queue:
         for child in store.children(queue.pop()):
-            if child not in ids:
-                ids[child] = None
+            if child not in found and (record := store.get(None, child)) is not None:
+                found[child] = record
                 queue.append(child)
-                record = store.get(None, child)
-                keys |= {labels.key(record.name)} if record else set()
-    held = store.lookup(sorted(keys), edges=0)
-    going = [key for key, records in held.items() if all(record.id in ids for record in records)]
-    return Receipt(
-        records=len(ids),
-        vectors=sum(len(store.vectors(id)) for id in ids),
-        keys=len(going),
-        edges=store.degrees(going, direction="both"),
-        derived=len(ids) - len(doomed),
-        ids=tuple(ids),
-    )
+    return found
+
+
+def _keys(record: Record) -> list[str]:
+    """Every key that a record has."""
+    return [labels.key(label) for label in (record.name, *getattr(record, "aliases", ()))]
 
 
 def _records(store: Store, name: str) -> list[Record]:
@@ -109,15 +132,3 @@ def _described(store: Store, record: Record) -> list[Record]:
         return []
     moments = store.query("moments", Query().filter(Eq("metadata.uri", uri)))
     return [*store.query("resources", Query().filter(Eq("uri", uri))), *moments]
-
-
-def _orphans(store: Store, keys: set[str]) -> list[Record]:
-    """Entities that were only read about, and that nothing mentions any more."""
-    return [
-        record
-        for key, records in store.lookup(sorted(keys)).items()
-        for record in records
-        if isinstance(record, Entity)
-        and record.properties.get("extracted")
-        and not store.degrees([key], direction="both")
-    ]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .. import labels
 from ..errors import LabelError, VectorError
 from ..predicates import All, And, Predicate
 from .batch import to_vector
+from .compiling import Compiler, known
 from .contract import Match
 from .database import Database
 from .derived import Derived
-from .predicate_sql import Compiler
 from .rows import COLUMNS, decode
 
 if TYPE_CHECKING:
@@ -24,16 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["Likeness"]
 
 _OVERFETCH = 4  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
+_RANK = itemgetter(4, 0)  # those it names before those it is an alias of, then as written
 _FILTERS = 16  # allow-lists remembered
 
 
 class Likeness:
     """FUZZY and SEARCH over one tenant."""
 
-    def __init__(self, database: Database, derived: Derived, compiler: Callable[[str], Compiler]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        derived: Derived,
+        compiler: Callable[[str], Compiler],
+        key: Callable[[apsw.Cursor, int], str],
+    ) -> None:
         self._database = database
         self._derived = derived
         self._compiler = compiler
+        self._key = key  # of a label number
         self._allowed: OrderedDict[Any, NDArray[np.int64]] = OrderedDict()
 
     # -- names -----------------------------------------------------------------------------------------------
@@ -48,18 +57,18 @@ class Likeness:
             accept = None if type is None else (lambda lid: bool(self._named(cursor, lid, type)))
             best: dict[int, Match] = {}
             for lid, score in index.search(key, threshold=threshold, limit=limit, accept=accept):
-                for rid, schema, body, content, matched in self._named(cursor, lid, type):
+                for rid, schema, body, content, _ in self._named(cursor, lid, type):
                     if rid not in best:
-                        best[rid] = Match(decode(schema, body, content), score, matched)
+                        best[rid] = Match(decode(schema, body, content), score, self._key(cursor, lid))
             return list(best.values())[:limit]
 
     def _named(self, cursor: apsw.Cursor, lid: int, type: str | None) -> Any:
         typed = "" if type is None else " AND (r.type = ?2 OR r.schema = ?2)"
-        return cursor.execute(
-            f"SELECT {COLUMNS}, l.key FROM names n CROSS JOIN records r USING (rid) CROSS JOIN labels l USING (lid)"
-            f" WHERE n.lid = ?1{typed} ORDER BY n.rank, r.rid",
+        rows = cursor.execute(
+            f"SELECT {COLUMNS}, n.rank FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1{typed}",
             (lid,) if type is None else (lid, type),
         ).fetchall()
+        return rows if len(rows) < 2 else sorted(rows, key=_RANK)
 
     # -- texts -----------------------------------------------------------------------------------------------
 
@@ -110,17 +119,21 @@ class Likeness:
         """The `limit` best records that pass the filter.
 
         An index knows no filter. A few more than asked for are fetched and filtered; only when that leaves too
-        few is the filter turned into the list of all numbers it allows, so that no filter costs recall.
+        few is the filter turned into the list of all numbers it allows, so that no filter costs recall. The list is
+        kept until something is written, and used at once the next time.
         """
         condition, values = self._condition(schema, where)
         count = limit if not condition and number == "doc" else limit * _OVERFETCH
         with self._database.snapshot() as cursor:
-            matches, exhausted = self._records(cursor, ask(count, None), count, number, condition, values, limit)
-            if len(matches) == limit or exhausted:
-                return matches
-            allow = self._allow(cursor, number, condition, values) if condition else None
-            while count < size:
-                matches, exhausted = self._records(cursor, ask(count, allow), count, number, condition, values, limit)
+            allow = self._allowed.get(self._filter(cursor, number, condition, values))
+            if allow is None:
+                matches, exhausted = self._records(cursor, ask(count, None), count, number, condition, values, limit)
+                if len(matches) == limit or exhausted:
+                    return matches
+                allow = self._allow(cursor, number, condition, values) if condition else None
+            matches = []
+            while count < size or not matches:
+                matches, exhausted = self._records(cursor, ask(count, allow), count, number, "", [], limit)
                 if len(matches) == limit or exhausted:
                     break
                 count *= _OVERFETCH
@@ -151,7 +164,7 @@ class Likeness:
         parts: list[str] = []
         values: list[Any] = []
         if schema is not None:
-            parts.append(f"r.schema = '{schema}'")
+            parts.append(f"r.schema = '{known(schema)}'")
         if where is not None and not isinstance(where, All):
             if schema is None:
                 where = And((where,))
@@ -160,23 +173,23 @@ class Likeness:
         return " AND ".join(parts), values
 
     def _allow(self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]) -> NDArray[np.int64]:
-        """Every number that passes the filter, ascending; remembered until something is written."""
+        """Every number that passes the filter, ascending."""
         import numpy as np
 
-        version = cursor.execute("SELECT rid, vid, doc, dead FROM sequence").get
-        key = (number, condition, tuple(values), version, cursor.execute("PRAGMA data_version").get, id(cursor))
-        allowed = self._allowed.get(key)
-        if allowed is None:
-            source = "records r" if number == "doc" else "vectors v CROSS JOIN records r ON r.rid = v.rid"
-            column = "r.doc" if number == "doc" else "v.vid"
-            rows = cursor.execute(
-                f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {condition}", values
-            ).fetchall()
-            allowed = np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
-            self._allowed[key] = allowed
-            while len(self._allowed) > _FILTERS:
-                self._allowed.popitem(last=False)
+        source = "records r" if number == "doc" else "vectors v CROSS JOIN records r ON r.rid = v.rid"
+        column = "r.doc" if number == "doc" else "v.vid"
+        rows = cursor.execute(
+            f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {condition}", values
+        ).fetchall()
+        allowed = np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+        self._allowed[self._filter(cursor, number, condition, values)] = allowed
+        while len(self._allowed) > _FILTERS:
+            self._allowed.popitem(last=False)
         return allowed
+
+    def _filter(self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]) -> Any:
+        """What a filter is known by: itself, and the state of the file as this thread's connection tells it."""
+        return number, condition, tuple(values), cursor.execute("PRAGMA data_version").get, id(cursor)
 
 
 _BY_NUMBER = {

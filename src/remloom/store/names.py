@@ -7,54 +7,28 @@ most of them. A second index of the same kind, over the words of names, finds na
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import cdist
 
-from .arrays import Array, Ids, contains, floor_of_best
+from .arrays import Array, Ids, contains
+from .name_scores import CANDIDATES, GOOD, WORD_LIKENESS, Accept, Found, likeness, words_of
 from .segments import Mask, Segment, SegmentedIndex, State
 
 __all__ = ["NameIndex"]
 
-Accept = Callable[[int], bool]
 Rows = NDArray[np.int32]
-Floats = NDArray[np.float32]
 
 EDITS = 2  # whole names are compared when their lengths differ by at most this
 RAREST = 7  # trigrams read for a name
-CANDIDATES = 40  # names of each segment that are compared, in each pass
 FILTERED_CANDIDATES = 1_000  # the same when there is a filter
-GOOD = 0.8  # a score that says: this is what was meant
-PARTIAL = (0.75, 0.2)  # the worth of having all the words but not being the text: base, and share covered
-WORD_LIKENESS = 0.6  # words of a name less like a word of the text than this do not count
 
 _LONGEST = 64  # characters of a name whose trigrams are indexed
 _READ_AT_MOST = 16_384  # names of one word, shortest first
 _NO_ROWS: Rows = np.empty(0, np.int32)
 _BLOCK = 100_000  # names turned into trigrams at a time
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_IS_CJK = re.compile(f"[{_CJK}]")
-
-
-def _words(name: str, *, asked: bool) -> list[str]:
-    """The words of a name, none twice. A run of CJK characters is known by its characters and pairs; asked for
-    by its pairs."""
-    words: dict[str, None] = {}
-    for word in _WORD.findall(name):
-        if word.isascii() or not _IS_CJK.match(word):
-            words[word] = None
-            continue
-        if not asked or len(word) == 1:
-            words.update(dict.fromkeys(word))
-        words.update(dict.fromkeys(map("".join, pairwise(word))))
-    return list(words)
 
 
 def _hash(word: str) -> int:
@@ -187,7 +161,7 @@ class _NameSegment(Segment):
         names = [names[i] for i in order]
         postings: dict[str, list[int]] = {}
         for row, name in enumerate(names):
-            for word in _words(name, asked=False):
+            for word in words_of(name, asked=False):
                 postings.setdefault(word, []).append(row)
         words = sorted(postings, key=lambda word: (len(word), word))
         hashes = np.array([_hash(word) for word in words], np.uint64)
@@ -242,8 +216,8 @@ class _NameSegment(Segment):
         if exact is not None:
             return self._posting(exact)
         rows = self.words.near(word)[:CANDIDATES]
-        likeness = _likeness([word], self.words.texts(rows), WORD_LIKENESS)[0]
-        best = rows[np.argsort(-likeness, kind="stable")[: np.count_nonzero(likeness)]][:8]
+        alike = likeness([word], self.words.texts(rows), WORD_LIKENESS)[0]
+        best = rows[np.argsort(-alike, kind="stable")[: np.count_nonzero(alike)]][:8]
         lists = [self._posting(row) for row in best.tolist()]
         return np.unique(np.concatenate(lists)) if lists else _NO_ROWS
 
@@ -289,8 +263,8 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
         """
         if not text or limit <= 0:
             return []
-        state, words = self._state, _words(text, asked=True)
-        found = _Found(limit, accept)
+        state, words = self._state, words_of(text, asked=True)
+        found = Found(limit, accept)
         # A filter may refuse the best: more are compared, so that it has as good a choice.
         count = CANDIDATES if accept is None else FILTERED_CANDIDATES
         tail = self._living_tail(state)
@@ -325,63 +299,3 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
     @classmethod
     def _revive(cls, arrays: dict[str, Array]) -> _NameSegment:
         return _NameSegment(arrays)
-
-
-class _Found:
-    """The names found so far, each with its best score, and the choice among them."""
-
-    def __init__(self, limit: int, accept: Accept | None) -> None:
-        self._limit = limit
-        self._accept = accept
-        self._accepted: dict[int, bool] = {}
-        self._scores: dict[int, tuple[float, str]] = {}
-
-    def add(self, named: Sequence[tuple[int, str]], text: str, words: Sequence[str], threshold: float) -> None:
-        """Score names by the whole text and by these words of it; keep those that may be among the best."""
-        if not named:
-            return
-        names = [name for _, name in named]
-        scores = _likeness([text], names, threshold)[0]
-        if words:
-            scores = np.maximum(scores, _by_words(text, words, names))
-        floor = np.float32(max(threshold, 1e-6))
-        if self._accept is None:
-            floor = max(floor, np.float32(floor_of_best(scores, self._limit)))
-        for at in np.flatnonzero(scores >= floor).tolist():
-            id, name = named[at]
-            score = round(float(scores[at]), 4)
-            if id not in self._scores or self._scores[id][0] < score:
-                self._scores[id] = (score, name)
-
-    def best(self) -> list[tuple[int, float]]:
-        """The best ids that are accepted, and their scores."""
-        ranked = sorted(self._scores.items(), key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]))
-        return [(id, score) for id, (score, _) in islice(filter(self._takes, ranked), self._limit)]
-
-    def _takes(self, item: tuple[int, tuple[float, str]]) -> bool:
-        if self._accept is None:
-            return True
-        id = item[0]
-        if id not in self._accepted:
-            self._accepted[id] = self._accept(id)
-        return self._accepted[id]
-
-
-def _likeness(texts: Sequence[str], names: Sequence[str], threshold: float) -> Floats:
-    """Similarity of each text to each name, 0 where it is below the threshold."""
-    if not names:
-        return np.zeros((len(texts), 0), np.float32)
-    return cdist(texts, names, scorer=OSA.normalized_similarity, score_cutoff=threshold, dtype=np.float32)
-
-
-def _by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
-    """How well names have the words of the text, in any order."""
-    having = [_words(name, asked=False) or [name] for name in names]
-    likeness = _likeness(words, [word for some in having for word in some], WORD_LIKENESS)
-    starts = np.cumsum([0, *map(len, having)])[:-1]
-    best = np.maximum.reduceat(likeness, starts, axis=1)
-    sizes = np.array([len(word) for word in words], np.float32)
-    base, share = PARTIAL
-    covered = np.minimum(np.float32(len(text)) / np.array([len(name) for name in names], np.float32), 1)
-    scores: Floats = (sizes / sizes.sum()) @ best * (np.float32(base) + np.float32(share) * covered)
-    return scores

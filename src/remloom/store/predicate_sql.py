@@ -1,71 +1,24 @@
-"""Predicates as SQLite expressions over the row `r` of a record. Values are always bound, never spliced."""
+"""Predicates as SQLite expressions over the row `r` of a record."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import InvalidInputError, UnknownNameError
-from ..predicates import (
-    All,
-    And,
-    Contains,
-    EndsWith,
-    Eq,
-    Exists,
-    Gt,
-    Gte,
-    In,
-    Lt,
-    Lte,
-    Matches,
-    Ne,
-    Not,
-    NotExists,
-    NotIn,
-    Or,
-    Predicate,
-    StartsWith,
-    VectorSimilar,
-)
-from .contract import SCHEMAS
-from .rows import micros
+from .compiling import LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
 
-__all__ = ["Compiler", "column", "view_columns"]
+__all__ = ["SqliteCompiler", "column", "view_columns"]
 
-_OPERATORS = {Eq: "=", Ne: "<>", Gt: ">", Gte: ">=", Lt: "<", Lte: "<="}
 _TIMES = {
     "created_at": "r.created",
     "updated_at": "r.updated",
     "starts_at": "r.starts",
     "ends_at": "CASE WHEN r.body ->> '$.ends_at' IS NOT NULL THEN r.ends END",
 }
-_LISTS = {
-    "aliases", "related_entities", "emotion_tags", "topic_tags", "classifications", "resource_refs", "entity_refs",
-    "present_persons", "speakers",
-}  # fmt: skip
-_OBJECTS = {"metadata", "properties"}
-_ELSEWHERE = {"parents", "graph_paths", "embedding"}  # not in the body
-_RENAMED = {  # seed 5's column names
-    "resource_timestamp": "starts_at",
-    "resource_ends_timestamp": "ends_at",
-    "moment_type": "type",
-    "source_resource_ids": "resource_refs",
-}
-
-
-def fields(schema: str) -> list[str]:
-    """The fields of a schema that a predicate may name; JSON fields take paths below them too."""
-    return [name for name in SCHEMAS[schema].__struct_fields__ if name not in _ELSEWHERE]
 
 
 def view_columns(schema: str) -> dict[str, str]:
     """Column name -> expression over `r`, for the view that SQL sees as a table."""
-    columns = {name: _shown(name) for name in fields(schema)}
-    for renamed, name in _RENAMED.items():
-        if name in columns:
-            columns[renamed] = columns[name]
+    columns = renamed({name: _shown(name) for name in fields(schema)})
     columns["key"] = "(SELECT l.key FROM names n JOIN labels l USING (lid) WHERE n.rid = r.rid AND n.rank = 0)"
     columns["schema"] = "r.schema"
     columns["parents"] = (
@@ -83,7 +36,7 @@ def view_columns(schema: str) -> dict[str, str]:
 
 def column(field: str) -> str:
     """The value of a field or JSON path, as SQL."""
-    if field in _TIMES:
+    if field in TIMES:
         return _TIMES[field]
     if field in ("id", "schema"):
         return f"r.{field}"
@@ -93,13 +46,13 @@ def column(field: str) -> str:
 
 
 def _shown(field: str) -> str:
-    if field in _LISTS or field in _OBJECTS:
-        return f"coalesce(r.body -> {_path(field)}, '{'[]' if field in _LISTS else '{}'}')"
+    if field in LISTS or field in OBJECTS:
+        return f"coalesce(r.body -> {_path(field)}, '{'[]' if field in LISTS else '{}'}')"
     if field == "thin":
         return "coalesce(r.thin, 0)"
     if field in ("ordinal", "generation"):
         return f"coalesce({column(field)}, 0)"
-    if field in _TIMES:
+    if field in TIMES:
         return f"r.body ->> {_path(field)}"
     default = {"trust": "read", "kind": "chunk"}.get(field)
     return f"coalesce({column(field)}, '{default}')" if default else column(field)
@@ -114,139 +67,54 @@ def _plain(name: str) -> bool:
     return name.isidentifier() and name.isascii()
 
 
-class Compiler:
-    """Compiles predicates of one schema.
+class SqliteCompiler(Compiler):
+    """See `Compiler`. Booleans are numbers here, as SQLite has them."""
 
-    Args:
-        schema: which schema's fields are known.
-        has_path: whether any record has this JSON path; asked for a bare name that is no field, which then
-            means a key of `properties` (entities) or `metadata` (the others).
-    """
+    true = "1"
+    false = "0"
 
-    def __init__(self, schema: str, has_path: Callable[[str], bool]) -> None:
-        self.schema = schema
-        self._has_path = has_path
-        self._known = fields(schema)
+    def value(self, field: str) -> str:
+        return column(field)
 
-    def field(self, name: str) -> str:
-        """The full path a field name means.
+    def set(self, field: str) -> str:
+        value = column(field)
+        return f"({value} IS NOT NULL AND {value} NOT IN ('', '[]', '{{}}'))"
 
-        Raises:
-            UnknownNameError: the schema has no such field.
-        """
-        name = _RENAMED.get(name, name)
-        if not isinstance(name, str) or not name or any(char in name for char in "\"'\\\0"):
-            raise InvalidInputError(f"{name!r} is no field name")
-        root = name.partition(".")[0]
-        if name in self._known or (root in _OBJECTS and root in self._known):
-            return name
-        inside = f"{'properties' if self.schema == 'entities' else 'metadata'}.{name}"
-        if self._has_path(inside):
-            return inside
-        raise UnknownNameError(f"field of {self.schema}", name, self._known)
+    def compare(self, field: str, operator: str, value: Any) -> Condition:
+        return f"{column(field)} {operator} ?", [_number(value)]
 
-    def compile(self, predicate: Predicate) -> tuple[str, list[Any]]:
-        """A boolean SQL expression and its parameters."""
-        match predicate:
-            case All():
-                return "1", []
-            case And(predicates=parts) | Or(predicates=parts):
-                joined = [self.compile(part) for part in parts]
-                word, empty = ("AND", "1") if isinstance(predicate, And) else ("OR", "0")
-                text = f" {word} ".join(f"({sql})" for sql, _ in joined) or empty
-                return text, [value for _, values in joined for value in values]
-            case Not(predicate=inner):
-                sql, values = self.compile(inner)
-                return f"(({sql}) IS NOT TRUE)", values
-            case Exists(field=field) | NotExists(field=field):
-                value = column(self.field(field))
-                known = f"({value} IS NOT NULL AND {value} NOT IN ('', '[]', '{{}}'))"
-                return known if isinstance(predicate, Exists) else f"NOT {known}", []
-            case VectorSimilar():
-                raise InvalidInputError(
-                    "VectorSimilar under Or or Not has no meaning", remedy="use it at the top or under And, once"
-                )
-            case In() | NotIn():
-                return self._membership(predicate)
-            case Contains():
-                return self._contains(predicate)
-            case StartsWith(value=value) | EndsWith(value=value) if isinstance(value, str):
-                sql = column(self.field(predicate.field))
-                part = f"substr({sql}, 1, {len(value)})" if isinstance(predicate, StartsWith) else _ending(sql, value)
-                return f"{part} = ?", [value]
-            case Matches(value=value) if isinstance(value, str):
-                import re
-
-                try:
-                    re.compile(value)
-                except re.error as error:
-                    raise InvalidInputError(f"{value!r} is no regular expression: {error}") from error
-                return f"matches(?, {column(self.field(predicate.field))})", [value]
-            case Eq(value=None):
-                return f"{column(self.field(predicate.field))} IS NULL", []
-            case Ne(value=None):
-                return f"{column(self.field(predicate.field))} IS NOT NULL", []
-            case Eq() | Ne() | Gt() | Gte() | Lt() | Lte():
-                field = self.field(predicate.field)
-                return f"{column(field)} {_OPERATORS[type(predicate)]} ?", [_bound(field, predicate.value)]
-            case _:
-                raise InvalidInputError(f"{predicate!r} is no predicate", remedy="see remloom.predicates")
-
-    def _membership(self, predicate: In | NotIn) -> tuple[str, list[Any]]:
-        field = self.field(predicate.field)
-        if isinstance(predicate.value, str) or not isinstance(predicate.value, Sequence | set | frozenset):
-            raise InvalidInputError(f"{type(predicate).__name__} takes a list, not {predicate.value!r}")
-        values = [_bound(field, value) for value in predicate.value]
+    def among(self, field: str, values: list[Any]) -> Condition:
+        values = [_number(value) for value in values]
         marks = ", ".join("?" * len(values))
         scalar = f"{column(field)} IN ({marks})"
-        if "." in field or field in _LISTS:
-            among = f"EXISTS (SELECT 1 FROM json_each(r.body, {_path(field)}) WHERE value IN ({marks}))"
-            sql = f"CASE json_type(r.body, {_path(field)}) WHEN 'array' THEN {among} ELSE {scalar} END"
-            values = values * 2
-        else:
-            sql = scalar
-        if isinstance(predicate, NotIn):
-            sql = f"({column(field)} IS NOT NULL AND NOT ({sql}))"
-        return sql, values
+        if "." not in field and field not in LISTS:
+            return scalar, values
+        among = f"EXISTS (SELECT 1 FROM json_each(r.body, {_path(field)}) WHERE value IN ({marks}))"
+        return f"CASE json_type(r.body, {_path(field)}) WHEN 'array' THEN {among} ELSE {scalar} END", values * 2
 
-    def _contains(self, predicate: Contains) -> tuple[str, list[Any]]:
-        field = self.field(predicate.field)
-        value = _bound(field, predicate.value)
+    def contains(self, field: str, value: Any) -> Condition:
+        value = _number(value)
         text = f"instr(casefold({column(field)}), casefold(?)) > 0"
-        if "." not in field and field not in _LISTS:
+        if "." not in field and field not in LISTS:
             return text, [str(value)]
         element = "value = ? OR (type = 'object' AND value ->> '$.name' = ?)"
         among = f"EXISTS (SELECT 1 FROM json_each(r.body, {_path(field)}) WHERE {element})"
-        sql = f"CASE json_type(r.body, {_path(field)}) WHEN 'array' THEN {among} ELSE {text} END"
-        return sql, [value, value, str(value)]
+        return f"CASE json_type(r.body, {_path(field)}) WHEN 'array' THEN {among} ELSE {text} END", [
+            value,
+            value,
+            str(value),
+        ]
+
+    def starts(self, field: str, value: str) -> Condition:
+        return f"substr({column(field)}, 1, {len(value)}) = ?", [value]
+
+    def ends(self, field: str, value: str) -> Condition:
+        part = f"substr({column(field)}, -{len(value)})" if value else f"substr({column(field)}, 1, 0)"
+        return f"{part} = ?", [value]
+
+    def matches(self, field: str, pattern: str) -> Condition:
+        return f"matches(?, {column(field)})", [pattern]
 
 
-def _ending(sql: str, value: str) -> str:
-    return f"substr({sql}, -{len(value)})" if value else f"substr({sql}, 1, 0)"
-
-
-def _bound(field: str, value: Any) -> Any:
-    """A value as SQLite compares it with the field."""
-    if field in _TIMES:
-        return micros(_instant(field, value))
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, int | float | str):
-        return value
-    raise InvalidInputError(
-        f"{field} cannot be compared with {value!r}", remedy="use text, a number, a boolean or a datetime"
-    )
-
-
-def _instant(field: str, value: Any) -> datetime:
-    try:
-        at = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"{field} is a time, {value!r} is none", remedy="write 2025-01-31T10:00:00Z") from None
-    if at.tzinfo is None:
-        if isinstance(value, datetime):
-            raise InvalidInputError(f"{field}: {value} has no time zone", remedy="use an aware datetime")
-        at = at.replace(tzinfo=UTC)  # a date in a statement means UTC
-    return at
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value

@@ -13,11 +13,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from ..errors import ConflictError, InvalidInputError, UnknownNameError
+from ..errors import ConflictError, InvalidInputError
 from ..model import Direction, Edge, Moment, Record, Resource
-from ..predicates import And, Predicate, Query, VectorSimilar
+from ..predicates import Predicate, Query
 from . import rows, writing
-from .batch import searchable_text
+from .batch import embedded_text
+from .compiling import check_window, direction, known, split
 from .contract import (
     SCHEMAS,
     Batch,
@@ -35,7 +36,7 @@ from .database import Database, translate
 from .derived import Derived
 from .graph import Graph
 from .likeness import Likeness
-from .predicate_sql import Compiler, column, view_columns
+from .predicate_sql import SqliteCompiler, column, view_columns
 from .rows import COLUMNS, decode
 from .tables import Tables
 
@@ -87,8 +88,8 @@ class SqliteStore:
         self._translate = translate(path)
         self._derived = Derived(self._database, hnsw=hnsw or {})
         self._graph = Graph(self._database)
-        self._compilers: dict[str, Compiler] = {}
-        self._likeness = Likeness(self._database, self._derived, self._compiler)
+        self._compilers: dict[str, SqliteCompiler] = {}
+        self._likeness = Likeness(self._database, self._derived, self._compiler, self._graph.key)
         self._tables = Tables(self._database)
 
     # -- writing ---------------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ class SqliteStore:
 
     def query(self, schema: str, query: Query) -> list[Record]:
         known(schema)
-        similar, rest = _split(query.where)
+        similar, rest = split(query.where)
         if similar is not None and not query.order:
             matches = self.search_vector(
                 similar.query, schema=schema, where=rest, limit=similar.top_k, min_score=similar.min_score
@@ -268,17 +269,15 @@ class SqliteStore:
             )
             marks = ", ".join("?" * len(matches))
             sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
-        order = [f"{column(compiler.field(field))} {_direction(way)}" for field, way in query.order]
-        for number, what in ((query.count, "limit"), (query.skip, "offset")):
-            if number is not None and number < 0:
-                raise InvalidInputError(f"{what} may not be negative, it is {number}")
+        order = [f"{column(compiler.field(field))} {direction(way)}" for field, way in query.order]
+        check_window(query.count, query.skip)
         statement = (
             f"SELECT {COLUMNS} FROM records r WHERE r.schema = '{schema}' AND ({sql})"
             f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
         )
         with self._translate:
-            window = (-1 if query.count is None else query.count, query.skip)
-            found = self._database.reader.execute(statement, (*values, *window)).fetchall()
+            bounds = (-1 if query.count is None else query.count, query.skip)
+            found = self._database.reader.execute(statement, (*values, *bounds)).fetchall()
         return [decode(name, body, content) for _, name, body, content in found]
 
     def create_index(self, schema: str, field: str) -> None:
@@ -318,9 +317,9 @@ class SqliteStore:
     def columns(self, schema: str) -> list[str]:
         return list(view_columns(known(schema)))
 
-    def _compiler(self, schema: str) -> Compiler:
+    def _compiler(self, schema: str) -> SqliteCompiler:
         if schema not in self._compilers:
-            self._compilers[schema] = Compiler(known(schema), lambda path: self._has_path(schema, path))
+            self._compilers[schema] = SqliteCompiler(known(schema), lambda path: self._has_path(schema, path))
         return self._compilers[schema]
 
     def _has_path(self, schema: str, path: str) -> bool:
@@ -337,7 +336,7 @@ class SqliteStore:
                 (limit,),
             ).fetchall()
         waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
-        return [Pending(r.id, searchable_text(r), tries, error or "") for r, tries, error in waiting]
+        return [Pending(r.id, embedded_text(r), tries, error or "") for r, tries, error in waiting]
 
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         self._database.write(
@@ -352,7 +351,7 @@ class SqliteStore:
                 (model, limit),
             ).fetchall()
         texts = (decode(schema, body, content) for _, schema, body, content in found)
-        return [Pending(record.id, searchable_text(record)) for record in texts]
+        return [Pending(record.id, embedded_text(record)) for record in texts]
 
     def adopt(self, model: str) -> None:
         self._database.write(lambda cursor: writing.adopt(cursor, model))
@@ -491,38 +490,8 @@ class SqliteStore:
         self._database.close()
 
 
-def known(schema: str) -> str:
-    """The schema's name, if there is one.
-
-    Raises:
-        UnknownNameError: there is none.
-    """
-    if schema not in SCHEMAS:
-        raise UnknownNameError("schema", schema, list(SCHEMAS))
-    return schema
-
-
 def _alias(record: Record, key: str) -> str:
     from .. import labels
 
     aliases = getattr(record, "aliases", ())
     return next((alias for alias in aliases if labels.key(alias) == key), record.name)
-
-
-def _split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
-    """The VectorSimilar of a filter, and the filter without it."""
-    if isinstance(where, VectorSimilar):
-        return where, And(())
-    if isinstance(where, And):
-        found = [part for part in where.predicates if isinstance(part, VectorSimilar)]
-        if len(found) > 1:
-            raise InvalidInputError("a query takes one VectorSimilar", remedy="run one query for each vector")
-        if found:
-            return found[0], And(tuple(part for part in where.predicates if part is not found[0]))
-    return None, where
-
-
-def _direction(way: str) -> str:
-    if way.lower() not in ("asc", "desc"):
-        raise InvalidInputError(f"an order is asc or desc, not {way!r}")
-    return way.upper()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .arrays import Array, Growing, Ids, floor_of_best, positions
 from .segments import Mask, Segment, SegmentedIndex, State
 
-__all__ = ["K1", "STOP_WORDS", "B", "TermIndex", "analyse"]
+__all__ = ["K1", "STOP_WORDS", "B", "TermIndex", "analyse", "codes"]
 
 K1 = 1.2
 B = 0.75
@@ -105,6 +105,16 @@ class _Coded(dict[str | bytes, bytes]):
         terms = (term.encode("utf-8", "surrogatepass") for term in _terms_of(word))
         coded = self[word] = b"".join(blake2b(term, digest_size=_HASH_BYTES).digest().ljust(8, b"\0") for term in terms)
         return coded
+
+
+def codes(text: str) -> bytes:
+    """The terms of a text, as `analyse` gives them, each as the 8 bytes (a number of 40 bits) an index knows it by."""
+    return b"".join(map(_shared_codes().__getitem__, _words(text)))
+
+
+@cache
+def _shared_codes() -> _Coded:
+    return _Coded()
 
 
 class _Postings(NamedTuple):

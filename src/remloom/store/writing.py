@@ -56,11 +56,11 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
 class _Rows(Struct):
     """Rows gathered for one INSERT a table."""
 
+    labels: list[Any]
     records: list[Any]
     names: list[Any]
     vectors: list[Any]
     pending: list[Any]
-    parents: list[Any]
 
 
 class _Writing:
@@ -78,6 +78,7 @@ class _Writing:
         self.thin = 0
 
     def run(self, batch: Batch) -> Written:
+        loosened = self._unlink(batch.unlinked)
         counts = {"created": 0, "updated": 0, "unchanged": 0}
         ids, references = [], []
         for item in batch.records:
@@ -92,6 +93,8 @@ class _Writing:
             self._refer(rid, parents, 0)
             self._refer(rid, referred, 1)
         edges = self._edges(batch.edges)
+        for lid in loosened:
+            self._drop_thin(lid)
         self.cursor.execute(
             "UPDATE sequence SET rid=?, lid=?, vid=?, doc=?, dead=?",
             (self.rid, self.lid, self.vid, self.doc, self.dead),
@@ -111,6 +114,8 @@ class _Writing:
             self._insert(item, self.rid, fresh=True)
             return record.id, "created", self.rid
         rid, schema, body, content, doc = found
+        if schema != record.schema:
+            raise batches.id_taken(record, schema)
         old = decode(schema, body, content)
         keys = item.keys
         if item.merge and isinstance(old, Entity) and isinstance(record, Entity):
@@ -162,7 +167,7 @@ class _Writing:
         self.cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
         if not same_text and doc is not None:
             self._bury("terms", doc)
-        if not same_text or item.vectors:
+        if item.vectors or batches.embedded_text(old) != batches.embedded_text(item.record):
             self._drop_vectors(rid)
         elif self.cursor.execute("SELECT 1 FROM vectors WHERE rid=? LIMIT 1", (rid,)).get:
             item = replace(item, embed=False)
@@ -180,6 +185,8 @@ class _Writing:
 
     def _flush(self) -> None:
         rows, many = self.rows, self.cursor.executemany
+        if rows.labels:
+            many("INSERT INTO labels VALUES (?,?,0)", rows.labels)
         if rows.records:
             many(_RECORD, rows.records)
         if rows.names:
@@ -200,7 +207,7 @@ class _Writing:
             if lid is None:
                 self.lid += 1
                 lid = self.lid
-                self.cursor.execute("INSERT INTO labels VALUES (?,?,0)", (lid, key))
+                self.rows.labels.append((lid, key))
                 self.fresh.add(lid)
             self.lids[key] = lid
         return lid
@@ -276,6 +283,31 @@ class _Writing:
         return int(rel)
 
     # -- what is no longer -----------------------------------------------------------------------------------
+
+    def _unlink(self, edges: Sequence[tuple[str, str, str]]) -> set[int]:
+        """Delete edges by their keys; returns the labels that were at their ends."""
+        ends: set[int] = set()
+        for edge in edges:
+            row = self.cursor.execute(
+                "DELETE FROM edges WHERE src = (SELECT lid FROM labels WHERE key=?)"
+                " AND rel = (SELECT rel FROM rels WHERE name=?) AND dst = (SELECT lid FROM labels WHERE key=?)"
+                " RETURNING src, dst",
+                edge,
+            ).fetchone()
+            ends.update(row or ())
+        return ends
+
+    def _drop_thin(self, lid: int) -> None:
+        """Remove the thin entity at this label if no edge is left there."""
+        thin = self.cursor.execute(
+            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=?1 AND r.thin=1"
+            " AND NOT EXISTS (SELECT 1 FROM edges WHERE src=?1) AND NOT EXISTS (SELECT 1 FROM edges WHERE dst=?1)",
+            (lid,),
+        ).get
+        if thin is not None:
+            self.cursor.execute("DELETE FROM names WHERE rid=?", (thin,))
+            self.cursor.execute("DELETE FROM records WHERE rid=?", (thin,))
+            self._release(lid)
 
     def _drop_vectors(self, rid: int) -> int:
         vids = self.cursor.execute("DELETE FROM vectors WHERE rid=? RETURNING vid", (rid,)).fetchall()
@@ -361,15 +393,7 @@ def _drop_label(writing: _Writing, lid: int) -> int:
     cursor.execute("DELETE FROM labels WHERE lid=?", (lid,))
     writing._bury("names", lid)
     for other in others - {lid}:
-        thin = cursor.execute(
-            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=?1 AND r.thin=1"
-            " AND NOT EXISTS (SELECT 1 FROM edges WHERE src=?1) AND NOT EXISTS (SELECT 1 FROM edges WHERE dst=?1)",
-            (other,),
-        ).get
-        if thin is not None:
-            cursor.execute("DELETE FROM names WHERE rid=?", (thin,))
-            cursor.execute("DELETE FROM records WHERE rid=?", (thin,))
-            writing._release(other)
+        writing._drop_thin(other)
     return edges
 
 

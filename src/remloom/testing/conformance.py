@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from .. import labels
-from ..errors import EmbedderMismatchError, InvalidInputError, StoreClosedError, UnknownNameError, VectorError
+from ..errors import ConflictError, EmbedderMismatchError, InvalidInputError, StoreClosedError, UnknownNameError, VectorError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..predicates import (
     All,
@@ -168,6 +168,13 @@ class StoreConformance:
         assert found.created_at == T0
         assert found.updated_at is not None
         assert found.updated_at > T0
+
+    def test_an_id_that_a_record_of_another_schema_has_is_refused(self, store: Store) -> None:
+        put(store, Entity(id="x", name="Ann"))
+        with pytest.raises(ConflictError):
+            put(store, Entity(name="Bob"), Resource(id="x", name="note", content="text"))
+        assert store.get("entities", "x") is not None
+        assert store.lookup(["bob", "note"]) == {"bob": [], "note": []}
 
     def test_a_batch_is_written_wholly_or_not_at_all(self, store: Store) -> None:
         with pytest.raises(InvalidInputError, match="item 1"):
@@ -417,6 +424,17 @@ class StoreConformance:
         assert (sarah.id, sarah.type, sarah.thin) == (thin, "person", False)  # type: ignore[union-attr]
         assert doc.schema == "resources"
         assert len(store.edges(["a"], direction="out", rel_types=None, limit=None)) == 2
+
+    def test_an_edge_can_be_taken_away_and_takes_the_thin_entity_it_alone_made(self, store: Store) -> None:
+        put(store, Entity(name="a"), *(Edge(src="a", rel_type=rel, dst=dst) for rel, dst in (("r", "x"), ("r", "y"), ("s", "y"))))
+        gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
+        again = [Edge(src="a", rel_type="t", dst="z")]
+        store.write(batch.build(again, tenant="conformance", model="", unlinked=gone))
+        assert {(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()} == {("a", "s", "y"), ("a", "t", "z")}
+        assert store.lookup(["x"])["x"] == []
+        assert names(store.lookup(["y"])["y"]) == ["y"]
+        assert names(store.lookup(["a"])["a"]) == ["a"]
+        assert store.check() == []
 
     def test_edges_go_both_ways_newest_first_within_the_limit(self, store: Store) -> None:
         put(store, *(Edge(src="hub", rel_type="r", dst=f"n{i}", created_at=T0 + i * DAY) for i in range(5)))

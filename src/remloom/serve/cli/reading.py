@@ -117,11 +117,15 @@ def report_view(report: ReadReport) -> RenderableType:
     lines = [Text.assemble((told, "bold"), f" in {report.seconds:.1f} s")]
     if counts["read"]:
         lines.append(Text(f"wrote {written}"))
-    for item in report.skipped[:SHOWN_ITEMS]:
-        style = "red" if item.status == "failed" else "yellow"
-        lines.append(Text.assemble((f"{item.status}  ", style), place(item.uri), (f"  {item.reason}", "dim")))
-    if len(report.skipped) > SHOWN_ITEMS:
-        lines.append(Text(f"… and {len(report.skipped) - SHOWN_ITEMS:,} more (--json lists them)", "dim"))
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for item in report.skipped:
+        by_reason.setdefault((item.status, item.reason), []).append(item.uri)
+    for (status, reason), uris in list(by_reason.items())[:SHOWN_ITEMS]:
+        style = "red" if status == "failed" else "yellow"
+        more = f" and {len(uris) - 1:,} more" if len(uris) > 1 else ""
+        lines.append(Text.assemble((f"{status}  ", style), place(uris[0]), more, (f"  {reason}", "dim")))
+    if len(by_reason) > SHOWN_ITEMS:
+        lines.append(Text("… and more (--json lists them all)", "dim"))
     if report.pending:
         lines.append(Text(f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"))
     if counts["read"] or counts["unchanged"]:

@@ -1,0 +1,160 @@
+"""What a user of Memory sees that belongs to no single layer below it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Edge, Entity, Memory, Moment, Resource
+from remloom.errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
+
+MEMO = "# Memo\n\nMarmaduke Fisk will open a branch of Zanzibar Holdings. Marmaduke Fisk knows code PLUGHXYZZY99.\n"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path, embedder="none") as opened:
+        yield opened
+
+
+def names(memory: Memory) -> set[str]:
+    return {row[0] for schema in ("resources", "entities", "moments") for row in memory.sql(f"SELECT name FROM {schema}").rows}
+
+
+# -- writing ---------------------------------------------------------------------------------------------------
+
+
+def test_write_gives_one_id_for_each_record_even_when_two_are_the_same(memory: Memory) -> None:
+    note = Resource(name="n", content="same")
+    ids = memory.write([Entity(name="Bob"), note, Edge(src="n", rel_type="r", dst="Bob"), Entity(name="bob"), note])
+    assert len(ids) == 4
+    assert (ids[0], ids[1]) == (ids[2], ids[3])
+    assert memory.get_entity(ids[0]).name == "bob"
+    assert memory.get_resource(ids[1]).content == "same"
+
+
+def test_an_id_of_another_schema_is_refused_and_nothing_is_lost(memory: Memory) -> None:
+    with pytest.raises(ConflictError, match="id 'x'"):
+        memory.write([Entity(id="x", name="Ann"), Resource(id="x", content="note")])
+    memory.write([Entity(id="x", name="Ann")])
+    with pytest.raises(ConflictError, match="entities"):
+        memory.write([Resource(id="x", content="note")])
+    assert memory.get_entity("x").name == "Ann"
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        (Entity(name="e", properties={"x": math.nan}), "not JSON compliant"),
+        (Entity(name="e", properties={"deep": [{"x": math.inf}]}), "not JSON compliant"),
+        (Edge(src="a", rel_type="r", dst="b", properties={"x": math.nan}), "not JSON compliant"),
+        (Edge(src="a", rel_type="r", dst="b", properties={"x": object()}), "unsupported"),
+        (Resource(uri="a\ud800", content="x"), "surrogate"),
+        (Moment(name="m", starts_at=datetime(9999, 12, 31, 20, tzinfo=timezone(timedelta(hours=-12)))), "9999"),
+    ],
+)
+def test_what_could_not_be_read_back_is_refused(memory: Memory, item: Any, told: str) -> None:
+    with pytest.raises(InvalidInputError, match=told):
+        memory.write([Entity(name="fine"), item])
+    assert names(memory) == set()
+
+
+def test_null_is_a_value_that_can_be_stored(memory: Memory) -> None:
+    (identity,) = memory.write([Entity(name="e", properties={"left": None, 1: "null"})])
+    assert memory.get_entity(identity).properties == {"left": None, "1": "null"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_vector_too_large_for_its_type_is_refused_without_a_warning(memory: Memory) -> None:
+    with pytest.raises(VectorError, match="infinity"):
+        memory.write([Resource(name="r", content="x", embedding=[1e300, 1.0])])
+
+
+def test_one_record_instead_of_a_list_is_told_apart(memory: Memory) -> None:
+    with pytest.raises(InvalidInputError, match="no list"):
+        memory.write(Entity(name="e"))  # type: ignore[arg-type]
+
+
+# -- asking ----------------------------------------------------------------------------------------------------
+
+
+def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
+    memory.write([Edge(src="a", rel_type="knows", dst="b")])
+    with pytest.raises(UnknownNameError, match="schema 'nope'"):
+        memory.search_text("x", schema="nope")
+    with pytest.raises(UnknownNameError, match="schema"):
+        memory.search_text("x", schema="x' OR '1'='1")
+    with pytest.raises(UnknownNameError, match="direction"):
+        memory.get_edges("a", direction="sideways")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="time zone"):
+        memory.get_edges("a", as_of=datetime(2025, 1, 1))  # noqa: DTZ001
+    with pytest.raises(InvalidInputError, match="limit"):
+        memory.get_edges("a", limit=-1)
+    with pytest.raises(InvalidInputError, match="prefix"):
+        memory.complete(None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="no embedder"):
+        Memory.open("unused", embedder=42)  # type: ignore[arg-type]
+
+
+def test_one_edge_type_may_stand_without_a_list(memory: Memory) -> None:
+    memory.write([Edge(src="a", rel_type="knows", dst="b"), Edge(src="a", rel_type="likes", dst="c")])
+    assert [edge.dst for edge in memory.get_edges("a", edge_types="knows")] == ["b"]
+    assert [node["name"] for node in memory.traverse("a", edge_types="likes").nodes] == ["a", "c"]
+
+
+@pytest.mark.parametrize("limit", ["99999999999999999999", "1e99"])
+def test_a_limit_beyond_any_table_is_an_error_of_the_statement(memory: Memory, limit: str) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        memory.sql(f"SELECT name FROM entities LIMIT {limit}")
+    assert "bug" not in str(raised.value)
+
+
+# -- forgetting ------------------------------------------------------------------------------------------------
+
+
+def test_forgetting_a_document_takes_the_names_that_only_it_had(memory: Memory, tmp_path: Path) -> None:
+    memory.read_text(MEMO, uri="memo.md")
+    memory.read_text("# Other\n\nZanzibar Holdings is large. We like Zanzibar Holdings.", uri="other.md")
+    assert {"Marmaduke Fisk", "PLUGHXYZZY99"} <= names(memory)
+    foretold = memory.forget("memo.md", dry_run=True)
+    receipt = memory.forget("memo.md")
+    assert receipt.verified
+    assert (foretold.records, foretold.keys, foretold.edges, foretold.derived) == (
+        receipt.records, receipt.keys, receipt.edges, receipt.derived
+    )  # fmt: skip
+    assert set(foretold.ids) == set(receipt.ids)
+    assert names(memory) == {"Other", "Zanzibar Holdings"}
+    assert memory.check() == []
+    assert b"PLUGHXYZZY99".lower() not in (tmp_path / "tenants/default/memory.db").read_bytes().lower()
+
+
+def test_forgetting_a_document_leaves_whom_somebody_wrote_of(memory: Memory) -> None:
+    memory.write([Entity(name="Marmaduke Fisk", type="person")])
+    memory.read_text(MEMO, uri="memo.md")
+    zanzibar = memory.lookup("Zanzibar Holdings").records[0]
+    memory.update_entity(zanzibar.id, {"founded": 1871})
+    memory.forget("memo.md")
+    assert names(memory) == {"Marmaduke Fisk", "Zanzibar Holdings"}
+    assert memory.get_entity(zanzibar.id).properties == {"founded": 1871}
+
+
+def test_forgetting_what_is_not_known_forgets_nothing(memory: Memory) -> None:
+    memory.write([Entity(name="Ann")])
+    with pytest.raises(NotFoundError, match="nobody"):
+        memory.forget("Ann", "nobody")
+    assert names(memory) == {"Ann"}
+
+
+# -- a day in between ------------------------------------------------------------------------------------------
+
+
+def test_moments_are_found_in_their_window_whatever_the_zone(memory: Memory) -> None:
+    tokyo = timezone(timedelta(hours=9))
+    memory.create_moment(Moment(name="Early", starts_at=datetime(2025, 3, 2, 8, tzinfo=tokyo)))
+    day = datetime(2025, 3, 1, tzinfo=UTC)
+    assert [moment.name for moment in memory.get_moments_by_time(day, day + timedelta(days=1))] == ["Early"]
