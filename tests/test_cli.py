@@ -439,6 +439,13 @@ def test_an_interrupt_is_quiet_and_exits_with_130(home: Path) -> None:
     assert (child.returncode, stderr) == (130, b"")
 
 
+@pytest.mark.parametrize("words", [("lookup",), ("fuzzy", "x", "--limit", "abc"), ("stats", "--bogus"), ("lokup", "x")])
+def test_a_wrong_option_is_told_as_json_when_json_is_asked_for(home: Path, words: tuple[str, ...]) -> None:
+    result = run(*words, "--json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert json.loads(result.stderr)["message"]
+
+
 def test_bytes_that_are_no_text_are_refused(home: Path) -> None:
     result = process("lookup", os.fsdecode(b"\xff\xfe"))
     assert result.returncode == 2
@@ -474,3 +481,53 @@ def test_the_version_is_told() -> None:
     from remloom import __version__
 
     assert run("--version").stdout == f"remloom {__version__}\n"
+
+
+# -- recall ------------------------------------------------------------------------------------------------
+
+
+def test_recall_lists_what_answers_and_explains_why_when_asked(home: Path) -> None:
+    plain = run("recall", "What does Harborlight charge for?")
+    assert plain.exit_code == 0
+    assert "Pricing Decision" in plain.output
+    explained = run("recall", "What does Harborlight charge for?", "--explain").output
+    assert "because words (place 1, BM25" in explained
+    assert "/notes/pricing.md:9-12" in explained
+
+
+def test_recall_as_json_has_the_reasons_and_the_source_of_each_hit(home: Path) -> None:
+    found = json.loads(run("recall", "What does Harborlight charge for?", "--json").output)
+    assert found["hits"][0]["source"] == "/notes/pricing.md:9-12"
+    assert found["hits"][0]["reasons"][0]["part"] == "text"
+    assert found["abstained"] is False
+
+
+def test_recall_says_why_it_does_not_answer_and_shows_the_best_when_told_to(home: Path) -> None:
+    question = "Which captain of the harbour patrol would charge for towing?"
+    assert "not answered: nothing remembered" in run("recall", question).output
+    assert "Pricing Decision" in run("recall", question, "--anyway").output
+
+
+def test_recall_prints_the_text_for_a_prompt_within_its_budget(home: Path) -> None:
+    text = run("recall", "What does Harborlight charge for?", "--context", "--budget", 200).output
+    assert "> Harborlight charges per berth" in text
+    assert "trust: read" in text
+
+
+def test_iterated_recall_draws_the_hops_as_a_tree(home: Path) -> None:
+    with Memory.open(home, embedder="none") as memory:
+        memory.write([
+            Resource(name="Talk", content="We discussed pricing.", related_entities=("Product-A",)),
+            Resource(name="Survey", content="Marinas grow.", related_entities=("Segment-Y",)),
+            Edge(src="Talk", rel_type="mentions", dst="Product-A"),
+            Edge(src="Product-A", rel_type="related_to", dst="Segment-Y"),
+            Edge(src="Survey", rel_type="mentions", dst="Segment-Y"),
+        ])  # fmt: skip
+    drawn = run("recall", "What did we discuss about pricing?", "--mode", "iterated").output
+    places = [drawn.index(text) for text in ("Talk", "names product-a", "related_to segment-y", "Survey")]
+    assert places == sorted(places)
+
+
+def test_recall_refuses_what_it_cannot_use_with_exit_code_2(home: Path) -> None:
+    for words in (["recall", ""], ["recall", "What?", "--budget", "0"], ["recall", "What?", "--now", "soon"]):
+        assert run(*words).exit_code == 2, words

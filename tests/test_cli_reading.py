@@ -114,3 +114,10 @@ def test_the_demo_as_json_has_an_answer_for_every_command(home: Path, monkeypatc
     assert len(steps) == len(STEPS)
     assert all(step["command"].startswith("remloom ") and step["answer"] for step in steps)
     assert not home.exists()
+
+
+def test_what_is_piped_in_next_does_not_replace_it(home: Path) -> None:
+    run("read", "-", stdin="The harbour master of Varberg is Karin Lindqvist.\n")
+    run("read", "-", stdin="The harbour master of Aveiro is Rui Costa.\n")
+    assert "Karin Lindqvist" in run("search", "varberg", "--text").stdout
+    assert "Rui Costa" in run("search", "aveiro", "--text").stdout

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from remloom import Edge, Entity, Memory, Moment, Resource
-from remloom.errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
+from remloom.errors import ConflictError, EmbedderError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
+from remloom.testing.embedder import WordEmbedder
 
 MEMO = "# Memo\n\nMarmaduke Fisk will open a branch of Zanzibar Holdings. Marmaduke Fisk knows code PLUGHXYZZY99.\n"
 
@@ -23,7 +25,11 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def names(memory: Memory) -> set[str]:
-    return {row[0] for schema in ("resources", "entities", "moments") for row in memory.sql(f"SELECT name FROM {schema}").rows}
+    return {
+        row[0]
+        for schema in ("resources", "entities", "moments")
+        for row in memory.sql(f"SELECT name FROM {schema}").rows
+    }
 
 
 # -- writing ---------------------------------------------------------------------------------------------------
@@ -65,7 +71,7 @@ def test_what_could_not_be_read_back_is_refused(memory: Memory, item: Any, told:
 
 
 def test_null_is_a_value_that_can_be_stored(memory: Memory) -> None:
-    (identity,) = memory.write([Entity(name="e", properties={"left": None, 1: "null"})])
+    (identity,) = memory.write([Entity(name="e", properties={"left": None, "1": "null"})])
     assert memory.get_entity(identity).properties == {"left": None, "1": "null"}
 
 
@@ -80,6 +86,17 @@ def test_one_record_instead_of_a_list_is_told_apart(memory: Memory) -> None:
         memory.write(Entity(name="e"))  # type: ignore[arg-type]
 
 
+def test_an_edge_between_ids_is_one_between_their_names_however_it_is_written(memory: Memory) -> None:
+    ann, bob = memory.write([Entity(name="Ann"), Entity(name="Bob")])
+    memory.create_edge(Edge(src=ann, rel_type="knows", dst=bob))
+    memory.write([Edge(src=bob, rel_type="knows", dst=ann)])
+    assert [(edge.src, edge.dst) for edge in memory.get_edges("Ann", direction="both")] == [
+        ("bob", "ann"),
+        ("ann", "bob"),
+    ]
+    assert names(memory) == {"Ann", "Bob"}
+
+
 # -- asking ----------------------------------------------------------------------------------------------------
 
 
@@ -92,7 +109,7 @@ def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
     with pytest.raises(UnknownNameError, match="direction"):
         memory.get_edges("a", direction="sideways")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="time zone"):
-        memory.get_edges("a", as_of=datetime(2025, 1, 1))  # noqa: DTZ001
+        memory.get_edges("a", as_of=datetime(2025, 1, 1))
     with pytest.raises(InvalidInputError, match="limit"):
         memory.get_edges("a", limit=-1)
     with pytest.raises(InvalidInputError, match="prefix"):
@@ -158,3 +175,58 @@ def test_moments_are_found_in_their_window_whatever_the_zone(memory: Memory) -> 
     memory.create_moment(Moment(name="Early", starts_at=datetime(2025, 3, 2, 8, tzinfo=tokyo)))
     day = datetime(2025, 3, 1, tzinfo=UTC)
     assert [moment.name for moment in memory.get_moments_by_time(day, day + timedelta(days=1))] == ["Early"]
+
+
+# -- embedding -------------------------------------------------------------------------------------------------
+
+
+class Failing(WordEmbedder):
+    """One whose endpoint is down, told as its client tells it."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        raise ConnectionError("refused")
+
+
+def test_what_was_written_without_an_embedder_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name="kite", content="kites fly in wind")])
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        with pytest.raises(EmbedderError, match="without an embedder"):
+            memory.search("kites")
+        assert memory.embed_pending() == 1
+        assert [hit.name for hit in memory.search("kites").records] == ["kite"]
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name="sail", content="sails need wind")])
+        assert memory.stats()["pending"] == 1
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        assert {hit.name for hit in memory.search("wind").records} == {"kite", "sail"}
+
+
+def test_a_search_says_how_many_texts_it_could_not_see(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write([Resource(name="first", content="a first text")])
+        assert memory.search("text").metadata == {}
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name=f"n{i}", content=f"text number {i}") for i in range(100)])
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        assert memory.search("text").metadata == {"waiting": 100}
+        memory.embed_pending()
+        assert memory.search("text").metadata == {}
+
+
+def test_an_embedder_that_raises_anything_fails_as_one_and_loses_no_text(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=Failing()) as memory:
+        memory.write([Resource(name="a", content="alpha"), Resource(name="b", content="beta")])
+        with pytest.raises(EmbedderError, match="ConnectionError: refused"):
+            memory.embed_pending()
+        assert memory.stats()["pending"] == 2
+        assert [hit.name for hit in memory.search_text("alpha").records] == ["a"]
+
+
+def test_embedding_that_stopped_in_the_background_says_why_in_the_stats(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=Failing()) as memory:
+        memory.write([Resource(name="a", content="alpha")])
+        deadline = time.monotonic() + 10
+        while "embedding_error" not in memory.stats() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "refused" in memory.stats()["embedding_error"]

@@ -329,3 +329,12 @@ def test_no_json_breaks_the_search_for_chats(value: object):
     with contextlib.suppress(SourceError):
         for one in read_bytes("chat", json.dumps(value).encode(), ".json"):
             assert one.text or all(turn.message.text for turn in one.turns)
+
+
+def test_a_memory_inside_the_folder_is_not_read_into_itself(tmp_path: Path) -> None:
+    tenant = tmp_path / "home" / "tenants" / "default"
+    tenant.mkdir(parents=True)
+    (tenant / "memory.db").write_bytes(b"SQLite format 3")
+    (tenant / "tenant.json").write_text('{"wrapped_key": "00"}')
+    (tmp_path / "note.md").write_text("A note.")
+    assert [document.uri for document in open_source(tmp_path)] == [str(tmp_path / "note.md")]

@@ -31,7 +31,7 @@ from remloom.errors import (
 )
 from remloom.predicates import Eq
 from remloom.store.contract import EdgeOrder
-from remloom.store.database import migrations
+from remloom.store.database import Database, migrations
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
 
@@ -473,3 +473,57 @@ def test_every_acknowledged_write_survives_kill_minus_nine(tmp_path: Path, seed:
         edges = opened.sql("SELECT count(*) FROM resources").rows[0][0]
         assert edges in (last + 1, last + 2)
         assert opened.check() == []
+
+
+# -- what a tenant's folder has lost ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["", KEY])
+@pytest.mark.parametrize("lost", ["gone", "empty"])
+def test_a_database_that_was_lost_is_not_taken_for_a_new_one(tmp_path: Path, key: str, lost: str) -> None:
+    fill(tmp_path, key=key)
+    file = tmp_path / "tenants" / "default" / "memory.db"
+    file.write_bytes(b"")
+    if lost == "gone":
+        file.unlink()
+    with pytest.raises(CorruptStoreError, match=lost):
+        memory(tmp_path, key=key)
+    Memory.delete_tenant(tmp_path, "default")
+    memory(tmp_path, key=key).close()
+
+
+def test_a_tenant_that_was_made_and_never_opened_can_be_opened(tmp_path: Path) -> None:
+    Memory.create_tenant(tmp_path, "acme", key=KEY)
+    for _ in range(2):
+        memory(tmp_path, tenant="acme", key=KEY, create=False).close()
+
+
+def test_a_damaged_tenant_hides_no_other_and_can_be_deleted(tmp_path: Path) -> None:
+    for tenant in ("acme", "broken"):
+        fill(tmp_path, tenant=tenant, key=KEY)
+    (tmp_path / "tenants" / "broken" / "tenant.json").write_text('{"x"')
+    assert [(info.name, info.damaged) for info in Memory.tenants(tmp_path)] == [("acme", False), ("broken", True)]
+    with pytest.raises(CorruptStoreError):
+        memory(tmp_path, tenant="broken", key=KEY)
+    Memory.delete_tenant(tmp_path, "broken")
+    assert [info.name for info in Memory.tenants(tmp_path)] == ["acme"]
+
+
+def test_a_disk_that_is_full_from_the_start_is_named_as_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(StoreFullError, match="no space left"):
+        Database(tmp_path / "memory.db", "", prepare=lambda connection: connection.pragma("max_page_count", 2))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_an_export_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
+    fill(tmp_path, key=KEY)
+    with memory(tmp_path, key=KEY) as opened:
+        opened.export(tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").stat().st_mode & 0o077 == 0
+
+
+def test_a_key_that_cannot_be_fetched_is_an_error_that_says_where(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for key, told in ((f"file:{tmp_path}/none", "cannot be read"), (f"file:{tmp_path}/binary", "no text")):
+        with pytest.raises(SettingsError, match=told):
+            memory(tmp_path / "home", key=key)

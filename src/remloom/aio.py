@@ -113,6 +113,9 @@ class AsyncMemory:
     rem_query = _in_thread(Memory.rem_query)
     complete = _in_thread(Memory.complete)
 
+    recall = _in_thread(Memory.recall)
+    context = _in_thread(Memory.context)
+
     read = _in_thread(Memory.read)
     read_text = _in_thread(Memory.read_text)
     read_chat = _in_thread(Memory.read_chat)

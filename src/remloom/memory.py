@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,7 @@ from .model import (
     Message,
     Moment,
     ReadReport,
+    Recall,
     Receipt,
     Record,
     Resource,
@@ -44,13 +45,16 @@ from .predicates import Eq, Predicate, Query
 from .settings import Settings
 from .store import batch
 from .store.contract import EdgeOrder, Match, Store, Written
-from .store.home import Home
+from .store.places import place
 
 if TYPE_CHECKING:
     from .embed.contract import Embedder
     from .ingest.embedding import EmbeddingQueue
+    from .ingest.entities import Extractor
     from .query.executor import Executor
     from .query.plan import Plan, Statement
+    from .retrieve import Recaller
+    from .retrieve.recall import Ask
     from .sources import Document, Skipped
 
 __all__ = ["Memory"]
@@ -96,7 +100,7 @@ class Memory:
         """Open a tenant's memory; made when it is not there yet.
 
         Args:
-            home_or_url: the folder that holds the tenants; default the setting `home`.
+            home_or_url: the folder that holds the tenants, or `postgresql://…`; default the setting `home`.
             tenant: default the setting `tenant`, which is "default".
             key: the master key; with it a new tenant is encrypted. Default the setting `key`.
             embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an `Embedder`; default the
@@ -110,11 +114,6 @@ class Memory:
             CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see `remloom.errors`.
         """
         url = os.fspath(home_or_url) if home_or_url is not None else None
-        if url and "://" in url:
-            raise InvalidInputError(
-                f"this version keeps memories in folders, and {url.partition('://')[0]}:// is none",
-                remedy="give a folder; PostgreSQL is on the roadmap",
-            )
         if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed_query")):
             raise InvalidInputError(
                 f"a {type(embedder).__name__} is no embedder", remedy="give a name such as 'minilm', or an Embedder"
@@ -124,18 +123,7 @@ class Memory:
         else:
             given = {"home": url, "tenant": tenant, "key": key}
             settings = msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v is not None})
-        home = Home(settings.home)
-        data_key = home.open(settings.tenant, settings.key, create=create)
-        from .store.sqlite import SqliteStore
-
-        store = SqliteStore(
-            home.path(settings.tenant),
-            data_key,
-            synchronous=settings.synchronous,
-            cache_mb=settings.cache_mb,
-            busy_timeout=settings.busy_timeout,
-            hnsw={"m": settings.hnsw_m, "ef_construction": settings.hnsw_ef_construction, "ef": settings.hnsw_ef},
-        )
+        store = place(settings).open(settings, create=create)
         return cls(store, settings, embedder if embedder is not None else settings.embedder)
 
     def __enter__(self) -> Self:
@@ -178,6 +166,7 @@ class Memory:
     def write(self, records: Iterable[Record | Edge]) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns.
 
+        An edge goes from label to label; the id of a stored record at either end stands for its name.
         What has no id gets one: a resource the same id for the same text from the same place, an entity that
         of its namesake of the same type (the two are merged), anything else a new one. Texts without an
         `embedding` are queued for the embedder.
@@ -189,6 +178,8 @@ class Memory:
                 and nothing was written.
             EmbedderMismatchError: this memory's vectors were made by another embedder.
         """
+        if not isinstance(records, msgspec.Struct):  # one record instead of a list is refused below
+            records = map(self._by_label, records)
         return list(self._write(records).ids)
 
     def _write(
@@ -199,7 +190,10 @@ class Memory:
         *,
         background: bool = True,
     ) -> Written:
-        prepared = batch.build(items, tenant=self.tenant, model=self._model_name, removed=removed, unlinked=unlinked)
+        model = self._model_name
+        if not model and (stored := self._store.model()):
+            model = stored[0]  # whoever opens it with that embedder finds these texts in the queue
+        prepared = batch.build(items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked)
         if prepared.dims and self._model_name and self._embedder is not None:
             expected = self._embedder.dims
             if prepared.dims != expected:
@@ -208,7 +202,7 @@ class Memory:
                     remedy='open the memory with embedder="none" to bring vectors of your own',
                 )
         written = self._store.write(prepared)
-        if background and any(record.embed for record in prepared.records):
+        if background and self._embedder is not None and any(record.embed for record in prepared.records):
             self._queue.start()
         if prepared.places:
             return msgspec.structs.replace(written, ids=tuple(written.ids[place] for place in prepared.places))
@@ -228,8 +222,7 @@ class Memory:
 
     def create_edge(self, edge: Edge) -> None:
         """Connect two labels, or strengthen their connection. An id at either end stands for its record's name."""
-        edge = _of(edge, Edge)
-        self.write([msgspec.structs.replace(edge, src=self._label(edge.src), dst=self._label(edge.dst))])
+        self.write([_of(edge, Edge)])
 
     def update_entity(self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any) -> Entity:
         """Change an entity: `properties` are merged into what it has, `changes` replace whole fields.
@@ -258,7 +251,7 @@ class Memory:
     # -- by id -----------------------------------------------------------------------------------------------
 
     def get_resource(self, id: str) -> Resource:
-        """The resource with this id.
+        """The resource with this id, without `graph_paths`: `get_edges` and `lookup` have them.
 
         Raises:
             NotFoundError: there is none.
@@ -266,7 +259,7 @@ class Memory:
         return self._get(Resource, id)
 
     def get_entity(self, id: str) -> Entity:
-        """The entity with this id.
+        """The entity with this id, without `graph_paths`: `get_edges` and `lookup` have them.
 
         Raises:
             NotFoundError: there is none.
@@ -274,7 +267,7 @@ class Memory:
         return self._get(Entity, id)
 
     def get_moment(self, id: str) -> Moment:
-        """The moment with this id.
+        """The moment with this id, without `graph_paths`: `get_edges` and `lookup` have them.
 
         Raises:
             NotFoundError: there is none.
@@ -376,6 +369,14 @@ class Memory:
             [labels.key(self._label(label_or_id))],
             direction=direction, rel_types=_names(edge_types) or None, limit=limit, order=EdgeOrder(), as_of=as_of,
         )  # fmt: skip
+
+    def _by_label(self, item: Record | Edge) -> Record | Edge:
+        """An edge between labels, where it was given ids."""
+        if isinstance(item, Edge):
+            src, dst = self._label(item.src), self._label(item.dst)
+            if src is not item.src or dst is not item.dst:
+                return msgspec.structs.replace(item, src=src, dst=dst)
+        return item
 
     def _label(self, label_or_id: str) -> str:
         if isinstance(label_or_id, str) and len(label_or_id) == 36 and label_or_id.count("-") == 4:
@@ -568,6 +569,100 @@ class Memory:
 
         return Executor(self._store, self._embed_query)
 
+    # -- recall ----------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        budget_tokens: int | None = None,
+        mode: str = "auto",
+        history: Sequence[Message | Mapping[str, Any] | str] = (),
+        now: datetime | None = None,
+        where: Predicate | str | None = None,
+        vector: Sequence[float] | None = None,
+        fusion: str = "blend",
+        without: Collection[str] = (),
+        hops: int = 2,
+        neighbours: int = 1,
+        abstain: bool = True,
+        count_tokens: Callable[[str], int] | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """What answers a question, best first, each with why; nothing, and the reason, when nothing does.
+
+        Args:
+            budget_tokens: of the hits together, as `context` writes them.
+            mode: "hybrid" (words, meaning, names, relations); "temporal" (only the time that the question names);
+                "contextual" (what the conversation was about, and what is recent, counts more); "iterated" (also what
+                is `hops` away, a third of the hits at most); "auto": hybrid, minding the time that the question names
+                and the history, if there are any.
+            history: the conversation so far, oldest first: Messages, `{"role": …, "content": …}`, or texts.
+            now: what "last week" counts from, with a time zone; default the present.
+            where: only resources for which this holds.
+            vector: of the question, instead of the embedder's.
+            fusion: "blend" (of scores) or "rrf" (of ranks).
+            without: parts of the search to leave out, of "text", "vector", "entity", "graph", "speaker", "asks",
+                "time", "history", "recency", "hops".
+            neighbours: resources before and after each hit to return with it.
+            abstain: false: never; the best there is comes back, fitting or not.
+            count_tokens: of the model that will read it; default an estimate that errs towards too many.
+            explain: fill `Recall.explained`.
+
+        Raises:
+            InvalidInputError: an empty or overlong question, a limit or budget below 1, a time that ends before it
+                starts, in mode temporal no time at all.
+            UnknownNameError: a mode, fusion, part or field that does not exist.
+        """
+        return self._recaller.recall(
+            self._ask(
+                question, limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
+                vector=vector, fusion=fusion, without=without, hops=hops, neighbours=neighbours, abstain=abstain,
+                tokens=count_tokens, explain=explain,
+            )
+        )  # fmt: skip
+
+    def context(
+        self,
+        question: str,
+        *,
+        budget_tokens: int = 1500,
+        limit: int = 20,
+        mode: str = "auto",
+        history: Sequence[Message | Mapping[str, Any] | str] = (),
+        now: datetime | None = None,
+        where: Predicate | str | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> str:
+        """What answers a question as text for a prompt: quoted passages with source, date and trust, within a budget.
+
+        See `recall` for the arguments and errors.
+        """
+        from .retrieve.budget import text_of
+
+        ask = self._ask(
+            question, limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
+            tokens=count_tokens,
+        )  # fmt: skip
+        return text_of(self._recaller.recall(ask))
+
+    @staticmethod
+    def _ask(question: str, *, where: Predicate | str | None, **given: Any) -> Ask:
+        from .retrieve.recall import Ask
+
+        if isinstance(where, str):
+            from .query.parser import parse_where
+
+            where = parse_where(where)
+        return Ask(question=question, where=where, **given)
+
+    @cached_property
+    def _recaller(self) -> Recaller:
+        from .retrieve import Recaller
+
+        return Recaller(self._store, lambda text: self._embed_query(text) if self._embedder else None, self._model_name)
+
     # -- embedding -------------------------------------------------------------------------------------------
 
     @cached_property
@@ -602,19 +697,29 @@ class Memory:
                 remedy="run `remloom reembed`, or open it with the embedder it was written with",
                 stored=stored[0], given=self._model_name,
             )  # fmt: skip
-        if 0 < len(self._store.pending(_AT_ONCE + 1)) <= _AT_ONCE:
+        waiting = len(self._store.pending(_AT_ONCE + 1))
+        if 0 < waiting <= _AT_ONCE:
             queue.run(_AT_ONCE)
+        elif not waiting and stored is None and self._store.unembedded(self._model_name, 1):
+            raise EmbedderError(
+                "what this memory holds was written without an embedder, and has no vectors yet",
+                remedy="run `remloom reembed`, or call embed_pending()",
+            )
         assert self._embedder is not None  # noqa: S101 - _queue would have raised
         return self._embedder.embed_query(text)
 
     def embed_pending(self, progress: Progress | None = None) -> int:
-        """Embed every queued text now, parked ones too; returns how many. `progress(done, total)`.
+        """Embed every queued text now, parked ones too, and what was written before there was an embedder;
+        returns how many. `progress(done, total)`.
 
         Raises:
             EmbedderError: there is no embedder, or it does not work; the queue is kept.
         """
         self._store.unpark()
-        return self._queue.run(progress=progress)
+        done = self._queue.run(progress=progress)
+        if self._store.model() is None and self._store.unembedded(self._model_name, 1):
+            return self._queue.move(progress)
+        return done
 
     def reembed(self, embedder: Embedder | str | None = None, progress: Progress | None = None) -> int:
         """Move this memory to another embedder. The old vectors serve until the last new one is there; an
@@ -622,7 +727,7 @@ class Memory:
         if embedder is not None:
             self.__dict__.pop("_queue", None)
             self._given_embedder = embedder
-            for name in ("_embedder", "_model_name", "_queue"):
+            for name in ("_embedder", "_model_name", "_queue", "_recaller"):
                 self.__dict__.pop(name, None)
         return self._queue.move(progress)
 
@@ -696,7 +801,13 @@ class Memory:
             return self._write(items, removed, unlinked, background=False)
 
         report = ingest(
-            documents, tenant=self.tenant, store=self._store, write=write, category=category, progress=progress
+            documents,
+            tenant=self.tenant,
+            store=self._store,
+            write=write,
+            category=category,
+            extractor=self._extractor,
+            progress=progress,
         )
         if self._embedder is None or not self._store.pending(1):
             return report
@@ -705,6 +816,16 @@ class Memory:
         else:
             self._queue.start()
         return msgspec.structs.replace(report, pending=self._store.stats()["pending"])
+
+    @cached_property
+    def _extractor(self) -> Extractor:
+        from .ingest.entities import CapitalizedNames
+
+        if self._settings.names == "rules":
+            return CapitalizedNames()
+        from .ingest.spacy_names import SpacyNames
+
+        return SpacyNames()
 
     # -- care ------------------------------------------------------------------------------------------------
 
@@ -719,8 +840,11 @@ class Memory:
         return forget(self._store, targets, dry_run=dry_run)
 
     def stats(self) -> dict[str, Any]:
-        """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes."""
-        return {"tenant": self.tenant, **self._store.stats()}
+        """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes.
+        `embedding_error` is there when embedding in the background stopped, and says why."""
+        queue: EmbeddingQueue | None = self.__dict__.get("_queue")
+        failed = {"embedding_error": str(queue.error)} if queue is not None and queue.error else {}
+        return {"tenant": self.tenant, **self._store.stats(), **failed}
 
     def check(self) -> list[str]:
         """Verify the files and every index against its table; a line for each disagreement, none when all is well."""
@@ -741,7 +865,7 @@ class Memory:
         if not isinstance(path, str | os.PathLike):
             return export(self._store, path, tenant=self.tenant, vectors=vectors)
         try:
-            with Path(path).open("xb") as stream:
+            with open(path, "xb", opener=_private) as stream:
                 return export(self._store, stream, tenant=self.tenant, vectors=vectors)
         except FileExistsError:
             raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
@@ -761,17 +885,32 @@ class Memory:
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy this tenant, as encrypted as it is, into a new folder that can stand in for the tenant's own."""
-        from .store.home import backup
+        """Copy this tenant, as encrypted as it is, into a new folder that can stand in for the tenant's own.
 
-        backup(self._store, Home(self._settings.home).path(self.tenant).parent, Path(path))
+        Raises:
+            InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
+        """
+        place(self._settings).backup(self._store, self.tenant, Path(path))
 
     # -- tenants ---------------------------------------------------------------------------------------------
 
     @staticmethod
+    def migrate(home: str | os.PathLike[str] | None = None) -> tuple[int, int]:
+        """Bring a PostgreSQL database to the schema this version knows; returns the version it had, and the one it has.
+
+        `open` does so too, unless `create` is False.
+
+        Raises:
+            InvalidInputError: the home is a folder.
+            SchemaVersionError: a newer Remloom made the schema.
+            StoreError: an extension is missing, or the user may not do this.
+        """
+        return place(_settings(home)).migrate()
+
+    @staticmethod
     def tenants(home: str | os.PathLike[str] | None = None) -> list[TenantInfo]:
         """The tenants of a home, by name."""
-        return Home(_home(home)).tenants()
+        return place(_settings(home)).tenants()
 
     @staticmethod
     def create_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> None:
@@ -780,8 +919,8 @@ class Memory:
         Raises:
             ConflictError: it is there already.
         """
-        settings = Settings.load(home=_home(home), key=key)
-        Home(settings.home).create(name, settings.key)
+        settings = _settings(home, key)
+        place(settings).create(name, settings.key)
 
     @staticmethod
     def delete_tenant(home: str | os.PathLike[str] | None, name: str) -> None:
@@ -790,7 +929,7 @@ class Memory:
         Raises:
             TenantNotFoundError: there is no such tenant.
         """
-        Home(_home(home)).delete(name)
+        place(_settings(home)).delete(name)
 
 
 _opened: weakref.WeakSet[Memory] = weakref.WeakSet()
@@ -803,8 +942,8 @@ def _close_all() -> None:
         memory.close()
 
 
-def _home(home: str | os.PathLike[str] | None) -> str:
-    return os.fspath(home) if home is not None else Settings.load().home
+def _settings(home: str | os.PathLike[str] | None, key: str | None = None) -> Settings:
+    return Settings.load(home=None if home is None else os.fspath(home), key=key)
 
 
 def _of(value: Any, kind: type[Any]) -> Any:
@@ -820,6 +959,11 @@ def _aware(at: datetime) -> None:
 
 def _names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
     return (edge_types,) if isinstance(edge_types, str) else tuple(edge_types or ())
+
+
+def _private(path: str, flags: int) -> int:
+    """An opener of files that only their owner may read: an export is plaintext, whatever the tenant is."""
+    return os.open(path, flags, 0o600)
 
 
 def _positive(limit: int) -> int:

@@ -25,6 +25,9 @@ __all__ = [
     "Person",
     "ReadItem",
     "ReadReport",
+    "Reason",
+    "Recall",
+    "RecallHit",
     "Receipt",
     "Record",
     "Resource",
@@ -269,6 +272,57 @@ class Answer(Struct, frozen=True, kw_only=True):
         }
 
 
+class Reason(Struct, frozen=True, kw_only=True):
+    """One of the things that brought a record up, and what it was worth."""
+
+    part: str  # finds: vector | text | entity | graph | hops; weighs: speaker | asks | time | history | recency
+    share: float  # of the hit's score
+    rank: int = 0  # in that part's own list, from 1; 0: it has no list
+    score: float = 0.0  # there: cosine, BM25, …
+    note: str = ""
+
+
+class RecallHit(Hit, frozen=True, kw_only=True):
+    """A record recalled, and why. `matched` is its best window ("start:end" in its text), where one is known."""
+
+    reasons: tuple[Reason, ...] = ()
+    path: tuple[tuple[str, str, str], ...] = ()  # edges walked to it: keys and type, from the question's side
+    before: tuple[Resource, ...] = ()  # what stands beside it in its source
+    after: tuple[Resource, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        shown = super().as_dict()
+        shown["source"] = self.source
+        shown["reasons"] = [_set_fields(reason) for reason in self.reasons]
+        if self.path:
+            shown["path"] = [list(edge) for edge in self.path]
+        for side in ("before", "after"):
+            if beside := getattr(self, side):
+                shown[side] = [{"id": r.id, "name": r.name, "content": r.content} for r in beside]
+        return shown
+
+
+class Recall(Struct, frozen=True, kw_only=True):
+    """What a question brought back. Abstaining, there are no hits and `reason` says why."""
+
+    question: str
+    asked: str = ""  # the question as it was searched: pronouns resolved
+    mode: str = "hybrid"  # hybrid | temporal | contextual | iterated: how it was answered
+    hits: list[RecallHit] = []
+    abstained: bool = False
+    reason: str = ""
+    window: tuple[datetime, datetime] | None = None  # the time it is about: from, until
+    tokens: int = 0  # of the hits as `Memory.context` writes them; counted with a budget or `explain`
+    explained: dict[str, Any] = {}  # with `explain`: names found, what each part found, time taken, doubts
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recall as JSON-ready values."""
+        shown: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["window"] = [at.isoformat() for at in self.window] if self.window else None
+        shown["hits"] = [hit.as_dict() for hit in self.hits]
+        return shown
+
+
 class Receipt(Struct, frozen=True, kw_only=True):
     """What `forget` removed, and that a sweep afterwards found nothing left."""
 
@@ -320,6 +374,13 @@ class TenantInfo(Struct, frozen=True, kw_only=True):
     name: str
     encrypted: bool
     bytes: int  # on disk
+    damaged: bool = False  # its tenant.json cannot be read, so it cannot be opened
+
+
+def _set_fields(value: Struct) -> dict[str, Any]:
+    fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+    found = {name: value for name, value in fields if value not in ("", 0)}
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in found.items()}
 
 
 def record_dict(record: Record) -> dict[str, Any]:

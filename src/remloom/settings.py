@@ -7,6 +7,7 @@ The TOML file is `remloom.toml` in the home folder, or the file that `REMLOOM_CO
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,19 @@ from .errors import SettingsError, UnknownNameError
 __all__ = ["Settings"]
 
 _PREFIX = "REMLOOM_"
+_PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")  # within a URL
 
 
 class Settings(Struct, frozen=True, kw_only=True):
     """Settings of one opened memory. Each can be given as an argument, as `REMLOOM_<NAME>`, or in TOML."""
 
-    home: str = ""  # folder of the tenants; empty: the user's data folder
+    home: str = ""  # folder of the tenants, or postgresql://…; empty: the user's data folder
     tenant: str = "default"
     key: str = ""  # master key: 64 hex digits, a passphrase, or a `file:`/`keyring:` reference; empty: no encryption
     embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
+    names: str = "rules"  # how names are found in what is read: rules, or spacy (extra `ner`)
     model_dir: str = ""  # folder with the bundled embedder's files, when not from its package
     llm_base_url: str = ""
     llm_model: str = ""
@@ -38,6 +41,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
     cache_mb: int = 256  # page cache of the database: three quarters for reading, half while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write
+    pool_size: int = 8  # connections to PostgreSQL at most
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50
@@ -68,6 +72,10 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f"setting {name}: {str(error).partition(' - ')[0]}", setting=name,
                 remedy=f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type",
             ) from error  # fmt: skip
+        if settings.names not in ("rules", "spacy"):
+            raise SettingsError(
+                f"setting names is {settings.names!r}", setting="names", remedy="use 'rules' or 'spacy'"
+            )
         if settings.synchronous not in ("full", "normal"):
             raise SettingsError(
                 f"setting synchronous is {settings.synchronous!r}",
@@ -79,9 +87,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         shown = (
             f"{name}={'***' if name.endswith('key') and value else repr(value)}"
-            for name, value in ((name, getattr(self, name)) for name in self.__struct_fields__)
+            for name, value in ((name, getattr(self, name)) for name in self.__struct_fields__[1:])
         )
-        return f"Settings({', '.join(shown)})"
+        return f"Settings(home={self.shown_home!r}, {', '.join(shown)})"
+
+    @property
+    def shown_home(self) -> str:
+        """`home`, without the password that a URL may have."""
+        return _PASSWORD.sub("***", self.home) if _is_url(self.home) else self.home
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -95,21 +108,31 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
     named = os.environ.get(_PREFIX + "CONFIG")
-    path = Path(named) if named else Path(home or _default_home()).expanduser() / "remloom.toml"
-    if not path.is_file():
-        if named:
-            raise SettingsError(f"{_PREFIX}CONFIG names {named}, which is not a file", setting="config")
-        return {}
-    import tomllib
-
+    folder = _default_home() if not home or _is_url(os.fspath(home)) else home
+    path = Path(named) if named else Path(folder).expanduser() / "remloom.toml"
     try:
+        if not path.is_file():
+            if named:
+                raise SettingsError(f"{_PREFIX}CONFIG names {named}, which is not a file", setting="config")
+            return {}
+        import tomllib
+
         found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror}", setting="config",
+            remedy="choose a home you may read, with REMLOOM_HOME or --home",
+        ) from error  # fmt: skip
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}", setting="config", remedy="mend the file") from error
     for name in found:
         if name not in Settings.__struct_fields__:
             raise UnknownNameError(f"setting in {path}:", name, Settings.__struct_fields__)
     return found
+
+
+def _is_url(home: str) -> bool:
+    return "://" in home
 
 
 def _default_home() -> str:

@@ -30,7 +30,8 @@ def prepare(
 ) -> Prepared:
     """The records of a chat, called `name` or else by its title.
 
-    * a Resource for each turn, its `context` being who spoke, when, and the turns beside it, with `message_ids`, `speaker` and, where known, `lines` in its metadata;
+    * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its metadata; its `context`
+      is who spoke, when, and the turns beside it;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name in it;
     * a Moment of type "conversation" for each session: those the source tells, else parted by `SESSION_GAP`;
     * edges: turn `spoken_by` person, turn `next` turn, turn `part_of` chat and of its session, turn `mentions` entity.

@@ -125,7 +125,13 @@ class EmbeddingQueue:
         known = self._store.cached(list(digests.values()), model=self._embedder.name)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
-            matrix = _checked(self._embedder.embed_documents(missing), len(missing), self._embedder)
+            try:
+                answered = self._embedder.embed_documents(missing)
+            except RemloomError:
+                raise
+            except Exception as error:  # of an embedder that is somebody else's
+                raise EmbedderError(f"{self._embedder.name} failed: {type(error).__name__}: {error}") from error
+            matrix = _checked(answered, len(missing), self._embedder)
             known.update({digests[text]: row.tobytes() for text, row in zip(missing, matrix, strict=True)})
         return {
             item.id: tuple(

@@ -18,6 +18,7 @@ MAX_ROWS = 1_000  # of one SELECT
 SQL_TIMEOUT = 5.0  # seconds
 SUGGESTIONS = 5  # for each label that nothing has
 MAX_SUGGESTIONS = 10  # for all of them
+WAITING = 1_000  # texts without a vector that a SEARCH counts
 
 
 class Executor:
@@ -106,9 +107,18 @@ class Executor:
         return self.store.fuzzy(query.text, type=query.type, threshold=query.threshold, limit=query.limit)
 
     def search(self, query: Search) -> Answer:
-        """The records of one schema nearest in meaning, best first."""
+        """The records of one schema nearest in meaning, best first.
+
+        `metadata["waiting"]` says how many texts (at most `WAITING` are counted) have no vector yet.
+        """
         matches = self.search_matches(query)
-        return Answer(query_type="search", statement=render(query), records=[_hit(match) for match in matches])
+        waiting = len(self.store.pending(WAITING))
+        return Answer(
+            query_type="search",
+            statement=render(query),
+            records=[_hit(match) for match in matches],
+            metadata={"waiting": waiting} if waiting else {},
+        )
 
     def search_matches(self, query: Search) -> list[Match]:
         schema = known_schema(query.schema)

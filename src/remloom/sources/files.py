@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _TABLES = (".csv", ".tsv")
 _JSON = (".json", ".jsonl", ".ndjson")
 _BARE_NAMES = ("readme", "license", "licence", "copying", "notice", "authors", "changelog", "changes", "news", "todo")
 _PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CVS"))
+_MARKS = ("pyvenv.cfg", "memory.db")  # of a folder that is a virtual environment, or a tenant of ours
 _DATE_KEYS = ("date", "created", "published", "year", "period")
 _TITLE_LINES = 40  # of a text in which its title is looked for
 
@@ -48,9 +50,9 @@ def open_source(
 ) -> Source:
     """The documents of a file, a folder, or of standard input (`-`).
 
-    A folder's files come in the order of their names. Hidden files and folders, version control and installed
-    packages are left out without a word; every other file is read or comes as `Skipped` with its reason. Nothing is
-    opened before its turn, and no file above `max_bytes` at all.
+    A folder's files come in the order of their names. Hidden files and folders, version control, installed packages
+    and Remloom's own tenants are left out without a word; every other file is read or comes as `Skipped` with its
+    reason. Nothing is opened before its turn, and no file above `max_bytes` at all.
 
     Args:
         path: what to read.
@@ -130,7 +132,7 @@ def title_of(text: str, uri: str) -> str:
 def _walk(root: Path, recursive: bool) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         inner = (name for name in folders if recursive and not name.startswith(".") and name not in _PRUNED)
-        folders[:] = sorted(name for name in inner if not os.path.exists(os.path.join(folder, name, "pyvenv.cfg")))
+        folders[:] = sorted(name for name in inner if not any(Path(folder, name, mark).exists() for mark in _MARKS))
         for name in sorted(files):
             if not name.startswith("."):
                 yield Path(folder, name)
@@ -144,7 +146,8 @@ def _read_stdin(max_bytes: int) -> Iterator[Document | Skipped]:
     suffix = {"a PDF": ".pdf", "HTML": ".html"}.get(decode.sniff(data), "")
     if not suffix and data.lstrip()[:1] in (b"{", b"["):
         suffix = ".json"
-    yield from _guarded("-", lambda: read_bytes("-", data, suffix, title="standard input"))
+    uri = f"stdin:{sha256(data).hexdigest()[:12]}"  # of its content, so that what is piped next does not replace it
+    yield from _guarded(uri, lambda: read_bytes(uri, data, suffix, title="standard input"))
 
 
 def _read_file(path: Path, named: bool, max_bytes: int) -> Iterator[Document | Skipped]:

@@ -21,6 +21,12 @@ _INVARIANTS = {
     "SELECT dst FROM edges WHERE dst NOT IN (SELECT lid FROM labels)": "an edge enters label {0}, which is gone",
     "SELECT rel FROM edges WHERE rel NOT IN (SELECT rel FROM rels)": "an edge has type {0}, which is gone",
     "SELECT lid FROM labels WHERE linked = 0 AND lid IN (SELECT src FROM edges)": "label {0} does not know its edges",
+    "SELECT src FROM edges LEFT JOIN degrees ON lid = src GROUP BY src HAVING count(*) IS NOT max(leaves)": (
+        "the edges that leave label {0} are miscounted"
+    ),
+    "SELECT dst FROM edges LEFT JOIN degrees ON lid = dst GROUP BY dst HAVING count(*) IS NOT max(enters)": (
+        "the edges that enter label {0} are miscounted"
+    ),
     "SELECT vid FROM vectors WHERE rid NOT IN (SELECT rid FROM records)": "vector {0} belongs to no record",
     "SELECT rid FROM pending WHERE rid NOT IN (SELECT rid FROM records)": "queue entry {0} belongs to no record",
     "SELECT child FROM parents WHERE child NOT IN (SELECT rid FROM records)": "the derived record {0} is gone",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -46,7 +47,7 @@ def forget(store: Store, wanted: Sequence[str], *, dry_run: bool = False) -> Rec
         return Receipt(
             records=len(doomed),
             vectors=sum(len(store.vectors(id)) for id in doomed),
-            keys=len(going),
+            keys=sum(len(_keys(record)) for record in doomed.values()),
             edges=store.degrees(list(going), direction="both"),
             derived=derived,
             ids=tuple(doomed),
@@ -70,16 +71,15 @@ def orphans(store: Store, keys: Iterable[str], *, without: Collection[str] = ())
 
     Edges at the keys `without` do not count: as if they were gone.
     """
+    leaving = store.edges(list(without), direction="both", rel_types=None, limit=None)
+    lost = Counter(edge.dst if edge.src in without else edge.src for edge in leaving)
     return [
         record
         for records in store.lookup(sorted(keys), edges=0).values()
         for record in records
         if isinstance(record, Entity)
         and record.properties.get(EXTRACTED)
-        and all(
-            edge.src in without or edge.dst in without
-            for edge in store.edges(_keys(record), direction="both", rel_types=None, limit=None)
-        )
+        and store.degrees(_keys(record), direction="both") <= sum(lost[key] for key in _keys(record))
     ]
 
 
@@ -97,7 +97,7 @@ def _with_derived(store: Store, records: dict[str, Record]) -> dict[str, Record]
 
 def _keys(record: Record) -> list[str]:
     """Every key that a record has."""
-    return [labels.key(label) for label in (record.name, *getattr(record, "aliases", ()))]
+    return list(dict.fromkeys(labels.key(label) for label in (record.name, *getattr(record, "aliases", ()))))
 
 
 def _records(store: Store, name: str) -> list[Record]:

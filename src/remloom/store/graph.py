@@ -32,9 +32,17 @@ _ORDERS = {
     "rel_type": "(SELECT name FROM rels t WHERE t.rel = e.rel)",
 }  # fmt: skip
 _CACHE = 200_000  # label numbers whose keys are remembered
-_NEIGHBOURHOODS = 20_000  # lists of edges that a thread remembers until the next write, about 1 kB each
+_NEIGHBOURHOODS = 50_000  # lists of edges that a thread remembers until the next write, about 1 kB each
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
+_DEGREE = {
+    "out": "SELECT leaves FROM degrees WHERE lid = ?",
+    "in": "SELECT enters FROM degrees WHERE lid = ?",
+}
+_BOUNDED = (
+    "SELECT EXISTS (SELECT 1 FROM edges INDEXED BY edges_until WHERE valid_to IS NOT NULL)"
+    " OR EXISTS (SELECT 1 FROM edges INDEXED BY edges_since WHERE valid_from IS NOT NULL)"
+)
 _NEXT_CHANGE = """
 SELECT min(at) FROM (SELECT min(valid_to) AS at FROM edges INDEXED BY edges_until WHERE valid_to > ?1
                      UNION ALL SELECT min(valid_from) FROM edges INDEXED BY edges_since WHERE valid_from > ?1)
@@ -83,6 +91,15 @@ class Graph:
             key = self._keys[lid] = cursor.execute("SELECT key FROM labels WHERE lid=?", (lid,)).get or ""
         return key
 
+    def _know_keys(self, cursor: apsw.Cursor, lids: set[int]) -> None:
+        """Learn the keys of many labels at once."""
+        unknown = [lid for lid in lids if lid not in self._keys]
+        if len(unknown) > 1:
+            rows = cursor.execute(
+                "SELECT l.lid, l.key FROM json_each(?) v CROSS JOIN labels l ON l.lid = v.value", (str(unknown),)
+            )
+            self._keys.update(rows)
+
     def rel(self, cursor: apsw.Cursor, number: int) -> str:
         name = self._rels.get(number)
         if name is None:
@@ -100,7 +117,7 @@ class Graph:
             return
         families.update((lid, ()) for lid in unknown)
         rows = cursor.execute(
-            "SELECT a.lid, b.lid FROM json_each(?) v CROSS JOIN names a ON a.lid = v.value"
+            "SELECT a.lid, b.lid FROM json_each(?) v CROSS JOIN names a ON a.lid = v.value AND a.total > 1"
             " CROSS JOIN names b ON b.rid = a.rid AND b.lid <> a.lid",
             (str(unknown),),
         )
@@ -163,6 +180,7 @@ class Graph:
         found = self._seen.triples.get((lid, sql)) if fetch.as_of is None else None
         if found is None:
             rows = cursor.execute(sql, (fetch.at, lid)).fetchall()
+            self._know_keys(cursor, {end for row in rows for end in (row[0], row[2])})
             found = {
                 (self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2])): None for row in rows
             }
@@ -240,8 +258,9 @@ class Graph:
             while frontier and level < depth:
                 level += 1
                 following: list[int] = []
-                for node in frontier:
-                    rows, left = self._follow(cursor, node, families[node], ends, fetch)
+                followed = [(node, *self._follow(cursor, node, families[node], ends, fetch)) for node in frontier]
+                self._know_families(cursor, [other for _, rows, _ in followed for other, _ in rows])
+                for node, rows, left in followed:
                     unfollowed += left
                     for other, value in rows:
                         if other not in visited:
@@ -281,22 +300,25 @@ class Graph:
         return rows, total - len(rows)
 
     def _ends(self, cursor: apsw.Cursor, lid: int, sql: str, fetch: _Fetch) -> list[tuple[int, Any]]:
-        """The other ends of the edges at one end of a label. The families of all of them are known then."""
+        """The other ends of the edges at one end of a label."""
         found = self._seen.ends.get((lid, sql)) if fetch.as_of is None else None
         if found is None:
             found = list(cursor.execute(sql, (fetch.at, lid)))
-            self._know_families(cursor, [other for other, _ in found])
             if fetch.as_of is None:
                 self._seen.ends[lid, sql] = found
         return found
 
     def _degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: _Fetch) -> int:
-        """Edges at one end of a label. Counting a hub costs as much as a walk, so counts are kept until a write."""
+        """Edges at one end of a label: as counted when they were made, if every one of them counts, else one by one."""
         key = (lid, end, fetch.rels, fetch.as_of)
         known = self._seen.degrees
         degree = known.get(key)
         if degree is None:
-            degree = known[key] = cursor.execute(fetch.count[end], (fetch.at, lid)).get
+            if fetch.rels is None and fetch.as_of is None and not self._seen.bounded:
+                degree = cursor.execute(_DEGREE[end], (lid,)).get or 0
+            else:
+                degree = cursor.execute(fetch.count[end], (fetch.at, lid)).get
+            known[key] = degree
         return degree
 
     def _rel_numbers(self, cursor: apsw.Cursor, names: Sequence[str] | None) -> tuple[int, ...] | None:
@@ -335,6 +357,7 @@ class Graph:
             seen.clear()
             seen.version = version
             seen.until = cursor.execute(_NEXT_CHANGE, (now,)).get or sys.maxsize
+            seen.bounded = bool(cursor.execute(_BOUNDED).get)
 
 
 class _Seen(threading.local):
@@ -343,6 +366,7 @@ class _Seen(threading.local):
     def __init__(self) -> None:
         self.version = -1  # of the file, as this thread's connection tells it
         self.until = 0  # microseconds since 1970
+        self.bounded = True  # some edge does not hold for ever
         self.held = False  # within `reading`: nothing can have been written
         self.clear()
 

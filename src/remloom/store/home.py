@@ -8,12 +8,21 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError, StoreError, TenantNotFoundError
+import msgspec
+
+from ..errors import (
+    ConflictError,
+    CorruptStoreError,
+    InvalidInputError,
+    ReadOnlyStoreError,
+    StoreError,
+    TenantNotFoundError,
+)
 from ..model import TenantInfo
 from . import keys
 from .contract import Store
 
-__all__ = ["Home", "backup"]
+__all__ = ["Home", "backup", "tenant_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -35,11 +44,7 @@ class Home:
         Raises:
             InvalidInputError: the name could leave the home or is no portable file name.
         """
-        if not isinstance(tenant, str) or not _NAME.fullmatch(tenant) or _RESERVED.fullmatch(tenant):
-            raise InvalidInputError(
-                f"{tenant!r} is no tenant name",
-                remedy="use 1-128 letters, digits and . _ @ + -, starting with a letter or digit",
-            )
+        tenant_name(tenant)
         return self.folder / "tenants" / tenant / "memory.db"
 
     def tenants(self) -> list[TenantInfo]:
@@ -47,14 +52,22 @@ class Home:
         found = []
         root = self.folder / "tenants"
         for folder in sorted(root.iterdir()) if root.is_dir() else ():
-            if not folder.is_dir() or (file := keys.read_tenant_file(folder)) is None:
+            if not folder.is_dir():
+                continue
+            try:
+                file = keys.read_tenant_file(folder)
+            except CorruptStoreError:
+                file = keys.TenantFile(tenant="")
+            if file is None:
                 continue
             size = sum(entry.stat().st_size for entry in folder.iterdir() if entry.is_file())
-            found.append(TenantInfo(name=folder.name, encrypted=bool(file.wrapped_key), bytes=size))
+            found.append(
+                TenantInfo(name=folder.name, encrypted=bool(file.wrapped_key), bytes=size, damaged=not file.tenant)
+            )
         return found
 
     def exists(self, tenant: str) -> bool:
-        return keys.read_tenant_file(self.path(tenant).parent) is not None
+        return keys.tenant_file(self.path(tenant).parent).is_file()
 
     def create(self, tenant: str, master: str) -> None:
         """Make a tenant, encrypted when there is a master key.
@@ -86,6 +99,7 @@ class Home:
         Raises:
             TenantNotFoundError: it is missing and not to be created.
             WrongKeyError: see `keys.unwrap`.
+            CorruptStoreError: its database was there once and is gone or empty.
         """
         file = keys.read_tenant_file(self.path(tenant).parent)
         if file is None:
@@ -96,7 +110,21 @@ class Home:
             file = keys.read_tenant_file(self.path(tenant).parent)
             if file is None:
                 raise self._missing(tenant)
+        database = self.path(tenant)
+        if file.begun and not (database.exists() and database.stat().st_size):
+            raise CorruptStoreError(
+                f"{database} is {'empty' if database.exists() else 'gone'}",
+                remedy="restore it from a backup, or delete the tenant to begin anew",
+            )
         return keys.unwrap(file, master)
+
+    def begin(self, tenant: str) -> None:
+        """Note that a tenant's database was made, so that its loss is not taken for a new tenant."""
+        folder = self.path(tenant).parent
+        file = keys.read_tenant_file(folder)
+        if file is not None and not file.begun:
+            with suppress(OSError):  # no room: noted at the next opening
+                keys.write_tenant_file(folder, msgspec.structs.replace(file, begun=True))
 
     def delete(self, tenant: str) -> None:
         """Destroy a tenant's key, then its folder. There is no way back.
@@ -107,7 +135,7 @@ class Home:
         folder = self.path(tenant).parent
         if not self.exists(tenant):
             raise self._missing(tenant)
-        key_file = folder / "tenant.json"
+        key_file = keys.tenant_file(folder)
         with key_file.open("r+b") as stream:
             stream.write(os.urandom(key_file.stat().st_size))
             stream.flush()
@@ -129,6 +157,20 @@ class Home:
         )
 
 
+def tenant_name(tenant: str) -> str:
+    """The name, if a tenant can have it: the same for every store, so that each can be copied into any.
+
+    Raises:
+        InvalidInputError: the name could leave the home or is no portable file name.
+    """
+    if not isinstance(tenant, str) or not _NAME.fullmatch(tenant) or _RESERVED.fullmatch(tenant):
+        raise InvalidInputError(
+            f"{tenant!r} is no tenant name",
+            remedy="use 1-128 letters, digits and . _ @ + -, starting with a letter or digit",
+        )
+    return tenant
+
+
 def backup(store: Store, folder: Path, target: Path) -> None:
     """Copy a tenant's database and wrapped key into a new folder.
 
@@ -143,4 +185,4 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     except OSError as error:
         raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
     store.backup(str(target / "memory.db"))
-    shutil.copy2(folder / "tenant.json", target / "tenant.json")
+    shutil.copy2(keys.tenant_file(folder), keys.tenant_file(target))

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ..errors import CorruptStoreError, MissingExtraError, ReadOnlyStoreError, SettingsError, WrongKeyError
 
-__all__ = ["TenantFile", "new_master_key", "read_tenant_file", "unwrap", "wrap"]
+__all__ = ["TenantFile", "read_tenant_file", "tenant_file", "unwrap", "wrap", "write_tenant_file"]
 
 _FILE = "tenant.json"
 
@@ -28,11 +28,7 @@ class TenantFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     format: int = 1
     wrapped_key: str = ""  # nonce and AES-256-GCM of the data key; empty: not encrypted
     salt: str = ""  # of the passphrase; empty when the master key was given as hex
-
-
-def new_master_key() -> str:
-    """A random 256-bit master key as 64 hex digits."""
-    return secrets.token_hex(32)
+    begun: bool = False  # its database was made: when that is gone, the tenant is not new but damaged
 
 
 def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
@@ -72,6 +68,11 @@ def unwrap(file: TenantFile, master: str) -> str:
         ) from None
 
 
+def tenant_file(folder: Path) -> Path:
+    """Where a tenant's folder has its tenant file."""
+    return folder / _FILE
+
+
 def read_tenant_file(folder: Path) -> TenantFile | None:
     """The tenant file of a folder, or None when there is none."""
     path = folder / _FILE
@@ -108,6 +109,10 @@ def _material(master: str) -> str:
             raise SettingsError(
                 f"the key file {rest} cannot be read: {error.strerror}", setting="key", remedy="check REMLOOM_KEY"
             ) from error
+        except UnicodeDecodeError:
+            raise SettingsError(
+                f"the key file {rest} holds no text", setting="key", remedy="make one with `remloom tenant key`"
+            ) from None
     elif scheme == "keyring":
         found = _from_keyring(rest)
     else:
@@ -123,7 +128,12 @@ def _from_keyring(place: str) -> str:
     except ImportError:
         raise MissingExtraError("a key in the OS keyring", "keyring") from None
     service, _, name = place.partition("/")
-    found = keyring.get_password(service, name or "master")
+    try:
+        found = keyring.get_password(service, name or "master")
+    except keyring.errors.KeyringError as error:
+        raise SettingsError(
+            f"the keyring does not answer: {error}", setting="key", remedy="use a key file: REMLOOM_KEY=file:PATH"
+        ) from error
     if not found:
         raise SettingsError(
             f"the keyring has no entry {place!r}", setting="key", remedy=f"keyring set {service} {name or 'master'}"

@@ -25,6 +25,7 @@ _READABLE = {"records", "names", "labels", "edges", "rels", "parents", "json_eac
 _FORBIDDEN_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "randomblob", "zeroblob"}
 _LOOK = 10_000  # virtual machine steps between looks at the clock
 _CACHE_MB = 16
+_LONGEST = 100_000_000  # bytes of one value: replace() and group_concat() could otherwise fill the memory
 
 
 class Tables:
@@ -57,7 +58,7 @@ class Tables:
                 ) from None
             except apsw.AuthError as error:
                 raise SqlGuardError(f"the statement reaches beyond its table: {error}", statement=sql) from error
-            except apsw.SQLError as error:
+            except (apsw.SQLError, apsw.MismatchError, apsw.TooBigError) as error:
                 raise InvalidInputError(f"SQL: {error}", remedy="check the statement", statement=sql) from error
             except apsw.Error as error:
                 raise translated(error, self._database.path) from error
@@ -78,6 +79,7 @@ class Tables:
                     f"CREATE TEMP VIEW {schema} AS SELECT {columns} FROM main.records r WHERE r.schema = '{schema}'"
                 )
             connection.pragma("query_only", True)
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST)
             connection.set_progress_handler(self._late, _LOOK)
             connection.authorizer = _authorize
             self._connection = connection

@@ -19,7 +19,14 @@ import numpy as np
 import pytest
 
 from .. import labels
-from ..errors import ConflictError, EmbedderMismatchError, InvalidInputError, StoreClosedError, UnknownNameError, VectorError
+from ..errors import (
+    ConflictError,
+    EmbedderMismatchError,
+    InvalidInputError,
+    StoreClosedError,
+    UnknownNameError,
+    VectorError,
+)
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..predicates import (
     All,
@@ -426,7 +433,11 @@ class StoreConformance:
         assert len(store.edges(["a"], direction="out", rel_types=None, limit=None)) == 2
 
     def test_an_edge_can_be_taken_away_and_takes_the_thin_entity_it_alone_made(self, store: Store) -> None:
-        put(store, Entity(name="a"), *(Edge(src="a", rel_type=rel, dst=dst) for rel, dst in (("r", "x"), ("r", "y"), ("s", "y"))))
+        put(
+            store,
+            Entity(name="a"),
+            *(Edge(src="a", rel_type=rel, dst=dst) for rel, dst in (("r", "x"), ("r", "y"), ("s", "y"))),
+        )
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
         store.write(batch.build(again, tenant="conformance", model="", unlinked=gone))

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Start here": {"demo": "demo", "shell": "shell"},
     "Remember": {"read": "reading", "import": "care", "forget": "care"},
     "Ask": {
+        "recall": "recall",
         "lookup": "queries",
         "fuzzy": "queries",
         "search": "queries",
@@ -49,6 +50,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "stats": "care",
         "doctor": "doctor",
         "tenant": "tenants",
+        "migrate": "migrating",
         "export": "care",
         "backup": "care",
         "reembed": "reading",
@@ -112,6 +114,26 @@ class Call:
 class Program(click.Group):
     """A group whose commands are listed in sections and imported when they are called."""
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """With `--json` a wrong option or argument is told as JSON too."""
+        given = sys.argv[1:] if args is None else args
+        if not standalone_mode or "--json" not in given:
+            return super().main(args, prog_name, complete_var, standalone_mode, **extra)
+        try:
+            sys.exit(super().main(args, prog_name, complete_var, False, **extra) or 0)
+        except click.ClickException as error:
+            report(InvalidInputError(error.format_message(), remedy="see --help"), json=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(1)
+
     def list_commands(self, context: click.Context) -> list[str]:
         return [name for names in SECTIONS.values() for name in names]
 
@@ -141,7 +163,7 @@ class Program(click.Group):
 
 
 COMMON = (
-    click.Option(["--home"], metavar="DIR", help="Folder of the tenants (REMLOOM_HOME)."),
+    click.Option(["--home"], metavar="PLACE", help="Folder or postgresql:// URL of the tenants (REMLOOM_HOME)."),
     click.Option(["--tenant"], metavar="NAME", help="Whose memory (REMLOOM_TENANT)."),
     click.Option(["--json"], is_flag=True, help="Print one JSON document instead of text."),
 )

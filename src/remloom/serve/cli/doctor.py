@@ -27,7 +27,7 @@ def doctor(call: Call) -> None:
     the store cannot be opened or the embedder not be loaded.
     """
     settings = call.settings()
-    found: dict[str, Any] = {"versions": _versions(), "home": settings.home, "tenant": settings.tenant}
+    found: dict[str, Any] = {"versions": _versions(), "home": settings.shown_home, "tenant": settings.tenant}
     problems: list[str] = []
     codes: list[int] = []
     try:

@@ -71,7 +71,11 @@ def answer(found: Answer) -> RenderableType:
         return _rows(found)
     if found.query_type == "traverse":
         return _traversal(found) if found.nodes else _nothing(found)
-    return hits(found.records) if found.records else _nothing(found)
+    shown = hits(found.records) if found.records else _nothing(found)
+    if waiting := found.metadata.get("waiting"):
+        note = f"{plural(waiting, 'text')} not embedded yet could not be found: `remloom reembed` does it now"
+        return Group(shown, Text(note, "yellow"))
+    return shown
 
 
 def _nothing(found: Answer) -> RenderableType:
@@ -136,7 +140,10 @@ def snippet(hit: Hit) -> str:
         return line(f"also {', '.join(shown['aliases'])}")
     if shown.get("present_persons"):
         return line(f"with {', '.join(person['name'] for person in shown['present_persons'])}")
-    return line(_inline(shown.get("properties", {})))
+    properties = dict(shown.get("properties", {}))
+    if properties.pop("extracted", False) and not properties:
+        return "known only from reading"
+    return line(_inline(properties))
 
 
 def place(source: str) -> str:

@@ -25,15 +25,19 @@ def list_tenants(call: Call) -> None:
     """List the tenants of the home, whether they are encrypted, and their size on disk."""
     from ...memory import Memory
 
-    home = call.settings().home
-    found = Memory.tenants(home)
+    settings = call.settings()
+    home = settings.shown_home
+    found = Memory.tenants(settings.home)
 
     def view() -> RenderableType:
         from .render import size, table
 
         if not found:
             return f"no tenants in {home}"
-        rows = [(info.name, "yes" if info.encrypted else "no", size(info.bytes)) for info in found]
+        rows = [
+            (info.name, "damaged" if info.damaged else "yes" if info.encrypted else "no", size(info.bytes))
+            for info in found
+        ]
         return table(("tenant", "encrypted", "on disk"), rows, right=("on disk",))
 
     call.show(msgspec.to_builtins(found), view)
@@ -49,7 +53,7 @@ def create(call: Call, name: str) -> None:
     Memory.create_tenant(settings.home, name, settings.key or None)
     encrypted = bool(settings.key)
     told = f"created tenant {name}, {'encrypted' if encrypted else 'not encrypted: REMLOOM_KEY is not set'}"
-    call.show({"tenant": name, "home": settings.home, "encrypted": encrypted}, lambda: told)
+    call.show({"tenant": name, "home": settings.shown_home, "encrypted": encrypted}, lambda: told)
 
 
 @command("delete", to=tenant)
@@ -59,9 +63,9 @@ def delete(call: Call, name: str, yes: bool) -> None:
     """Destroy a tenant: its key, its records, its folder. There is no way back."""
     from ...memory import Memory
 
-    home = call.settings().home
-    call.confirm(f"destroy tenant {name!r} in {home} and everything it remembers?", yes=yes)
-    Memory.delete_tenant(home, name)
+    settings = call.settings()
+    call.confirm(f"destroy tenant {name!r} in {settings.shown_home} and everything it remembers?", yes=yes)
+    Memory.delete_tenant(settings.home, name)
     call.show({"tenant": name, "deleted": True}, lambda: f"deleted tenant {name}")
 
 

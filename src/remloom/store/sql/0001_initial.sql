@@ -34,10 +34,10 @@ CREATE INDEX records_uri ON records (body ->> '$.uri') WHERE schema = 'resources
 
 -- Every key by which something can be looked up. Each has at least one record (a thin entity if no other).
 CREATE TABLE labels (
-    lid    INTEGER PRIMARY KEY,
-    key    TEXT NOT NULL UNIQUE,
+    lid    INTEGER NOT NULL UNIQUE,
+    key    TEXT NOT NULL PRIMARY KEY,
     linked INTEGER NOT NULL -- 1 once an edge left it, so that a lookup need not ask of the others
-);
+) WITHOUT ROWID;
 CREATE TABLE names (
     lid INTEGER NOT NULL, rid INTEGER NOT NULL,
     rank INTEGER NOT NULL, -- 0: the key of its name; 1…: of its aliases
@@ -57,6 +57,18 @@ CREATE INDEX edges_out ON edges (src, created, valid_from, valid_to);
 CREATE INDEX edges_until ON edges (valid_to) WHERE valid_to IS NOT NULL;
 CREATE INDEX edges_since ON edges (valid_from) WHERE valid_from IS NOT NULL;
 CREATE INDEX edges_in ON edges (dst, created, valid_from, valid_to);
+
+-- How many edges leave and enter a label: counting those of a hub would cost a walk more than following them.
+CREATE TABLE degrees (lid INTEGER PRIMARY KEY, leaves INTEGER NOT NULL, enters INTEGER NOT NULL);
+CREATE TRIGGER edge_made AFTER INSERT ON edges BEGIN
+    INSERT INTO degrees VALUES (new.src, 1, 0) ON CONFLICT (lid) DO UPDATE SET leaves = leaves + 1;
+    INSERT INTO degrees VALUES (new.dst, 0, 1) ON CONFLICT (lid) DO UPDATE SET enters = enters + 1;
+END;
+CREATE TRIGGER edge_gone AFTER DELETE ON edges BEGIN
+    UPDATE degrees SET leaves = leaves - 1 WHERE lid = old.src;
+    UPDATE degrees SET enters = enters - 1 WHERE lid = old.dst;
+    DELETE FROM degrees WHERE lid IN (old.src, old.dst) AND leaves = 0 AND enters = 0;
+END;
 
 CREATE TABLE models (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dims INTEGER NOT NULL, current INTEGER NOT NULL);
 -- One embedded window of a record: float16, unit length. `hash` is the start of the sha256 of the embedded text.

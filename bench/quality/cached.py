@@ -1,0 +1,58 @@
+"""An embedder that remembers on disk what it embedded, so that an experiment costs its search only.
+
+The files are in the system's temporary folder, never in the repository.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from remloom.embed import load
+from remloom.settings import Settings
+
+FOLDER = Path(tempfile.gettempdir()) / "remloom-quality"
+
+
+class CachedEmbedder:
+    """An embedder by name (see `remloom.embed.load`), and every vector it ever made."""
+
+    def __init__(self, name: str = "minilm") -> None:
+        embedder = load(name, Settings.load())
+        assert embedder is not None, "the benchmark needs an embedder"
+        self._embedder = embedder
+        self.name, self.max_tokens = embedder.name, embedder.max_tokens
+        self._file = FOLDER / f"{name.replace('/', '_').replace(':', '_')}.pickle"
+        self._vectors: dict[str, Any] = pickle.loads(self._file.read_bytes()) if self._file.exists() else {}
+        self._saved = len(self._vectors)
+
+    @property
+    def dims(self) -> int:
+        return self._embedder.dims
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        return self._all("d:", texts, lambda new: self._embedder.embed_documents(new))
+
+    def embed_query(self, text: str) -> Any:
+        return self._all("q:", [text], lambda new: [self._embedder.embed_query(one) for one in new])[0]
+
+    def windows(self, text: str) -> list[tuple[int, int]]:
+        return self._embedder.windows(text)
+
+    def _all(self, kind: str, texts: Sequence[str], embed: Any) -> Any:
+        new = list(dict.fromkeys(text for text in texts if kind + text not in self._vectors))
+        if new:
+            self._vectors.update(zip((kind + text for text in new), embed(new), strict=True))
+        return np.array([self._vectors[kind + text] for text in texts], np.float32)
+
+    def save(self) -> None:
+        """Keep what is new for the next run."""
+        if len(self._vectors) > self._saved:
+            FOLDER.mkdir(exist_ok=True)
+            self._file.write_bytes(pickle.dumps(self._vectors))
+            self._saved = len(self._vectors)

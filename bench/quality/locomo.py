@@ -1,0 +1,343 @@
+"""Does `recall` find the turns that answer a question? LoCoMo, at turn level, without a language model.
+
+    python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--held-out] [--page]
+
+Reads `../shared/bench/locomo` by default, with the scorer that is there; any file of that JSON form will do. Shows
+all@k, frac@k and MRR by category, tokens and questions per second, beside BM25 and the bare embedder in the same run,
+and how well it abstains from the questions that have no answer (category 5). `--ablate` leaves out each part in turn;
+`--held-out` chooses weights on all conversations but one; `--page` writes the tables into docs/retrieval.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from remloom import Memory, Message
+from remloom.retrieve import PARTS
+from remloom.retrieve import recall as recalling
+from remloom.retrieve.budget import tokens_of
+from remloom.sources.dates import parse
+
+from .cached import CachedEmbedder
+from .tables import put_into_page
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "locomo"
+KS = (5, 10, 20)
+ANSWERABLE = (1, 2, 3, 4)
+ADVERSARIAL = 5
+
+
+@dataclass
+class Asked:
+    """A question as it went: where its evidence came, and whether an answer was given."""
+
+    conversation: str
+    category: int
+    ranks: list[int]  # of the evidence found, from 0
+    gold: int  # how much evidence there is
+    abstained: bool = False
+    tokens: int = 0
+
+    def all_at(self, k: int) -> float:
+        return float(sum(rank < k for rank in self.ranks) == self.gold)
+
+    def frac_at(self, k: int) -> float:
+        return sum(rank < k for rank in self.ranks) / self.gold
+
+    @property
+    def reciprocal(self) -> float:
+        return 1 / (min(self.ranks) + 1) if self.ranks else 0.0
+
+
+@dataclass
+class Run:
+    """The questions of all conversations, asked one way."""
+
+    name: str
+    asked: list[Asked] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def of(self, *categories: int, conversation: str = "") -> list[Asked]:
+        return [one for one in self.asked if one.category in categories and conversation in ("", one.conversation)]
+
+
+def mean(values: Iterator[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else float("nan")
+
+
+HEAD = (
+    "| system | all@5 | all@10 | all@20 | frac@5 | frac@10 | frac@20 | MRR "
+    "| multi-hop | temporal | open-domain | single-hop | tokens@10 | questions/s |"
+)
+
+
+def row(run: Run) -> str:
+    some = run.of(*ANSWERABLE)
+    cells = [mean(one.all_at(k) for one in some) for k in KS] + [mean(one.frac_at(k) for one in some) for k in KS]
+    cells.append(mean(one.reciprocal for one in some))
+    cells += [mean(one.frac_at(10) for one in run.of(category)) for category in ANSWERABLE]
+    tokens = mean(float(one.tokens) for one in some)
+    shown = " | ".join(f"{100 * cell:.1f}" for cell in cells)
+    return f"| {run.name} | {shown} | {tokens:.0f} | {len(run.asked) / run.seconds:.0f} |"
+
+
+def table(runs: Sequence[Run]) -> str:
+    return "\n".join([HEAD, "|---" * (HEAD.count("|") - 1) + "|", *map(row, runs)])
+
+
+@dataclass
+class Opened:
+    """A conversation that was read, and its questions."""
+
+    id: str
+    memory: Memory
+    questions: list[Any]
+    now: Any
+
+
+Search = Callable[[Opened, str, int], tuple[list[str], bool, int]]
+
+
+def ask_all(name: str, conversations: Sequence[Opened], search: Search) -> Run:
+    run = Run(name)
+    began = time.perf_counter()
+    for opened in conversations:
+        for question in opened.questions:
+            if question.gold:
+                found, abstained, tokens = search(opened, question.question, max(KS))
+                ranks = [place for place, id in enumerate(found) if id in question.gold]
+                run.asked.append(Asked(opened.id, question.category, ranks, len(question.gold), abstained, tokens))
+    run.seconds = time.perf_counter() - began
+    return run
+
+
+def recalled(**options: Any) -> Search:
+    """`Memory.recall` with these options; what it abstains from is noted, and scored all the same."""
+
+    def search(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
+        asked = {"neighbours": 0, "abstain": False, **options}
+        found = opened.memory.recall(question, limit=k, now=opened.now, **asked)
+        written = sum(tokens_of(hit.content, None) for hit in found.hits[:10])
+        return [id for hit in found.hits for id in hit.message_ids], False, written
+
+    return search
+
+
+def bm25(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
+    """The words alone, of turns with what they are understood by."""
+    hits = opened.memory.search_text(question, schema="resources", limit=k).records
+    return [id for hit in hits for id in hit.message_ids], False, 0
+
+
+def plain_bm25(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
+    """BM25 over "speaker: text" of each turn, nothing else."""
+    index = _plain(opened)
+    return [index[1][number - 1] for number, _ in index[0].search(question, limit=k)], False, 0
+
+
+def bare_embedder(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
+    """The embedder over "speaker: text" of each turn, nothing else."""
+    _, ids, matrix, embedder = _plain(opened)
+    scores = matrix @ embedder.embed_query(question)
+    return [ids[i] for i in np.argsort(-scores, kind="stable")[:k]], False, 0
+
+
+_plains: dict[str, Any] = {}
+
+
+def _plain(opened: Opened) -> Any:
+    if opened.id not in _plains:
+        from remloom.predicates import Query
+        from remloom.store.terms import TermIndex
+
+        turns = opened.memory.query_resources(Query().order_by("ordinal"))
+        texts = [f"{turn.metadata['speaker']}: {turn.content}" for turn in turns]
+        index = TermIndex()
+        index.add(list(range(1, len(texts) + 1)), texts)  # ids begin at 1
+        embedder = opened.memory.embedder
+        _plains[opened.id] = (
+            index,
+            [turn.metadata["message_ids"][0] for turn in turns],
+            embedder.embed_documents(texts),
+            embedder,
+        )
+    return _plains[opened.id]
+
+
+def load(place: Path) -> list[Any]:
+    """The conversations, by the scorer that lies beside them."""
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    spec = importlib.util.spec_from_file_location(
+        "locomo_scorer", (place if place.is_dir() else place.parent) / "scorer.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    scorer = sys.modules["locomo_scorer"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scorer)
+    return [conversation for file in files for conversation in scorer.load(str(file))]
+
+
+@contextmanager
+def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
+    """Every conversation read into a memory of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        found = []
+        for number, conversation in enumerate(load(place)):
+            memory = Memory.open(home, tenant=f"c{number}", embedder=embedder)
+            memory.read_chat(messages(conversation), uri=f"{conversation.id}.json")
+            now = parse(conversation.turns[-1].date)
+            found.append(Opened(conversation.id, memory, conversation.qas, now))
+        embedder.save()
+        yield found
+        embedder.save()
+        for one in found:
+            one.memory.close()
+
+
+def messages(conversation: Any) -> Iterator[Message]:
+    for turn in conversation.turns:
+        text = f"{turn.text} [image: {turn.caption}]" if turn.caption else turn.text
+        yield Message(speaker=turn.speaker, text=text.strip() or "…", id=turn.id, at=parse(turn.date))
+
+
+# -- abstention ----------------------------------------------------------------------------------------------
+
+
+def abstention(conversations: Sequence[Opened]) -> str:
+    """How well `recall` tells the questions that have no answer, and what that costs those that have."""
+
+    def search(one: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
+        found = one.memory.recall(question, limit=k, now=one.now, neighbours=0)
+        return [id for hit in found.hits for id in hit.message_ids], found.abstained, found.tokens
+
+    strict = ask_all("abstaining", conversations, search)
+    free = ask_all("answering", conversations, recalled())
+    lines = ["| conversation | precision | recall | F1 | frac@10 lost (1-4) |", "|---|---|---|---|---|"]
+    for id in [*(one.id for one in conversations), ""]:
+        wrong, right = strict.of(ADVERSARIAL, conversation=id), strict.of(*ANSWERABLE, conversation=id)
+        said, missed = sum(one.abstained for one in wrong), sum(one.abstained for one in right)
+        precision, recall = said / max(1, said + missed), said / max(1, len(wrong))
+        f1 = 2 * precision * recall / max(1e-9, precision + recall)
+        lost = mean(one.frac_at(10) for one in free.of(*ANSWERABLE, conversation=id)) - mean(
+            one.frac_at(10) for one in right
+        )
+        lines.append(f"| {id or '**all**'} | {precision:.2f} | {recall:.2f} | {f1:.2f} | {100 * lost:.1f} |")
+    kept = mean(one.frac_at(10) for one in free.of(ADVERSARIAL))
+    lines.append("")
+    lines.append(
+        f"Not abstaining, {100 * kept:.1f} % of the turns that category 5 was twisted from are among the first ten."
+    )
+    return "\n".join(lines)
+
+
+# -- options -------------------------------------------------------------------------------------------------
+
+GRID = {
+    "vector": (0.8, 1.0, 1.2),
+    "speaker": (0.3, 0.5, 0.7),
+}
+
+
+@contextmanager
+def weights(**changed: float) -> Iterator[None]:
+    before = dict(recalling.WEIGHTS)
+    recalling.WEIGHTS.update(changed)
+    try:
+        yield
+    finally:
+        recalling.WEIGHTS.update(before)
+
+
+def held_out(conversations: Sequence[Opened]) -> str:
+    """Options chosen on all conversations but one, and what they reach on that one."""
+    from itertools import product
+
+    tried: list[tuple[dict[str, float], Run]] = []
+    for values in product(*GRID.values()):
+        option = dict(zip(GRID, values, strict=True))
+        with weights(**option):
+            tried.append((option, ask_all("", conversations, recalled())))
+    lines = [
+        "| held out | chosen on the others | frac@10 there | frac@10 | all@10 | frac@20 |",
+        "|---|---|---|---|---|---|",
+    ]
+    gathered: list[Asked] = []
+    for out in conversations:
+
+        def fit(run: Run, out: Opened = out) -> float:
+            return mean(one.frac_at(10) for one in run.of(*ANSWERABLE) if one.conversation != out.id)
+
+        option, run = max(tried, key=lambda pair: fit(pair[1]))
+        there = run.of(*ANSWERABLE, conversation=out.id)
+        gathered += there
+        chosen = ", ".join(f"{part} {value:g}" for part, value in option.items())
+        lines.append(f"| {out.id} | {chosen} | {100 * fit(run):.1f} | {_three(there)} |")
+    return "\n".join([*lines, f"| **all** | | | {_three(gathered)} |"])
+
+
+def _three(some: Sequence[Asked]) -> str:
+    values = (
+        mean(one.frac_at(10) for one in some),
+        mean(one.all_at(10) for one in some),
+        mean(one.frac_at(20) for one in some),
+    )
+    return " | ".join(f"{100 * value:.1f}" for value in values)
+
+
+def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
+    for part in PARTS:
+        if part not in ("history", "recency", "hops"):  # which need a history, or a mode of their own
+            yield f"without {part}", {"without": (part,)}
+    yield "fusion rrf", {"fusion": "rrf"}
+    for hops in (1, 2):
+        yield f"iterated, hops {hops}", {"mode": "iterated", "hops": hops}
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
+    arguments.add_argument("--embedder", default="minilm")
+    for flag in ("--ablate", "--held-out", "--page"):
+        arguments.add_argument(flag, action="store_true")
+    given = arguments.parse_args()
+    if not given.place.exists():
+        print(f"skipped: there are no conversations in {given.place}")
+        return 0
+    embedder = CachedEmbedder(given.embedder)
+    with opened(given.place, embedder) as conversations:
+        runs = [
+            ask_all("BM25, each turn alone", conversations, plain_bm25),
+            ask_all("embedder, each turn alone", conversations, bare_embedder),
+            ask_all("BM25, turns with context", conversations, bm25),
+            ask_all("**recall**", conversations, recalled()),
+        ]
+        sections = {"locomo": table(runs)}
+        print(sections["locomo"], flush=True)
+        sections["abstention"] = abstention(conversations)
+        print(f"\n{sections['abstention']}", flush=True)
+        if given.ablate:
+            cut = [ask_all(name, conversations, recalled(**options)) for name, options in ablations()]
+            sections["ablations"] = table([runs[-1], *cut])
+            print(f"\n{sections['ablations']}", flush=True)
+        if given.held_out:
+            sections["held-out"] = held_out(conversations)
+            print(f"\n{sections['held-out']}", flush=True)
+    if given.page:
+        put_into_page(sections)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

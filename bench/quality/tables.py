@@ -1,0 +1,19 @@
+"""Putting measured tables where docs/retrieval.md has room for them: between `<!-- NAME -->` and `<!-- /NAME -->`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "retrieval.md"
+
+
+def put_into_page(sections: Mapping[str, str], page: Path = PAGE) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, section in sections.items():
+        text, count = re.subn(
+            rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", lambda _, s=section: f"\n{s}\n\n", text, flags=re.DOTALL
+        )
+        assert count == 1, f"docs/retrieval.md has no room for {name}"
+    page.write_text(text, encoding="utf-8")

@@ -1,0 +1,40 @@
+"""Making one list of several: a weighted blend of scores, or reciprocal ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+__all__ = ["Fusion", "blend", "rrf"]
+
+Fusion: TypeAlias = Literal["blend", "rrf"]
+RRF_K = 60  # seed 2
+
+
+def blend(scores: Mapping[str, float], *, floor: float | None = None, top: float | None = None) -> dict[str, float]:
+    """The scores of one list brought to 0..1.
+
+    Args:
+        floor: what becomes 0; the lowest score of the list when not given.
+        top: what becomes 1; the highest score of the list when not given.
+
+    >>> blend({"a": 9.0, "b": 5.0, "c": 1.0})
+    {'a': 1.0, 'b': 0.5, 'c': 0.0}
+    """
+    if not scores:
+        return {}
+    high = max(scores.values()) if top is None else top
+    low = min(scores.values()) if floor is None else floor
+    if high <= low:
+        return dict.fromkeys(scores, 1.0)
+    return {id: min(1.0, max(0.0, (score - low) / (high - low))) for id, score in scores.items()}
+
+
+def rrf(scores: Mapping[str, float]) -> dict[str, float]:
+    """The reciprocal ranks of one list, 1/(60 + rank), scaled so that the first place is worth 1. Source: seed 2.
+
+    >>> {id: round(score, 3) for id, score in rrf({"a": 9.0, "b": 5.0}).items()}
+    {'a': 1.0, 'b': 0.984}
+    """
+    ordered = sorted(scores, key=lambda id: -scores[id])
+    return {id: (RRF_K + 1) / (RRF_K + rank) for rank, id in enumerate(ordered, 1)}

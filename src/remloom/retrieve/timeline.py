@@ -1,0 +1,46 @@
+"""What happened in a stretch of time: its moments, in order, each with what it refers to. Source: seed 2."""
+
+from __future__ import annotations
+
+from ..model import Moment, Reason, RecallHit, Resource
+from ..predicates import Predicate, Query
+from ..store.contract import Store
+from .times import Window
+
+__all__ = ["timeline"]
+
+_REFERENCES = 200  # of one moment that are looked at
+
+
+def timeline(store: Store, window: Window, where: Predicate | None, limit: int) -> list[RecallHit]:
+    """At most `limit` hits in time order: the latest moments of the window, and of each what says most.
+
+    With a filter, or where no moments are, the resources of the window.
+    """
+    moments = store.moments_between(*window.span)[-limit:] if where is None else []
+    if not moments:
+        query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
+        return [_hit(record, window) for record in store.query("resources", query)]
+    room = (limit - len(moments)) // len(moments)
+    hits: list[RecallHit] = []
+    for moment in moments:
+        hits.append(_hit(moment, window))
+        hits += [_hit(resource, window) for resource in _most_said(store, moment, window, room)]
+    return hits
+
+
+def _most_said(store: Store, moment: Moment, window: Window, count: int) -> list[Resource]:
+    """The longest resources of a moment that are of the window, in order."""
+    found = (store.get("resources", id) for id in moment.resource_refs[:_REFERENCES])
+    inside = [
+        r
+        for r in found
+        if isinstance(r, Resource) and (r.starts_at is None or window.start <= r.starts_at < window.end)
+    ]
+    longest = sorted(inside, key=lambda resource: -len(resource.content))[:count]
+    return [resource for resource in inside if resource in longest]
+
+
+def _hit(record: Moment | Resource | object, window: Window) -> RecallHit:
+    reason = Reason(part="time", share=1.0, note=f"in the time of {window.expression!r}")
+    return RecallHit(record=record, score=1.0, reasons=(reason,))  # type: ignore[arg-type]

@@ -1,0 +1,21 @@
+"""`remloom migrate`: bring a database to the schema this version knows."""
+
+from __future__ import annotations
+
+from .app import Call, command
+
+__all__: list[str] = []
+
+
+@command("migrate")
+def migrate(call: Call) -> None:
+    """Bring the PostgreSQL database that is the home up to date, or make it ready for memories.
+
+    Any number of processes may do this at once. Needs a user who may create extensions, roles and schemas there.
+    """
+    from ...memory import Memory
+
+    settings = call.settings()
+    before, after = Memory.migrate(settings.home)
+    told = f"{settings.shown_home} has schema version {after}" + (f", it had {before or 'none'}" if before != after else "")
+    call.show({"home": settings.shown_home, "before": before, "after": after}, lambda: told)

@@ -1,0 +1,69 @@
+"""`recall`: ask in plain words, and see what is remembered, and why, or why nothing is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from click import Choice, argument, echo, option
+
+from ...errors import InvalidInputError
+from .app import Call, command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
+
+
+@command("recall")
+@argument("question")
+@option("--limit", default=10, help="Hits at most.")
+@option("--budget", type=int, metavar="TOKENS", help="Tokens of all hits at most.")
+@option("--mode", type=Choice(MODES), default="auto", help="How to look.")
+@option("--hops", default=2, help="Of --mode iterated.")
+@option("--said", metavar="TEXT", multiple=True, help="What was said before the question; repeat it, oldest first.")
+@option("--now", metavar="TIME", help='What "last week" counts from. [default: the present]')
+@option("--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\".")
+@option("--without", metavar="PART", multiple=True, help="Leave out a part: text, vector, entity, graph, speaker, …")
+@option("--anyway", is_flag=True, help="Show the best there is, even when it does not answer.")
+@option("--explain", is_flag=True, help="Show why each hit came up.")
+@option("--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list.")
+def recall(
+    call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, said: tuple[str, ...],
+    now: str | None, where: str | None, without: tuple[str, ...], anyway: bool, explain: bool, as_context: bool,
+) -> None:  # fmt: skip
+    """Ask in plain words: what answers the question, best first.
+
+    By words, meaning, names and relations together, minding the time that the question names. When nothing answers,
+    it says so.
+    """
+    at = _time(now)
+    with call.open() as memory:
+        found = memory.recall(
+            question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=at, where=where,
+            without=without, hops=hops, abstain=not anyway, explain=explain,
+        )  # fmt: skip
+    if as_context and not call.json:
+        from ...retrieve.budget import text_of
+
+        echo(text_of(found), nl=False)
+        return
+
+    def view() -> RenderableType:
+        from .recalled import drawn
+
+        return drawn(found, explain=explain)
+
+    call.show(found.as_dict(), view)
+
+
+def _time(text: str | None) -> datetime | None:
+    """A bare date is the start of that day in UTC."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInputError(f"{text!r} is not a time", remedy="--now 2025-01-15") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

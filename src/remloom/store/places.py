@@ -1,0 +1,156 @@
+"""Where memories are kept: a folder, or a PostgreSQL database. What differs between the two is here, and nowhere above."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import InvalidInputError, MissingExtraError
+from ..model import TenantInfo
+from .contract import Store
+from .home import Home, backup
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+__all__ = ["Place", "place"]
+
+
+class Place(Protocol):
+    """Where tenants are kept."""
+
+    def open(self, settings: Settings, *, create: bool) -> Store:
+        """The store of the tenant that the settings name, made if it is not there and `create`."""
+        ...
+
+    def migrate(self) -> tuple[int, int]:
+        """Bring it to the schema this version knows; returns the version it had and the one it has."""
+        ...
+
+    def tenants(self) -> list[TenantInfo]:
+        """Every tenant, by name."""
+        ...
+
+    def create(self, tenant: str, key: str) -> None:
+        """Make a tenant. Raises ConflictError when it is there already."""
+        ...
+
+    def delete(self, tenant: str) -> None:
+        """Destroy a tenant. Raises TenantNotFoundError when it is not there."""
+        ...
+
+    def backup(self, store: Store, tenant: str, target: Path) -> None:
+        """Copy a tenant that is open into a new folder."""
+        ...
+
+
+def place(settings: Settings) -> Place:
+    """The place that the setting `home` names.
+
+    Raises:
+        InvalidInputError: a URL of something else than PostgreSQL.
+        MissingExtraError: PostgreSQL, without the extra.
+    """
+    scheme, found, _ = settings.home.partition("://")
+    if not found:
+        return _Folder(settings.home)
+    if scheme not in ("postgresql", "postgres"):
+        raise InvalidInputError(
+            f"memories are kept in folders and in PostgreSQL, and {scheme}:// is neither",
+            remedy="give a folder, or postgresql://user:password@host/database",
+        )
+    return _Database(settings)
+
+
+class _Folder:
+    def __init__(self, folder: str) -> None:
+        self._home = Home(folder)
+
+    def open(self, settings: Settings, *, create: bool) -> Store:
+        data_key = self._home.open(settings.tenant, settings.key, create=create)
+        from .sqlite import SqliteStore
+
+        store = SqliteStore(
+            self._home.path(settings.tenant),
+            data_key,
+            synchronous=settings.synchronous,
+            cache_mb=settings.cache_mb,
+            busy_timeout=settings.busy_timeout,
+            hnsw=_hnsw(settings),
+        )
+        self._home.begin(settings.tenant)
+        return store
+
+    def migrate(self) -> tuple[int, int]:
+        raise InvalidInputError(
+            "memories in a folder are brought up to date when they are opened", remedy="migrate a postgresql:// URL"
+        )
+
+    def tenants(self) -> list[TenantInfo]:
+        return self._home.tenants()
+
+    def create(self, tenant: str, key: str) -> None:
+        self._home.create(tenant, key)
+
+    def delete(self, tenant: str) -> None:
+        self._home.delete(tenant)
+
+    def backup(self, store: Store, tenant: str, target: Path) -> None:
+        backup(store, self._home.path(tenant).parent, target)
+
+
+class _Database:
+    def __init__(self, settings: Settings) -> None:
+        try:
+            import psycopg  # noqa: F401
+            import psycopg_pool  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("a memory in PostgreSQL", "postgres") from None
+        if settings.key:
+            raise InvalidInputError(
+                "Remloom does not encrypt what it keeps in PostgreSQL, and a key was given",
+                remedy="unset REMLOOM_KEY; let the server encrypt its disks, and connect by TLS (sslmode=verify-full)",
+            )
+        self._settings = settings
+
+    def open(self, settings: Settings, *, create: bool) -> Store:
+        from .postgres import PostgresStore
+
+        return PostgresStore(
+            settings.home,
+            settings.tenant,
+            create=create,
+            pool_size=settings.pool_size,
+            timeout=settings.busy_timeout,
+            hnsw=_hnsw(settings),
+        )
+
+    def migrate(self) -> tuple[int, int]:
+        from .postgres import migrate
+
+        return migrate(self._settings.home, self._settings.busy_timeout)
+
+    def tenants(self) -> list[TenantInfo]:
+        from .postgres import tenants
+
+        with tenants(self._settings.home, self._settings.busy_timeout, migrate=False) as found:
+            return found.list()
+
+    def create(self, tenant: str, key: str) -> None:
+        from .postgres import tenants
+
+        with tenants(self._settings.home, self._settings.busy_timeout, migrate=True) as found:
+            found.create(tenant)
+
+    def delete(self, tenant: str) -> None:
+        from .postgres import tenants
+
+        with tenants(self._settings.home, self._settings.busy_timeout, migrate=False) as found:
+            found.delete(tenant)
+
+    def backup(self, store: Store, tenant: str, target: Path) -> None:
+        store.backup(str(target))
+
+
+def _hnsw(settings: Settings) -> dict[str, int]:
+    return {"m": settings.hnsw_m, "ef_construction": settings.hnsw_ef_construction, "ef": settings.hnsw_ef}

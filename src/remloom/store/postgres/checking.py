@@ -1,0 +1,62 @@
+"""Does every index of ours agree with its table? PostgreSQL sees to its own."""
+
+from __future__ import annotations
+
+from ..batch import searchable_text
+from . import postings
+from .rows import COLUMNS, decode
+from .server import Server
+
+__all__ = ["check"]
+
+_SHOWN = 20  # disagreements of one kind listed
+
+# What must be empty, and how to say it of a row that is there. `%(tenant)s` is the tenant.
+_INVARIANTS = {
+    "SELECT e.src, e.dst FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
+    " WHERE n.tenant_id = e.tenant_id AND n.key = e.src)": "an edge leaves {0!r}, which names nothing",
+    "SELECT e.src, e.dst FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
+    " WHERE n.tenant_id = e.tenant_id AND n.key = e.dst)": "an edge enters {1!r}, which names nothing",
+    "SELECT e.rel FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.rels t"
+    " WHERE t.tenant_id = e.tenant_id AND t.rel = e.rel)": "an edge has type {0!r}, which is gone",
+    "SELECT coalesce(c.key, d.key) FROM (SELECT e.src AS key, 0 AS side, e.rel, count(*) AS edges FROM remloom.edges e"
+    " WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, 3 UNION ALL SELECT e.dst, 1, e.rel, count(*) FROM remloom.edges e"
+    " WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, 3) c FULL JOIN (SELECT * FROM remloom.degrees"
+    " WHERE tenant_id = %(tenant)s) d ON d.key = c.key AND d.side = c.side AND d.rel = c.rel"
+    " WHERE d.edges IS DISTINCT FROM c.edges": "the edges at {0!r} are counted wrongly",
+    "SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
+    " WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0)": "record {0} has no name",
+    "SELECT r.id FROM remloom.records r JOIN remloom.names n ON n.tenant_id = r.tenant_id AND n.id = r.id"
+    " WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = r.tenant_id"
+    " AND e.src = n.key) AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = r.tenant_id AND e.dst = n.key)":
+        "thin entity {0} has no edge",
+    "SELECT v.id FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.models m"
+    " WHERE m.tenant_id = v.tenant_id AND m.model = v.model AND m.dims = v.dims)": "a vector of {0} is of no model",
+    "SELECT r.doc FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.doc IS NOT NULL GROUP BY r.doc"
+    " HAVING count(*) > 1": "text number {0} was given out twice",
+}  # fmt: skip
+
+
+def check(server: Server, tenant: str) -> list[str]:
+    """Every disagreement found, a line each; empty when all is well."""
+    found = []
+    with server.read(tenant) as cursor:
+        for sql, message in _INVARIANTS.items():
+            rows = cursor.execute(f"{sql} LIMIT {_SHOWN}", {"tenant": tenant}).fetchall()
+            found += [message.format(*row) for row in rows]
+        expected: set[tuple[int, int]] = set()
+        documents = 0
+        for doc, *row in cursor.execute(
+            f"SELECT r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL", (tenant,)
+        ).fetchall():
+            documents += 1
+            expected |= postings.of(doc, searchable_text(decode(*row)))
+        held = postings.everything(cursor, tenant)
+        if missing := len(expected - held):
+            found.append(f"terms: {missing} of {len(expected)} are not in the index")
+        if extra := len(held - expected):
+            found.append(f"terms: {extra} in the index are no longer in a text")
+        counted = cursor.execute("SELECT documents FROM remloom.tenants WHERE tenant_id = %s", (tenant,)).fetchone()
+        if counted is not None and counted[0] != documents:
+            found.append(f"terms: {counted[0]} texts are counted, there are {documents}")
+    return found

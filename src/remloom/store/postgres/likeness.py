@@ -1,0 +1,285 @@
+"""Finding records by likeness: names by trigrams, texts by BM25, vectors by HNSW."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import labels
+from ...errors import LabelError, VectorError
+from ...predicates import All, And, Predicate
+from ..batch import to_vector
+from ..compiling import Compiler
+from ..contract import Match
+from . import postings
+from .half import Half
+from .rows import COLUMNS, decode
+from .server import Server
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["Likeness"]
+
+_OVERFETCH = 4  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
+_FEW_NAMES = 2_000  # of a tenant: all are compared, which is quicker than the trigram index and misses nothing
+_ALIKE = (0.45, 0.3)  # trigram similarity asked for; the second where the first finds nothing that was meant
+_WORDS_ALIKE = 0.6  # trigram similarity of a word to the part of a name that is most like it
+_OF_A_KEY = 1_000  # trigrams are made of a key's beginning, in characters
+
+
+class Likeness:
+    """FUZZY and SEARCH over one tenant.
+
+    Args:
+        ef: candidates that an HNSW search keeps.
+    """
+
+    def __init__(self, server: Server, tenant: str, compiler: Callable[[str], Compiler], ef: int) -> None:
+        self._server = server
+        self._tenant = tenant
+        self._compiler = compiler
+        self._ef = ef
+        self._many_names = False  # once seen, not counted again: the index is right for few names too
+
+    # -- names -----------------------------------------------------------------------------------------------
+
+    def fuzzy(self, text: str, type: str | None, threshold: float, limit: int) -> list[Match]:
+        try:
+            key = labels.key(text)
+        except LabelError:
+            return []
+        from ..name_scores import GOOD, Found, words_of
+
+        found, numbers = Found(limit, None), _Numbers()
+        words = words_of(key, asked=True)
+        with self._server.read(self._tenant) as cursor:
+            everything = self._all_names(cursor, type)
+            if everything is not None:
+                named = numbers.of(everything)
+                found.add(named, key, (), threshold)
+                good = sum(score >= GOOD for _, score in found.best())
+                if good < limit and words:
+                    enough = all if good else any
+                    likely = named if not good else [pair for pair in named if enough(word in pair[1] for word in words)]
+                    found.add(likely, key, words, threshold)
+            else:
+                cursor.execute("SET LOCAL enable_seqscan = off")
+                good = 0
+                for alike in _ALIKE:
+                    found.add(numbers.of(self._whole(cursor, key, type, alike)), key, (), threshold)
+                    good = sum(score >= GOOD for _, score in found.best())
+                    if good:
+                        break
+                if good < limit and words:
+                    by_words = self._with_all if good else self._with_some
+                    found.add(numbers.of(by_words(cursor, words, type)), key, words, threshold)
+            best = [(numbers.keys[number], score) for number, score in found.best()]
+            return self._records(cursor, best, type, limit)
+
+    def _all_names(self, cursor: Cursor[Any], type: str | None) -> list[str] | None:
+        """Every key of a tenant that has few; None when there are many."""
+        if self._many_names:
+            return None
+        rows = cursor.execute(
+            f"SELECT n.key FROM remloom.names n {_typed(type)} WHERE n.tenant_id = %s LIMIT %s",
+            (*([type, type] if type else []), self._tenant, _FEW_NAMES + 1),
+        ).fetchall()
+        self._many_names = len(rows) > _FEW_NAMES
+        return None if self._many_names else list(dict.fromkeys(key for (key,) in rows))
+
+    def _whole(self, cursor: Cursor[Any], key: str, type: str | None, alike: float) -> list[str]:
+        cursor.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", (str(alike),))
+        beginning = key[:_OF_A_KEY]
+        return self._candidates(cursor, "n.key %% %s", "similarity(n.key, %s) DESC", [beginning], [beginning], type)
+
+    def _with_all(self, cursor: Cursor[Any], words: Sequence[str], type: str | None) -> list[str]:
+        if not any(len(word) > 2 for word in words):
+            return []  # no trigram to look for
+        patterns = [f"%{word}%" for word in words]  # words have neither % nor _
+        return self._candidates(cursor, "n.key LIKE ALL (%s::text[])", "length(n.key)", [patterns], [], type)
+
+    def _with_some(self, cursor: Cursor[Any], words: Sequence[str], type: str | None) -> list[str]:
+        cursor.execute("SELECT set_config('pg_trgm.word_similarity_threshold', %s, true)", (str(_WORDS_ALIKE),))
+        found: dict[str, None] = {}
+        for word in words:
+            by_likeness = "word_similarity(%s, n.key) DESC, length(n.key)"
+            found |= dict.fromkeys(self._candidates(cursor, "%s <%% n.key", by_likeness, [word], [word], type))
+        return list(found)
+
+    def _candidates(
+        self, cursor: Cursor[Any], condition: str, order: str, sought: list[Any], ordered_by: list[Any], type: str | None
+    ) -> list[str]:
+        from ..name_scores import CANDIDATES
+
+        rows = cursor.execute(
+            f"SELECT n.key FROM remloom.own_names n {_typed(type)} WHERE {condition} ORDER BY {order} LIMIT {CANDIDATES}",
+            (*([type, type] if type else []), *sought, *ordered_by),
+        ).fetchall()
+        return [key for (key,) in rows]
+
+    def _records(
+        self, cursor: Cursor[Any], best: Sequence[tuple[str, float]], type: str | None, limit: int
+    ) -> list[Match]:
+        """The records that have these keys, in their order, each once."""
+        if not best:
+            return []
+        rows = cursor.execute(
+            f"SELECT n.key, coalesce(n.label, n.key), r.id, {COLUMNS} FROM remloom.names n JOIN remloom.records r"
+            " ON r.tenant_id = n.tenant_id AND r.id = n.id WHERE n.tenant_id = %s AND n.key = ANY (%s)"
+            f"{' AND (r.type = %s OR r.schema = %s)' if type else ''} ORDER BY n.rank, r.seq",
+            (self._tenant, [key for key, _ in best], *([type, type] if type else [])),
+        ).fetchall()
+        by_key: dict[str, list[Any]] = {}
+        for key, *row in rows:
+            by_key.setdefault(key, []).append(row)
+        found: dict[str, Match] = {}
+        for key, score in best:
+            for matched, id, schema, body, content in by_key.get(key, ()):
+                if id not in found:
+                    found[id] = Match(decode(schema, body, content), score, matched)
+        return list(found.values())[:limit]
+
+    # -- texts -----------------------------------------------------------------------------------------------
+
+    def text(self, text: str, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+        condition, values = self._condition(schema, where)
+        with self._server.read(self._tenant) as cursor:
+            numbers, scores = postings.score(cursor, self._tenant, text)
+            matches: list[Match] = []
+            start, count = 0, limit if not condition else limit * _OVERFETCH
+            while start < len(numbers) and len(matches) < limit:
+                some = numbers[start : start + count].tolist()
+                rows = cursor.execute(
+                    f"SELECT r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc = ANY (%s){condition}",
+                    (self._tenant, some, *values),
+                ).fetchall()
+                records = {doc: row for doc, *row in rows}
+                matches += [
+                    Match(decode(*records[doc]), float(score))
+                    for doc, score in zip(some, scores[start : start + count], strict=True)
+                    if doc in records
+                ]
+                start, count = start + count, count * _OVERFETCH
+            return matches[:limit]
+
+    # -- vectors ---------------------------------------------------------------------------------------------
+
+    def vector(
+        self, vector: Sequence[float], schema: str, where: Predicate | None, limit: int, min_score: float | None
+    ) -> list[Match]:
+        data, dims = to_vector(vector, what="the query")
+        condition, values = self._condition(None, where, schema)
+        with self._server.read(self._tenant) as cursor:
+            model = cursor.execute(
+                "SELECT model, dims, indexed FROM remloom.models WHERE tenant_id = %s AND current", (self._tenant,)
+            ).fetchone()
+            if model is None:
+                return []
+            if dims != model[1]:
+                raise VectorError(
+                    f"the query has {dims} dimensions, this memory's vectors {model[1]}",
+                    remedy="embed the query with the embedder of this memory",
+                )
+            near = _Near(cursor, self._tenant, schema, model, Half(data), condition, values, self._ef)
+            best, count = {}, limit * _OVERFETCH
+            while True:
+                found = near.best(count)
+                for id, first, last, distance in found:
+                    best.setdefault(id, (f"{first}:{last}", 1.0 - distance))
+                if len(best) >= limit or len(found) < count:
+                    break
+                count *= _OVERFETCH
+            kept = [(id, *what) for id, what in best.items() if min_score is None or what[1] >= min_score][:limit]
+            rows = cursor.execute(
+                f"SELECT r.id, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%s)",
+                (self._tenant, [id for id, _, _ in kept]),
+            ).fetchall()
+            records = {id: row for id, *row in rows}
+            return [Match(decode(*records[id]), score, matched) for id, matched, score in kept]
+
+    def _condition(
+        self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
+    ) -> tuple[str, list[Any]]:
+        """What is to be added to the WHERE of a statement over the records `r`."""
+        text, values = "", list[Any]()
+        if schema is not None:
+            text, values = " AND r.schema = %s", [schema]
+        if where is not None and not isinstance(where, All):
+            as_schema = compiled_as or schema or "resources"
+            sql, more = self._compiler(as_schema).compile(where if as_schema == schema else And((where,)))
+            text, values = f"{text} AND ({sql})", [*values, *more]
+        return text, values
+
+
+class _Near:
+    """The windows nearest to a vector: those in the HNSW index, and those that are not yet, one by one."""
+
+    def __init__(
+        self,
+        cursor: Cursor[Any],
+        tenant: str,
+        schema: str,
+        model: tuple[int, int, bool],
+        query: Half,
+        condition: str,
+        values: list[Any],
+        ef: int,
+    ) -> None:
+        self._cursor = cursor
+        self._number, self._dims, self._indexed = model
+        self._query = query
+        self._values = values
+        self._ef = ef
+        self._tenant = tenant
+        self._schema = schema
+        joined = " JOIN remloom.own_records r ON r.tenant_id = v.tenant_id AND r.id = v.id" if condition else ""
+        self._from = f"FROM remloom.own_vectors v{joined} WHERE v.tenant_id = %s AND v.model = %s AND v.schema = %s"
+        self._filter = condition
+
+    def best(self, count: int) -> list[tuple[str, int, int, float]]:
+        """Id, window and distance of the nearest, nearest first."""
+        if not self._indexed:
+            return self._ask(" AND NOT v.indexed", "v.data", count)
+        ef = min(max(self._ef, count), 1_000)
+        self._cursor.execute(
+            "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'strict_order', true)", (str(ef),)
+        )
+        graph = self._ask(f" AND v.indexed AND v.dims = {self._dims}", f"v.data::halfvec({self._dims})", count)
+        if len(graph) < count and self._filter:  # the scan gave up before it found enough
+            return self._ask("", "v.data", count)
+        tail = self._ask(" AND NOT v.indexed", "v.data", count)
+        return sorted([*graph, *tail], key=lambda row: row[3])[:count]
+
+    def _ask(self, part: str, data: str, count: int) -> list[tuple[str, int, int, float]]:
+        cast = data.removeprefix("v.data") or "::halfvec"
+        return self._cursor.execute(
+            f"SELECT v.id, v.first, v.last, {data} <=> %b{cast} AS distance {self._from}{part}{self._filter}"
+            f" ORDER BY {data} <=> %b{cast} LIMIT {count}",
+            (self._query, self._tenant, self._number, self._schema, *self._values, self._query),
+        ).fetchall()
+
+
+class _Numbers:
+    """Keys by number, as `Found` takes them."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self._known: dict[str, int] = {}
+
+    def of(self, keys: Iterable[str]) -> list[tuple[int, str]]:
+        found = []
+        for key in keys:
+            number = self._known.setdefault(key, len(self.keys))
+            if number == len(self.keys):
+                self.keys.append(key)
+            found.append((number, key))
+        return found
+
+
+def _typed(type: str | None) -> str:
+    if type is None:
+        return ""
+    return (
+        "JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id AND (r.type = %s OR r.schema = %s)"
+    )

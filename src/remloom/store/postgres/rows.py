@@ -1,0 +1,59 @@
+"""How a record is a row: JSON body, content apart, times as integers. The times and types are those of `store.rows`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from ...model import Edge, Entity, Record, Resource
+from ..contract import SCHEMAS
+from ..rows import moment_of, times_of, type_of
+
+__all__ = ["COLUMNS", "EDGE", "decode", "edge_of", "paths_of", "row_of"]
+
+COLUMNS = "r.schema, r.body, r.content"  # what `decode` needs
+EDGE = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
+
+_decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
+_encode = msgspec.json.Encoder().encode
+_decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
+_PathRow = tuple[str, str, str, float, int, int | None, int | None, dict[str, Any] | None]
+_decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
+
+
+def decode(schema: str, body: bytes, content: str | None) -> Record:
+    """The record of a row."""
+    record: Record = _decoders[schema](body)
+    if content is not None:
+        force_setattr(record, "content", content)
+    return record
+
+
+def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
+    """The columns of `records` after the tenant's."""
+    content = uri = None
+    if isinstance(record, Resource):
+        content, uri = record.content or None, record.uri or None
+    bare = msgspec.structs.replace(record, content="") if content is not None else record
+    thin = isinstance(record, Entity) and record.thin
+    starts, ends, created, updated = times_of(record)
+    body = _encode(bare).decode()
+    return record.id, seq, record.schema, type_of(record), thin, starts, ends, created, updated, doc, uri, body, content
+
+
+def edge_of(row: Any) -> Edge:
+    """The edge of a row of `EDGE`."""
+    src, rel, dst, weight, created, since, until, properties = row
+    if isinstance(properties, bytes):
+        properties = _decode_properties(properties)
+    return Edge(
+        src=src, rel_type=rel, dst=dst, weight=weight, properties=properties or {}, created_at=moment_of(created),
+        valid_from=moment_of(since), valid_to=moment_of(until),
+    )  # fmt: skip
+
+
+def paths_of(data: bytes) -> tuple[Edge, ...]:
+    """The edges that `remloom.lookup` gives with a record."""
+    return tuple([edge_of(row) for row in _decode_paths(data)])

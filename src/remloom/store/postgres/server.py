@@ -1,0 +1,332 @@
+"""One PostgreSQL database: its connection pool, transactions that belong to a tenant, and errors in our words."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types import TypeInfo
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from ...errors import (
+    InvalidInputError,
+    ReadOnlyStoreError,
+    RemloomError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+)
+from .half import register_half
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
+__all__ = ["Server", "parse_url", "translate", "translated"]
+
+_T = TypeVar("_T")
+Row: TypeAlias = tuple[Any, ...]
+
+_TRIES = 4  # of a write that PostgreSQL rolled back because of another
+_NUL = ("NUL", "0x00", "\\u0000")  # how its refusal is worded: by the client, for a text, within JSON
+_AT_ONCE = 500  # rows that a stream fetches at a time
+_AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+
+
+class Server:
+    """A database as one process uses it: open it with `Server.at`, which shares one among all its tenants.
+
+    Args:
+        url: `postgresql://…`
+        pool_size: connections at most.
+        timeout: seconds to wait for a connection, and for a lock that somebody holds.
+    """
+
+    _open: ClassVar[dict[tuple[str, int, float], Server]] = {}
+    _opening: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, url: str, pool_size: int, timeout: float) -> None:
+        self.url = url
+        self.place = place(url)
+        self._timeout = timeout
+        self._users = 0
+        self._local = _Held()
+        conninfo = make_conninfo(url, application_name=conninfo_to_dict(url).get("application_name") or "remloom")
+        if "connect_timeout" not in conninfo_to_dict(conninfo):
+            conninfo = make_conninfo(conninfo, connect_timeout=max(2, round(timeout)))
+        self.conninfo = conninfo
+        self._pool = ConnectionPool(
+            conninfo,
+            min_size=0,
+            max_size=pool_size,
+            timeout=timeout,
+            max_idle=60.0,
+            open=False,
+            configure=self._configure,
+            kwargs={"autocommit": True},
+            reconnect_timeout=timeout,
+        )
+
+    @classmethod
+    def at(cls, url: str, pool_size: int, timeout: float) -> Server:
+        """The server at this URL, opened when this process did not have it open yet. Pair it with `release`.
+
+        Raises:
+            StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or does not let us in.
+        """
+        with cls._opening:
+            key = (url, pool_size, timeout)
+            server = cls._open.get(key)
+            if server is None:
+                server = cls(url, pool_size, timeout)
+                server.connect().close()  # what is wrong with the URL is known at once, and said in full
+                server._pool.open()
+                cls._open[key] = server
+            server._users += 1
+            return server
+
+    def release(self) -> None:
+        """One user fewer; the last one closes the pool."""
+        with self._opening:
+            self._users -= 1
+            if self._users:
+                return
+            for key in [key for key, server in self._open.items() if server is self]:
+                del self._open[key]
+        self._pool.close()
+
+    def connect(self) -> Connection[Row]:
+        """A connection of its own, outside the pool, in autocommit mode."""
+        with translate(self.place):
+            return psycopg.connect(self.conninfo, autocommit=True)
+
+    def _configure(self, connection: Connection[Row]) -> None:
+        milliseconds = round(self._timeout * 1000)
+        connection.execute(f"SET lock_timeout = {milliseconds}")
+        connection.prepare_threshold = 2
+        # JSON is decoded by whoever knows the type.
+        connection.adapters.register_loader("jsonb", _Raw)
+        connection.adapters.register_loader("json", _Raw)
+        register_half(connection, TypeInfo.fetch(connection, "halfvec"))
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def call(self, tenant: str, sql: str, values: Sequence[Any]) -> list[Row]:
+        """The rows of one statement that becomes the tenant by itself (see `remloom.enter`)."""
+        held = self._local.cursors.get(tenant)
+        if held is not None:
+            with translate(self.place):
+                return held.execute(sql, values).fetchall()
+        return self._again(lambda connection: connection.execute(sql, values).fetchall())
+
+    @contextmanager
+    def read(self, tenant: str) -> Iterator[Cursor[Row]]:
+        """A cursor of the tenant whose statements all see one state of the database. Nests."""
+        held = self._local.cursors.get(tenant)
+        with translate(self.place):
+            if held is not None:
+                yield held
+                return
+            with self._connection() as connection:
+                cursor = connection.cursor()
+                self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                self._local.cursors[tenant] = cursor
+                try:
+                    yield cursor
+                finally:
+                    del self._local.cursors[tenant]
+                    _end(connection, "COMMIT")
+
+    @contextmanager
+    def stream(self, tenant: str) -> Iterator[Any]:
+        """A cursor on a connection of its own that fetches as it is read, of one state of the database."""
+        with self.connect() as connection, translate(self.place):
+            self._configure(connection)
+            self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            with connection.cursor("remloom_stream") as cursor:
+                cursor.itersize = _AT_ONCE
+                yield cursor
+
+    def fetch(self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
+        """The rows of one statement of the tenant."""
+        if tenant in self._local.cursors:
+            with self.read(tenant) as cursor:
+                return cursor.execute(sql, values).fetchall()
+
+        def work(connection: Connection[Row]) -> list[Row]:
+            self._begin(connection, tenant, "READ ONLY")
+            try:
+                return connection.execute(sql, values).fetchall()
+            finally:
+                _end(connection, "COMMIT")
+
+        return self._again(work)
+
+    def _again(self, work: Callable[[Connection[Row]], _T]) -> _T:
+        """Read; once more on a new connection when the one at hand turned out to be dead."""
+        with translate(self.place):
+            try:
+                with self._connection() as connection:
+                    return work(connection)
+            except psycopg.OperationalError as error:
+                if not connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
+                    raise
+            with self._connection() as connection:
+                return work(connection)
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def write(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
+        """Run `work` in a transaction of the tenant that is on disk when this returns.
+
+        Run again when PostgreSQL rolled it back for another's sake (deadlock, serialization): then nothing of it
+        was written. When the connection breaks, whether it was written is not known, and it is not run again.
+        """
+        if tenant in self._local.cursors:
+            raise InvalidInputError("nothing can be written inside `snapshot`", remedy="write after it")
+        for attempt in range(_TRIES):
+            if attempt:
+                time.sleep(0.02 * 2**attempt)
+            try:
+                with translate(self.place), self._connection() as connection:
+                    self._begin(connection, tenant, "")
+                    committing = False
+                    try:
+                        result = work(connection.cursor())
+                        committing = True
+                        connection.execute("COMMIT")
+                    except psycopg.OperationalError as error:
+                        if committing and connection.closed:
+                            raise _unknown(self.place) from error
+                        raise
+                    finally:
+                        _end(connection, "ROLLBACK")
+                    return result
+            except StoreError as error:
+                if not isinstance(error.__cause__, _AGAIN) or attempt == _TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection[Row]]:
+        with self._pool.connection() as connection:
+            yield connection
+
+    def _begin(self, connection: Connection[Row], tenant: str, mode: str) -> None:
+        # One message for both; the name of a tenant has no quote (see `store.home.tenant_name`).
+        connection.execute(f"BEGIN {mode}; SELECT remloom.enter('{tenant}')")
+
+
+class _Held(threading.local):
+    """The open snapshots of a thread, by tenant."""
+
+    def __init__(self) -> None:
+        self.cursors: dict[str, Cursor[Row]] = {}
+
+
+class translate:
+    """Turns PostgreSQL's errors into ours."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is not None and issubclass(kind, psycopg.Error | PoolTimeout | PoolClosed):
+            raise translated(error, self.place) from error
+
+
+def translated(error: BaseException | None, place: str) -> RemloomError:
+    """Our error for one of PostgreSQL's, with what to do about it."""
+    errors = psycopg.errors
+    said = str(error).strip().partition("\n")[0]
+    match error:
+        case PoolClosed():
+            return StoreClosedError("the memory is closed", remedy="open it again")
+        case PoolTimeout() | errors.TooManyConnections():
+            return StoreBusyError(
+                f"{place}: no connection was free: {said}",
+                remedy="raise pool_size, or the server's max_connections; or try again later",
+            )
+        case errors.LockNotAvailable():
+            return StoreBusyError(
+                f"{place}: another writer kept this tenant locked", remedy="try again, or raise busy_timeout"
+            )
+        case errors.QueryCanceled():
+            return StoreBusyError(f"{place}: the statement took too long", remedy="try again, or ask for less")
+        case errors.DeadlockDetected() | errors.SerializationFailure():
+            return StoreBusyError(
+                f"{place}: other writers were in the way: {said}; nothing was written", remedy="try again"
+            )
+        case errors.DiskFull() | errors.OutOfMemory():
+            return StoreFullError(f"{place}: {said}; nothing was written", remedy="make room on the server and retry")
+        case errors.ReadOnlySqlTransaction():
+            return ReadOnlyStoreError(f"{place} is read-only: {said}", remedy="connect to the primary server")
+        case errors.InsufficientPrivilege():
+            return StoreError(
+                f"{place}: {said}",
+                remedy="run `remloom migrate` as the owner of the database; GRANT remloom_tenant TO who connects",
+            )
+        case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedFunction():
+            return StoreError(f"{place}: {said}", remedy="run `remloom migrate`")
+        case errors.UntranslatableCharacter() | psycopg.DataError() if any(nul in str(error) for nul in _NUL):
+            return InvalidInputError(
+                "PostgreSQL stores no NUL characters; nothing was written", remedy="remove \\0 from the text"
+            )
+        case psycopg.OperationalError():
+            return StoreError(
+                f"{place} does not answer: {said}", remedy="check that the server runs, and the URL: host, port, password"
+            )
+        case _:
+            return StoreError(f"{place}: {said}", remedy="this is a bug in Remloom: please report it")
+
+
+def parse_url(url: str) -> str:
+    """The URL, if it is one that PostgreSQL's client understands.
+
+    Raises:
+        InvalidInputError: it is not.
+    """
+    try:
+        conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise InvalidInputError(
+            f"this is no PostgreSQL URL: {str(error).strip()}", remedy="write postgresql://user:password@host:5432/database"
+        ) from None
+    return url
+
+
+def place(url: str) -> str:
+    """The database in words, without its password."""
+    parts = conninfo_to_dict(parse_url(url))
+    return f"PostgreSQL database {parts.get('dbname') or 'postgres'} at {parts.get('host') or 'this machine'}"
+
+
+def _end(connection: Connection[Row], how: str) -> None:
+    """End a transaction, if there is a connection left to end it on."""
+    if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        broken = connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
+        connection.execute("ROLLBACK" if broken else how)
+
+
+def _unknown(place: str) -> StoreError:
+    return StoreError(
+        f"{place} went away while committing: the write is there whole, or not at all",
+        remedy="write it again: what is there already is not written twice",
+    )
+
+
+class _Raw(psycopg.adapt.Loader):
+    """JSON as the bytes it came in."""
+
+    def load(self, data: Any) -> bytes:
+        return bytes(data)

@@ -1,0 +1,118 @@
+"""The tenants of a database: rows of one table, each with all that has its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import ConflictError, TenantNotFoundError
+from ...model import TenantInfo
+from ..home import tenant_name
+from . import migrations
+from .server import Server, translate
+
+__all__ = ["Tenants", "migrate", "tenants"]
+
+_TABLES = ("postings", "vectors", "pending", "parents", "names", "edges", "degrees", "rels", "models", "records", "tenants")
+
+
+def migrate(url: str, timeout: float) -> tuple[int, int]:
+    """Bring the database at this URL up to date. See `migrations.migrate`."""
+    server = Server.at(url, 2, timeout)
+    try:
+        return migrations.migrate(server)
+    finally:
+        server.release()
+
+
+@contextmanager
+def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[Tenants]:
+    """The tenants of the database at this URL, whose schema is brought up to date if `migrate`, else only checked."""
+    server = Server.at(url, 2, timeout)
+    try:
+        found = Tenants(server)
+        found.prepare(migrate=migrate)
+        yield found
+    finally:
+        server.release()
+
+
+class Tenants:
+    """Lists, makes and removes the tenants of a database."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def prepare(self, *, migrate: bool) -> None:
+        """See that the database has the schema this Remloom needs, and bring it there if `migrate`.
+
+        Raises:
+            SchemaVersionError, StoreError: see `migrations`.
+        """
+        with self._server.connect() as connection, translate(self._server.place):
+            if not migrate or migrations.version(connection) == migrations.scripts()[-1][0]:
+                migrations.verify(self._server, connection)
+                return
+        migrations.migrate(self._server)
+
+    def open(self, tenant: str, *, create: bool) -> None:
+        """See that there is such a tenant, made if `create`.
+
+        Raises:
+            TenantNotFoundError: there is none; the remedy names those like it.
+        """
+        tenant_name(tenant)
+        if not self._server.fetch(tenant, "SELECT 1 FROM remloom.tenants WHERE tenant_id = %s", (tenant,)):
+            if not create:
+                raise self._missing(tenant)
+            self._insert(tenant)
+
+    def create(self, tenant: str) -> None:
+        """Make a tenant.
+
+        Raises:
+            ConflictError: it is there already.
+        """
+        tenant_name(tenant)
+        if not self._insert(tenant):
+            raise ConflictError(f"tenant {tenant!r} is there already", remedy="choose another name, or open it")
+
+    def _insert(self, tenant: str) -> int:
+        sql = "INSERT INTO remloom.tenants (tenant_id) VALUES (%s) ON CONFLICT DO NOTHING"
+        return self._server.write(tenant, lambda cursor: cursor.execute(sql, (tenant,)).rowcount)
+
+    def list(self) -> list[TenantInfo]:
+        """Every tenant, by name; only the owner of the tables may know."""
+        with self._server.connect() as connection, translate(self._server.place):
+            names = [name for (name,) in connection.execute("SELECT tenant_id FROM remloom.tenants ORDER BY 1").fetchall()]
+        return [TenantInfo(name=name, encrypted=False, bytes=self._size(name)) for name in names]
+
+    def _size(self, tenant: str) -> int:
+        sql = "SELECT coalesce(sum(pg_column_size(r.*)), 0) FROM remloom.records r WHERE tenant_id = %s"
+        return int(self._server.fetch(tenant, sql, (tenant,))[0][0])
+
+    def delete(self, tenant: str) -> None:
+        """Remove a tenant and every row of it, in one transaction.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+        """
+
+        def work(cursor: Any) -> int:
+            cursor.execute("SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,))
+            return [cursor.execute(f"DELETE FROM remloom.{t} WHERE tenant_id = %s", (tenant,)).rowcount for t in _TABLES][-1]
+
+        if not self._server.write(tenant_name(tenant), work):
+            raise self._missing(tenant)
+
+    def _missing(self, tenant: str) -> TenantNotFoundError:
+        import difflib
+
+        nearest = difflib.get_close_matches(tenant, [info.name for info in self.list()], n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
+        return TenantNotFoundError(
+            f"there is no tenant {tenant!r} in the {self._server.place}",
+            remedy=f"{hint}make it with `remloom tenant create {tenant}`",
+            tenant=tenant, home=self._server.place, nearest=nearest,
+        )  # fmt: skip

@@ -1,0 +1,58 @@
+"""A PostgreSQL for the tests: the one that `REMLOOM_TEST_POSTGRES` names, or one that a Python package brings.
+
+The package's server is one for all test processes of a run: the first starts it, the last stops it. Each test process has
+a database of its own there.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+__all__ = ["database", "server"]
+
+
+def server(run: Path) -> str:
+    """The URL of the server. `run` is a folder that all processes of this test run know, and no other run does."""
+    if given := os.environ.get("REMLOOM_TEST_POSTGRES"):
+        return given
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the package, about folders that this machine does not have
+        import pgserver
+
+        # Short, because the path of a socket may have no more than 107 characters.
+        folder = Path(tempfile.gettempdir()) / f"remloom-pg-{sha256(str(run).encode()).hexdigest()[:12]}"
+        started = pgserver.get_server(folder, cleanup_mode="delete")
+    url = str(started.get_uri())
+    with psycopg.connect(url, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):  # nobody pulls the plug on a test
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return url
+
+
+@contextmanager
+def database(url: str) -> Iterator[str]:
+    """The URL of a new, empty database for as long as the context lasts."""
+    name = f"remloom_{uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield in_database(url, name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def in_database(url: str, name: str) -> str:
+    """The URL of another database of the same server."""
+    parts = {key: value for key, value in conninfo_to_dict(url).items() if key != "dbname"}
+    from urllib.parse import urlencode
+
+    return f"postgresql:///{name}?{urlencode({key: value for key, value in parts.items() if value})}"

@@ -1,0 +1,575 @@
+"""What PostgreSQL adds to the contract: its indexes, roles, tenants beside each other, migrations and failures."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+import pytest
+from postgres_server import database
+
+from remloom import Edge, Entity, Memory, Resource
+from remloom.errors import (
+    ConflictError,
+    InvalidInputError,
+    RemloomError,
+    SchemaVersionError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    TenantNotFoundError,
+)
+from remloom.predicates import Eq, Gt, Query
+from remloom.settings import Settings
+from remloom.store.contract import EdgeOrder
+from remloom.store.postgres import PostgresStore, migrate
+from remloom.store.sqlite import SqliteStore
+from remloom.testing.conformance import names, put
+
+Opening = Callable[..., PostgresStore]
+T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
+
+
+@pytest.fixture
+def opening(postgres: str) -> Iterator[Opening]:
+    """Opens a tenant of its own, or the one named."""
+    opened: list[PostgresStore] = []
+
+    def opening(tenant: str | None = None, **options: Any) -> PostgresStore:
+        opened.append(PostgresStore(postgres, tenant or f"t{uuid4().hex}", **options))
+        return opened[-1]
+
+    yield opening
+    for store in opened:
+        store.close()
+
+
+def connect(url: str) -> psycopg.Connection[Any]:
+    return psycopg.connect(url, autocommit=True)
+
+
+# -- indexes ---------------------------------------------------------------------------------------------------
+
+
+INDEXED = {
+    "SELECT FROM remloom.names n WHERE n.tenant_id = '{t}' AND n.key = 'x'": "names_pkey",
+    "SELECT FROM remloom.records r WHERE r.tenant_id = '{t}' AND r.id = 'x'": "records_pkey",
+    "SELECT FROM remloom.own_names n WHERE n.key % 'sarah chen'": "names_trigrams",
+    "SELECT FROM remloom.edges e WHERE e.tenant_id = '{t}' AND e.src = 'x' ORDER BY e.created DESC LIMIT 9": "edges_out",
+    "SELECT FROM remloom.edges e WHERE e.tenant_id = '{t}' AND e.dst = 'x' ORDER BY e.created DESC LIMIT 9": "edges_in",
+    "SELECT FROM remloom.postings p WHERE p.tenant_id = '{t}' AND p.term = 5": "postings_pkey",
+    "SELECT FROM remloom.degrees d WHERE d.tenant_id = '{t}' AND d.key = 'x' AND d.side = 0": "degrees_pkey",
+    "SELECT FROM remloom.records r WHERE r.tenant_id = '{t}' AND r.schema = 'moments' AND r.starts > 5": "records_starts",
+    "SELECT FROM remloom.own_vectors v WHERE v.tenant_id = '{t}' AND v.indexed AND v.dims = 16"
+    " ORDER BY v.data::halfvec(16) <=> '[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]'::halfvec(16) LIMIT 9": "vectors_hnsw_16",
+}
+
+
+def test_every_kind_of_query_is_answered_from_its_index(opening: Opening, postgres: str) -> None:
+    store, rng = opening(tail=100), np.random.default_rng(1)
+    put(store, *(Entity(name=f"Name {i} {i * 7919 % 1000}", summary=f"word{i}") for i in range(600)))
+    put(store, *(Edge(src=f"Name {i} {i * 7919 % 1000}", rel_type="r", dst=f"n{i % 9}") for i in range(600)))
+    put(store, *(Resource(name=f"r{i}", content=f"text {i}", embedding=rng.normal(size=16)) for i in range(400)))
+    store.settle()
+    with connect(postgres) as connection:
+        connection.execute("ANALYZE")
+    with store._server.read(store._tenant) as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        for sql, index in INDEXED.items():
+            plan = "\n".join(row[0] for row in cursor.execute(f"EXPLAIN {sql.format(t=store._tenant)}").fetchall())
+            assert index in plan
+            assert "Seq Scan" not in plan
+
+
+def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgres: str) -> None:
+    store = opening()
+    put(store, *(Entity(name=f"e{i}", properties={"team": f"t{i}", "age": i}) for i in range(20)))
+    store.create_index("entities", "properties.team")
+    assert names(store.query("entities", Query().filter(Eq("properties.team", "t7")))) == ["e7"]
+    sql, values = store._compiler("entities").compile(Eq("properties.team", "t7"))
+    with store._server.read(store._tenant) as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        statement = f"EXPLAIN SELECT FROM remloom.own_records r WHERE tenant_id = %s AND schema = 'entities' AND {sql}"
+        plan = "\n".join(row[0] for row in cursor.execute(statement, (store._tenant, *values)))
+    assert "user_" in plan
+
+
+def test_a_long_value_in_an_indexed_field_is_written_and_found(opening: Opening) -> None:
+    store = opening()
+    store.create_index("entities", "summary")
+    long = " ".join(f"{random.Random(i).random()}" for i in range(2_000))
+    put(store, Entity(name="long", summary=long), Entity(name="other", summary=long + "!"))
+    assert names(store.query("entities", Query().filter(Eq("summary", long)))) == ["long"]
+
+
+def test_numbers_and_texts_are_not_mixed_up(opening: Opening) -> None:
+    store = opening()
+    put(store, *(Entity(name=str(value), properties={"v": value}) for value in (5, 18.5, "20", "x", True)))
+    assert sorted(names(store.query("entities", Query().filter(Gt("properties.v", 4))))) == ["18.5", "5"]
+    assert names(store.query("entities", Query().filter(Eq("properties.v", "20")))) == ["20"]
+
+
+def test_many_names_are_found_by_trigrams_as_few_are_by_comparison(opening: Opening) -> None:
+    store, rng = opening(), random.Random(5)
+    parts = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=7)) for _ in range(120)]
+    wanted = [f"{rng.choice(parts)} {rng.choice(parts)} {i}" for i in range(2_500)]
+    put(store, *(Entity(name=name) for name in wanted))
+    hits = 0
+    for name in wanted[::100]:
+        at = rng.randrange(3, len(name) - 3)
+        typo = name[:at] + "z" + name[at + 1 :]
+        hits += name in names(store.fuzzy(typo, type="entities", threshold=0.5, limit=5))
+    assert hits >= 24  # of 25
+
+
+def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening: Opening) -> None:
+    store, rng = opening(tail=200), np.random.default_rng(3)
+    centres = rng.normal(size=(8, 16))
+    rows = centres[rng.integers(8, size=1_500)] + 0.4 * rng.normal(size=(1_500, 16))
+    put(store, *(Resource(name=f"n{i}", content=f"{i}", category=f"c{i % 100}", embedding=row) for i, row in enumerate(rows)))
+    store.settle()
+    assert store.stats()["vectors"]["exact_share"] == 0.0
+    put(store, Resource(name="fresh", content="fresh", embedding=rows[3] + 0.001))
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert names(store.search_vector(rows[3].tolist(), schema="resources", where=None, limit=2, min_score=None)) == ["n3", "fresh"]
+    for where, step in ((None, 1), (Eq("category", "c7"), 100)):
+        hits = 0
+        for query in unit[:10]:
+            order = [i for i in np.argsort(-(unit @ query)) if step == 1 or i % 100 == 7][:10]
+            found = names(store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None))
+            hits += len({f"n{i}" for i in order} & set(found))
+        assert hits >= 97
+
+
+@pytest.mark.parametrize("direction", ["out", "in", "both"])
+def test_walks_are_those_of_the_embedded_store(opening: Opening, tmp_path: Path, direction: Any) -> None:
+    rng = random.Random(direction)
+    edges = [
+        Edge(
+            src=f"n{int(rng.paretovariate(0.8)) % 60}", rel_type=rng.choice("xyz"), dst=f"n{rng.randrange(60)}",
+            weight=rng.random(), created_at=T0 + timedelta(minutes=i),
+            valid_to=T0 + timedelta(minutes=i + 5) if i % 7 == 0 else None,
+        )
+        for i in range(400)
+    ]  # fmt: skip
+    people = [Entity(name=f"n{i}", aliases=(f"n{i + 30}",)) for i in range(4)]
+    embedded, store = SqliteStore(tmp_path / "memory.db"), opening()
+    for each in (embedded, store):
+        put(each, *people, *edges)
+    for start in range(12):
+        for order in (EdgeOrder(), EdgeOrder("weight", "asc"), EdgeOrder("created_at", "asc")):
+            for options in ({"limit": 9}, {"rel_types": ["x", "y"]}, {"breadth": None}, {"as_of": T0 + timedelta(hours=3)}):
+                arguments = {"rel_types": None, "breadth": 3, "depth": 3, "direction": direction, "order": order} | options
+                expected, found = (each.walk([f"n{start}"], **arguments) for each in (embedded, store))  # type: ignore[arg-type]
+                assert found == expected
+        degrees = [each.degrees([f"n{start}", "n1"], direction=direction) for each in (embedded, store)]
+        assert degrees[0] == degrees[1]
+    embedded.close()
+
+
+def test_text_scores_are_those_of_the_embedded_store(opening: Opening, tmp_path: Path) -> None:
+    rng = random.Random(9)
+    words = ["".join(rng.choices("abcdefghijk", k=5)) for _ in range(80)]
+    texts = [" ".join(rng.choices(words, k=rng.randint(3, 60))) for _ in range(700)]  # more than a block
+    embedded, store = SqliteStore(tmp_path / "memory.db"), opening()
+    for each in (embedded, store):
+        put(each, *(Resource(id=f"r{i}", name=f"r{i}", content=text) for i, text in enumerate(texts)))
+        each.delete([f"r{i}" for i in range(0, 700, 9)])
+    for _ in range(20):
+        query = " ".join(rng.choices(words, k=3))
+        one, other = (each.search_text(query, schema=None, where=None, limit=10) for each in (embedded, store))
+        assert [match.score for match in other] == pytest.approx([match.score for match in one], rel=1e-3)
+    assert store.check() == []
+    embedded.close()
+
+
+# -- tenants ---------------------------------------------------------------------------------------------------
+
+
+def test_every_unique_constraint_and_foreign_key_holds_the_tenant(opening: Opening, postgres: str) -> None:
+    opening()
+    with connect(postgres) as connection:
+        rows = connection.execute(
+            "SELECT c.conrelid::regclass::text, c.contype, a.attname FROM pg_constraint c JOIN pg_attribute a"
+            " ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]"
+            " WHERE c.connamespace = 'remloom'::regnamespace AND c.contype IN ('p', 'u', 'f', 'x')"
+        ).fetchall()
+        unique = connection.execute(
+            "SELECT i.indexrelid::regclass::text, a.attname FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid"
+            " LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0]"
+            " WHERE t.relnamespace = 'remloom'::regnamespace AND i.indisunique"
+        ).fetchall()
+    assert len(rows) >= 16
+    assert {first for _, _, first in rows} == {"tenant_id"}
+    assert {first for _, first in unique} == {"tenant_id"}
+
+
+def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(opening: Opening, postgres: str) -> None:
+    store = opening()
+    with store._server.read(store._tenant) as cursor:
+        assert cursor.execute("SELECT current_user").fetchone() == ("remloom_tenant",)
+    with connect(postgres) as connection:
+        assert connection.execute("SELECT count(*) FROM pg_class WHERE relowner = 'remloom_tenant'::regrole").fetchone() == (0,)
+        assert connection.execute(
+            "SELECT rolsuper, rolbypassrls, rolcanlogin FROM pg_roles WHERE rolname LIKE 'remloom\\_%'"
+        ).fetchall() == [(False, False, False)] * 2
+        loose = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'"
+            " AND NOT (relrowsecurity AND relforcerowsecurity)"
+        ).fetchall()
+    assert loose == [("tenants",)]  # whose names its owner may list
+
+
+def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> None:
+    stores = {mark: opening() for mark in ("MARKA", "MARKB")}
+    for mark, store in stores.items():
+        put(
+            store,
+            *(Entity(name=f"{mark} {i}", aliases=(f"alias {i} {mark}",), type="person", summary=f"shared word {mark}") for i in range(5)),
+            *(Resource(id=f"same{i}", name="same name", content=f"shared word {mark} {i}", embedding=[1, i / 9]) for i in range(5)),
+            Edge(src="shared", rel_type=f"rel{mark}", dst=f"{mark} 1", properties={"secret": mark}),
+        )  # fmt: skip
+    rng = random.Random(11)
+    store, other = stores["MARKA"], "MARKB"
+    asks: list[Callable[[], Any]] = [
+        lambda: store.lookup(["shared", "same-name", "markb-1", "marka-2"]),
+        lambda: store.fuzzy(rng.choice(["markb 1", "alias 3 markb", "shared"]), type=None, threshold=0.1, limit=50),
+        lambda: store.search_text("shared word markb", schema=None, where=None, limit=50),
+        lambda: store.search_vector([1, 0], schema="resources", where=None, limit=50, min_score=None),
+        lambda: store.query("entities", Query().limit(rng.randint(1, 50))),
+        lambda: store.get(None, f"same{rng.randrange(5)}"),
+        lambda: store.walk(["shared"], rel_types=None, direction="both", depth=3, breadth=None, order=EdgeOrder()),
+        lambda: store.edges(["shared"], direction="both", rel_types=None, limit=None),
+        lambda: [list(store.records()), list(store.all_edges()), store.stats(), store.rel_types(), store.complete("mark", 50)],
+        lambda: store.select(f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100, timeout=5),
+        lambda: store.select("SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100, timeout=5),
+    ]
+    for _ in range(120):
+        assert other not in repr(rng.choice(asks)())
+    stores[other].delete([f"same{i}" for i in range(5)])
+    assert store.get(None, "same1") is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT set_config('remloom.tenant', 'other', false) FROM resources",
+        "SELECT name FROM resources; SET ROLE postgres",
+        "SELECT pg_read_file('/etc/passwd') FROM resources",
+        "SELECT remloom.get('other', 'x') FROM resources",
+        "WITH x AS (DELETE FROM remloom.records RETURNING *) SELECT * FROM x",
+        "SELECT name FROM remloom.records",
+        "SELECT * FROM pg_catalog.pg_authid",
+        "SELECT current_setting('remloom.tenant') FROM resources",
+        "SELECT pg_sleep(100) FROM resources",
+        "SELECT name INTO stolen FROM resources",
+        "SELECT name FROM resources FOR UPDATE",
+        "SELECT lo_import('/etc/passwd') FROM resources",
+        "SELECT query_to_xml('select 1', true, true, '') FROM resources",
+    ],
+)
+def test_sql_cannot_leave_its_tenant(postgres: str, sql: str) -> None:
+    with (
+        Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory,
+        pytest.raises(RemloomError) as caught,
+    ):
+        memory.write([Resource(name="r", content="r")])
+        memory.sql(sql)
+    assert isinstance(caught.value, InvalidInputError)
+
+
+def test_even_past_the_guard_sql_reads_its_tenant_only_and_writes_nothing(opening: Opening) -> None:
+    mine, other = opening(), opening()
+    put(mine, Resource(name="mine", content="x"))
+    put(other, Resource(name="other", content="x"))
+    forged = f"SELECT name, set_config('remloom.tenant', '{other._tenant}', true) FROM resources"
+    assert [row[0] for row in mine.select(forged, limit=9, timeout=5)[1]] in ([], ["mine"])
+    with pytest.raises(RemloomError, match="another tenant"):
+        mine.select(f"SELECT remloom.enter('{other._tenant}') FROM resources", limit=9, timeout=5)
+
+
+def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> None:
+    name = f"acme{uuid4().hex}"
+    Memory.create_tenant(postgres, name)
+    with pytest.raises(ConflictError):
+        Memory.create_tenant(postgres, name)
+    with Memory.open(postgres, tenant=name, embedder="none") as memory:
+        memory.write([Entity(name="Sarah"), Resource(name="r", content="words"), Edge(src="Sarah", rel_type="r", dst="x")])
+    assert name in [info.name for info in Memory.tenants(postgres)]
+    Memory.delete_tenant(postgres, name)
+    with pytest.raises(TenantNotFoundError):
+        Memory.delete_tenant(postgres, name)
+    with pytest.raises(TenantNotFoundError, match="there is no tenant"):
+        Memory.open(postgres, tenant=name, embedder="none", create=False)
+    with connect(postgres) as connection:
+        tables = connection.execute("SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'")
+        for (table,) in tables.fetchall():
+            assert connection.execute(f"SELECT count(*) FROM remloom.{table} WHERE tenant_id = %s", (name,)).fetchone() == (0,)
+
+
+def test_only_the_url_differs_from_a_memory_in_a_folder(postgres: str, tmp_path: Path) -> None:
+    answers = []
+    for home in (tmp_path, postgres):
+        with Memory.open(home, tenant=f"t{uuid4().hex}", embedder="none") as memory:
+            memory.read_text("Sarah Chen proposed a new pricing model to Acme Corp.", uri="notes.md")
+            memory.write([Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)), Edge(src="Sarah Chen", rel_type="manages", dst="Bob")])
+            answers.append([
+                [hit.name for hit in memory.lookup("s. chen").records],
+                [(hit.name, hit.score) for hit in memory.fuzzy("Sara Chen").records],
+                [hit.content for hit in memory.search_text("pricing").records],
+                [node["name"] for node in memory.query('TRAVERSE manages WITH LOOKUP "sarah chen"').nodes],
+                memory.sql("SELECT type, count(*) AS n FROM entities GROUP BY type ORDER BY n DESC, type").rows,
+                memory.forget("notes.md").verified, memory.check(),
+            ])  # fmt: skip
+    assert answers[0] == answers[1]
+
+
+def test_an_export_of_one_store_is_the_same_in_the_other(postgres: str, tmp_path: Path) -> None:
+    tenant = f"t{uuid4().hex}"
+    long = "".join(random.Random(1).choices("abcdefghij klmnop", k=5_000)).strip()
+    with Memory.open(tmp_path / "a", embedder="none") as first:
+        first.write([
+            Entity(name=long, type="odd"), Edge(src=long, rel_type="is", dst="Bob", properties={"since": 1}),
+            Resource(name="r", content="words of a chunk", embedding=[0.5, 0.5], metadata={"n": [1, 2.5, None]}),
+        ])  # fmt: skip
+        first.export(tmp_path / "one.jsonl")
+    with Memory.open(postgres, tenant=tenant, embedder="none") as second:
+        second.import_(tmp_path / "one.jsonl")
+        assert second.import_(tmp_path / "one.jsonl")["created"] == 0
+        second.export(tmp_path / "two.jsonl")
+        assert second.check() == []
+    with Memory.open(tmp_path / "b", embedder="none") as third:
+        third.import_(tmp_path / "two.jsonl")
+        third.export(tmp_path / "three.jsonl")
+    lines = [sorted((tmp_path / f"{n}.jsonl").read_text().splitlines()[1:]) for n in ("one", "three")]
+    assert lines[0] == lines[1]
+
+
+def test_what_a_database_cannot_do_is_said(postgres: str, tmp_path: Path) -> None:
+    with Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory:
+        with pytest.raises(InvalidInputError, match="no file of its own"):
+            memory.backup(tmp_path / "copy")
+        with pytest.raises(InvalidInputError, match="NUL"):
+            memory.write([Entity(name="bystander"), Resource(name="r", content="a\0b")])
+        with pytest.raises(InvalidInputError, match="NUL"):
+            memory.write([Entity(name="bystander"), Entity(name="e", properties={"x": "a\0b"})])
+        assert memory.lookup("bystander").records == []
+        assert memory.stats()["encrypted"] is False
+    with pytest.raises(InvalidInputError, match="does not encrypt"):
+        Memory.open(postgres, key="ab" * 32, embedder="none")
+    with pytest.raises(InvalidInputError, match="neither"):
+        Memory.open("mysql://localhost/x", embedder="none")
+
+
+def test_a_password_in_the_url_is_not_shown() -> None:
+    settings = Settings.load(home="postgresql://me:hush@db.example.com:5432/x")
+    assert settings.home.count("hush") == 1
+    assert "hush" not in repr(settings)
+    assert settings.shown_home == "postgresql://me:***@db.example.com:5432/x"
+
+
+# -- the schema ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh(postgres: str) -> Iterator[str]:
+    """An empty database."""
+    with database(postgres) as url:
+        yield url
+
+
+def test_ten_that_start_together_migrate_once(fresh: str) -> None:
+    found: list[tuple[int, int]] = []
+    threads = [threading.Thread(target=lambda: found.append(migrate(fresh, 30.0))) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [(0, 1)] + [(1, 1)] * 9
+
+
+def test_a_database_without_the_schema_a_newer_and_an_older_one_are_told_apart(fresh: str) -> None:
+    with pytest.raises(SchemaVersionError, match="no memories yet") as caught:
+        PostgresStore(fresh, "acme", create=False)
+    assert "remloom migrate" in caught.value.remedy
+    PostgresStore(fresh, "acme").close()
+    with connect(fresh) as connection:
+        connection.execute("COMMENT ON SCHEMA remloom IS 'Remloom, schema version 99'")
+    with pytest.raises(SchemaVersionError, match="schema version 99") as caught:
+        PostgresStore(fresh, "acme")
+    assert caught.value.fields == {"found": 99, "expected": 1}
+
+
+def test_who_may_not_migrate_is_told_who_may(fresh: str) -> None:
+    login = f"visitor_{uuid4().hex[:8]}"
+    with connect(fresh) as connection:
+        connection.execute(f"CREATE ROLE {login} LOGIN")
+    try:
+        with pytest.raises(StoreError) as caught:
+            PostgresStore(f"{fresh}&user={login}" if "user=" not in fresh else fresh.replace("user=postgres", f"user={login}"), "acme")
+        assert "may create" in caught.value.remedy
+    finally:
+        with connect(fresh) as connection:
+            connection.execute(f"DROP ROLE {login}")
+
+
+def test_a_user_who_was_granted_the_role_needs_no_more(fresh: str) -> None:
+    PostgresStore(fresh, "acme").close()
+    login = f"app_{uuid4().hex[:8]}"
+    with connect(fresh) as connection:
+        connection.execute(f"CREATE ROLE {login} LOGIN; GRANT remloom_tenant TO {login}; GRANT USAGE ON SCHEMA remloom TO {login}")
+    url = fresh.replace("user=postgres", f"user={login}") if "user=postgres" in fresh else f"{fresh}&user={login}"
+    store = PostgresStore(url, "acme")
+    put(store, Entity(name="Sarah"), Resource(name="r", content="words"))
+    assert names(store.fuzzy("sara", type=None, threshold=0.5, limit=5)) == ["Sarah"]
+    store.close()
+    with connect(url) as visitor:
+        assert visitor.execute("SELECT * FROM remloom.records").fetchall() == []  # of no tenant, no row
+    with connect(fresh) as connection:
+        connection.execute(f"DROP OWNED BY {login}; DROP ROLE {login}")
+
+
+# -- failures --------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_does_not_answer_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="does not answer") as caught:
+        PostgresStore(f"postgresql://me:hush@/x?host={tmp_path}", "acme", timeout=2)
+    assert "check that the server runs" in caught.value.remedy
+    assert "hush" not in str(caught.value)
+
+
+def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_works(opening: Opening, postgres: str) -> None:
+    store = opening()
+
+    def killed(writing: Any) -> None:
+        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half')", (store._tenant,))
+        with connect(postgres) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,))
+        writing.cursor.execute("SELECT 1")
+
+    with pytest.raises(StoreError):
+        store._write(killed)
+    assert store.rel_types() == []
+    put(store, Entity(name="after"))
+    assert names(store.lookup(["after"])["after"]) == ["after"]
+
+
+def test_a_read_outlives_connections_that_died_in_the_pool(opening: Opening, postgres: str) -> None:
+    store = opening()
+    put(store, Entity(name="Sarah"))
+    with connect(postgres) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'remloom' AND datname = current_database()"
+        )
+    assert names(store.lookup(["sarah"])["sarah"]) == ["Sarah"]
+
+
+def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(opening: Opening) -> None:
+    store, tries = opening(), []
+
+    def unlucky(writing: Any) -> str:
+        tries.append(1)
+        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'once')", (store._tenant,))
+        if len(tries) < 3:
+            writing.cursor.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
+        return "done"
+
+    assert store._write(unlucky) == "done"
+    assert (len(tries), store.rel_types()) == (3, ["once"])
+
+
+def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(postgres: str) -> None:
+    store = PostgresStore(postgres, f"t{uuid4().hex}", timeout=2.0)
+    with connect(postgres) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (store._tenant,))
+        with pytest.raises(StoreBusyError, match="another writer"):
+            put(store, Entity(name="late"))
+    store.close()
+
+
+def test_a_statement_that_takes_too_long_is_stopped(opening: Opening) -> None:
+    store = opening()
+    put(store, *(Entity(name=f"e{i}") for i in range(300)))
+    with pytest.raises(StoreBusyError, match="longer than"):
+        store.select("SELECT count(*) FROM entities WHERE pg_sleep(0.01) IS NOT NULL", limit=1, timeout=0.1)
+    assert store.select("SELECT count(*) FROM entities", limit=1, timeout=5)[1] == [(300,)]
+
+
+def test_when_every_connection_is_taken_the_limit_is_named(postgres: str) -> None:
+    store = PostgresStore(postgres, f"t{uuid4().hex}", pool_size=1, timeout=2.0)
+    failed: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            store.stats()
+        except BaseException as error:
+            failed.append(error)
+
+    with store.snapshot():
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    store.close()
+    assert isinstance(failed[0], StoreBusyError)
+    assert "pool_size" in failed[0].remedy
+    with pytest.raises(StoreClosedError):
+        store.stats()
+
+
+def test_nothing_is_written_inside_a_snapshot(opening: Opening) -> None:
+    store = opening()
+    with store.snapshot(), pytest.raises(InvalidInputError, match="snapshot"):
+        put(store, Entity(name="x"))
+
+
+def test_a_snapshot_of_one_tenant_is_none_of_another(opening: Opening) -> None:
+    one, other = opening(), opening()
+    put(other, Entity(name="theirs"))
+    with one.snapshot():
+        assert names(other.lookup(["theirs"])["theirs"]) == ["theirs"]
+        put(other, Entity(name="more"))
+        assert one.lookup(["theirs"])["theirs"] == []
+
+
+def test_a_snapshot_sees_one_state_while_others_write(opening: Opening) -> None:
+    store = opening()
+    put(store, Entity(name="before"))
+    other = opening(store._tenant)
+    with store.snapshot():
+        assert store.stats()["records"]["entities"] == 1
+        writer = threading.Thread(target=put, args=(other, Entity(name="meanwhile")))
+        writer.start()
+        writer.join()
+        assert store.lookup(["meanwhile"])["meanwhile"] == []
+    assert names(store.lookup(["meanwhile"])["meanwhile"]) == ["meanwhile"]
+
+
+def test_a_damaged_index_is_told_by_check(opening: Opening, postgres: str) -> None:
+    store = opening()
+    put(store, Resource(name="r", content="some words"), Edge(src="a", rel_type="r", dst="b"))
+    with connect(postgres) as connection:
+        connection.execute("DELETE FROM remloom.postings WHERE tenant_id = %s", (store._tenant,))
+        connection.execute("UPDATE remloom.degrees SET edges = 5 WHERE tenant_id = %s AND key = 'a'", (store._tenant,))
+    assert store.check() == ["the edges at 'a' are counted wrongly", "terms: 1 of 1 are not in the index"]
+
+
+def test_migrate_and_its_url_from_the_command_line(fresh: str) -> None:
+    import subprocess
+    import sys
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "remloom", *arguments], capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    assert "has schema version 1, it had none" in run("migrate", "--home", fresh)
+    assert "brought up to date when they are opened" in run("migrate", "--home", "folder")
