@@ -1,7 +1,7 @@
 """A PostgreSQL for the tests: the one that `REMLOOM_TEST_POSTGRES` names, or one that a Python package brings.
 
-The package's server is one for all test processes of a run: the first starts it, the last stops it. Each test process has
-a database of its own there.
+The package's server is one for all test processes of a run: the first starts it, the last stops it. Each test process
+has a database of its own there.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from uuid import uuid4
 import numpy as np
 import psycopg
 import pytest
-from postgres_server import database
 
+from postgres_server import database
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import (
     ConflictError,
@@ -62,13 +62,16 @@ INDEXED = {
     "SELECT FROM remloom.names n WHERE n.tenant_id = '{t}' AND n.key = 'x'": "names_pkey",
     "SELECT FROM remloom.records r WHERE r.tenant_id = '{t}' AND r.id = 'x'": "records_pkey",
     "SELECT FROM remloom.own_names n WHERE n.key % 'sarah chen'": "names_trigrams",
-    "SELECT FROM remloom.edges e WHERE e.tenant_id = '{t}' AND e.src = 'x' ORDER BY e.created DESC LIMIT 9": "edges_out",
+    "SELECT FROM remloom.edges e WHERE e.tenant_id = '{t}' AND e.src = 'x' ORDER BY e.created DESC LIMIT"
+    " 9": "edges_out",
     "SELECT FROM remloom.edges e WHERE e.tenant_id = '{t}' AND e.dst = 'x' ORDER BY e.created DESC LIMIT 9": "edges_in",
     "SELECT FROM remloom.postings p WHERE p.tenant_id = '{t}' AND p.term = 5": "postings_pkey",
     "SELECT FROM remloom.degrees d WHERE d.tenant_id = '{t}' AND d.key = 'x' AND d.side = 0": "degrees_pkey",
-    "SELECT FROM remloom.records r WHERE r.tenant_id = '{t}' AND r.schema = 'moments' AND r.starts > 5": "records_starts",
+    "SELECT FROM remloom.records r WHERE r.tenant_id = '{t}' AND r.schema = 'moments' AND r.starts >"
+    " 5": "records_starts",
     "SELECT FROM remloom.own_vectors v WHERE v.tenant_id = '{t}' AND v.indexed AND v.dims = 16"
-    " ORDER BY v.data::halfvec(16) <=> '[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]'::halfvec(16) LIMIT 9": "vectors_hnsw_16",
+    " ORDER BY v.data::halfvec(16) <=> '[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]'::halfvec(16) LIMIT"
+    " 9": "vectors_hnsw_16",
 }
 
 
@@ -81,7 +84,7 @@ def test_every_kind_of_query_is_answered_from_its_index(opening: Opening, postgr
     with connect(postgres) as connection:
         connection.execute("ANALYZE")
     with store._server.read(store._tenant) as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL random_page_cost = 0")
         for sql, index in INDEXED.items():
             plan = "\n".join(row[0] for row in cursor.execute(f"EXPLAIN {sql.format(t=store._tenant)}").fetchall())
             assert index in plan
@@ -95,7 +98,7 @@ def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgr
     assert names(store.query("entities", Query().filter(Eq("properties.team", "t7")))) == ["e7"]
     sql, values = store._compiler("entities").compile(Eq("properties.team", "t7"))
     with store._server.read(store._tenant) as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL random_page_cost = 0")
         statement = f"EXPLAIN SELECT FROM remloom.own_records r WHERE tenant_id = %s AND schema = 'entities' AND {sql}"
         plan = "\n".join(row[0] for row in cursor.execute(statement, (store._tenant, *values)))
     assert "user_" in plan
@@ -133,17 +136,25 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
     store, rng = opening(tail=200), np.random.default_rng(3)
     centres = rng.normal(size=(8, 16))
     rows = centres[rng.integers(8, size=1_500)] + 0.4 * rng.normal(size=(1_500, 16))
-    put(store, *(Resource(name=f"n{i}", content=f"{i}", category=f"c{i % 100}", embedding=row) for i, row in enumerate(rows)))
+    put(
+        store,
+        *(Resource(name=f"n{i}", content=f"{i}", category=f"c{i % 100}", embedding=row) for i, row in enumerate(rows)),
+    )
     store.settle()
     assert store.stats()["vectors"]["exact_share"] == 0.0
     put(store, Resource(name="fresh", content="fresh", embedding=rows[3] + 0.001))
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert names(store.search_vector(rows[3].tolist(), schema="resources", where=None, limit=2, min_score=None)) == ["n3", "fresh"]
+    assert names(store.search_vector(rows[3].tolist(), schema="resources", where=None, limit=2, min_score=None)) == [
+        "n3",
+        "fresh",
+    ]
     for where, step in ((None, 1), (Eq("category", "c7"), 100)):
         hits = 0
         for query in unit[:10]:
             order = [i for i in np.argsort(-(unit @ query)) if step == 1 or i % 100 == 7][:10]
-            found = names(store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None))
+            found = names(
+                store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None)
+            )
             hits += len({f"n{i}" for i in order} & set(found))
         assert hits >= 97
 
@@ -165,8 +176,19 @@ def test_walks_are_those_of_the_embedded_store(opening: Opening, tmp_path: Path,
         put(each, *people, *edges)
     for start in range(12):
         for order in (EdgeOrder(), EdgeOrder("weight", "asc"), EdgeOrder("created_at", "asc")):
-            for options in ({"limit": 9}, {"rel_types": ["x", "y"]}, {"breadth": None}, {"as_of": T0 + timedelta(hours=3)}):
-                arguments = {"rel_types": None, "breadth": 3, "depth": 3, "direction": direction, "order": order} | options
+            for options in (
+                {"limit": 9},
+                {"rel_types": ["x", "y"]},
+                {"breadth": None},
+                {"as_of": T0 + timedelta(hours=3)},
+            ):
+                arguments = {
+                    "rel_types": None,
+                    "breadth": 3,
+                    "depth": 3,
+                    "direction": direction,
+                    "order": order,
+                } | options
                 expected, found = (each.walk([f"n{start}"], **arguments) for each in (embedded, store))  # type: ignore[arg-type]
                 assert found == expected
         degrees = [each.degrees([f"n{start}", "n1"], direction=direction) for each in (embedded, store)]
@@ -216,10 +238,15 @@ def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(o
     with store._server.read(store._tenant) as cursor:
         assert cursor.execute("SELECT current_user").fetchone() == ("remloom_tenant",)
     with connect(postgres) as connection:
-        assert connection.execute("SELECT count(*) FROM pg_class WHERE relowner = 'remloom_tenant'::regrole").fetchone() == (0,)
         assert connection.execute(
-            "SELECT rolsuper, rolbypassrls, rolcanlogin FROM pg_roles WHERE rolname LIKE 'remloom\\_%'"
-        ).fetchall() == [(False, False, False)] * 2
+            "SELECT count(*) FROM pg_class WHERE relowner = 'remloom_tenant'::regrole"
+        ).fetchone() == (0,)
+        assert (
+            connection.execute(
+                "SELECT rolsuper, rolbypassrls, rolcanlogin FROM pg_roles WHERE rolname LIKE 'remloom\\_%'"
+            ).fetchall()
+            == [(False, False, False)] * 2
+        )
         loose = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'"
             " AND NOT (relrowsecurity AND relforcerowsecurity)"
@@ -232,8 +259,8 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
     for mark, store in stores.items():
         put(
             store,
-            *(Entity(name=f"{mark} {i}", aliases=(f"alias {i} {mark}",), type="person", summary=f"shared word {mark}") for i in range(5)),
-            *(Resource(id=f"same{i}", name="same name", content=f"shared word {mark} {i}", embedding=[1, i / 9]) for i in range(5)),
+            *(Entity(name=f"{mark} {i}", aliases=(f"alias {i} {mark}",), summary=f"shared {mark}") for i in range(5)),
+            *(Resource(id=f"same{i}", name="same name", content=f"word {mark}", embedding=[1, i]) for i in range(5)),
             Edge(src="shared", rel_type=f"rel{mark}", dst=f"{mark} 1", properties={"secret": mark}),
         )  # fmt: skip
     rng = random.Random(11)
@@ -247,9 +274,17 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
         lambda: store.get(None, f"same{rng.randrange(5)}"),
         lambda: store.walk(["shared"], rel_types=None, direction="both", depth=3, breadth=None, order=EdgeOrder()),
         lambda: store.edges(["shared"], direction="both", rel_types=None, limit=None),
-        lambda: [list(store.records()), list(store.all_edges()), store.stats(), store.rel_types(), store.complete("mark", 50)],
+        lambda: [
+            list(store.records()),
+            list(store.all_edges()),
+            store.stats(),
+            store.rel_types(),
+            store.complete("mark", 50),
+        ],
         lambda: store.select(f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100, timeout=5),
-        lambda: store.select("SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100, timeout=5),
+        lambda: store.select(
+            "SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100, timeout=5
+        ),
     ]
     for _ in range(120):
         assert other not in repr(rng.choice(asks)())
@@ -276,13 +311,10 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
     ],
 )
 def test_sql_cannot_leave_its_tenant(postgres: str, sql: str) -> None:
-    with (
-        Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory,
-        pytest.raises(RemloomError) as caught,
-    ):
+    with Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory:
         memory.write([Resource(name="r", content="r")])
-        memory.sql(sql)
-    assert isinstance(caught.value, InvalidInputError)
+        with pytest.raises(InvalidInputError):
+            memory.sql(sql)
 
 
 def test_even_past_the_guard_sql_reads_its_tenant_only_and_writes_nothing(opening: Opening) -> None:
@@ -301,7 +333,9 @@ def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> No
     with pytest.raises(ConflictError):
         Memory.create_tenant(postgres, name)
     with Memory.open(postgres, tenant=name, embedder="none") as memory:
-        memory.write([Entity(name="Sarah"), Resource(name="r", content="words"), Edge(src="Sarah", rel_type="r", dst="x")])
+        memory.write(
+            [Entity(name="Sarah"), Resource(name="r", content="words"), Edge(src="Sarah", rel_type="r", dst="x")]
+        )
     assert name in [info.name for info in Memory.tenants(postgres)]
     Memory.delete_tenant(postgres, name)
     with pytest.raises(TenantNotFoundError):
@@ -309,9 +343,13 @@ def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> No
     with pytest.raises(TenantNotFoundError, match="there is no tenant"):
         Memory.open(postgres, tenant=name, embedder="none", create=False)
     with connect(postgres) as connection:
-        tables = connection.execute("SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'")
+        tables = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'"
+        )
         for (table,) in tables.fetchall():
-            assert connection.execute(f"SELECT count(*) FROM remloom.{table} WHERE tenant_id = %s", (name,)).fetchone() == (0,)
+            assert connection.execute(
+                f"SELECT count(*) FROM remloom.{table} WHERE tenant_id = %s", (name,)
+            ).fetchone() == (0,)
 
 
 def test_only_the_url_differs_from_a_memory_in_a_folder(postgres: str, tmp_path: Path) -> None:
@@ -319,7 +357,12 @@ def test_only_the_url_differs_from_a_memory_in_a_folder(postgres: str, tmp_path:
     for home in (tmp_path, postgres):
         with Memory.open(home, tenant=f"t{uuid4().hex}", embedder="none") as memory:
             memory.read_text("Sarah Chen proposed a new pricing model to Acme Corp.", uri="notes.md")
-            memory.write([Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)), Edge(src="Sarah Chen", rel_type="manages", dst="Bob")])
+            memory.write(
+                [
+                    Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
+                    Edge(src="Sarah Chen", rel_type="manages", dst="Bob"),
+                ]
+            )
             answers.append([
                 [hit.name for hit in memory.lookup("s. chen").records],
                 [(hit.name, hit.score) for hit in memory.fuzzy("Sara Chen").records],
@@ -413,7 +456,10 @@ def test_who_may_not_migrate_is_told_who_may(fresh: str) -> None:
         connection.execute(f"CREATE ROLE {login} LOGIN")
     try:
         with pytest.raises(StoreError) as caught:
-            PostgresStore(f"{fresh}&user={login}" if "user=" not in fresh else fresh.replace("user=postgres", f"user={login}"), "acme")
+            PostgresStore(
+                f"{fresh}&user={login}" if "user=" not in fresh else fresh.replace("user=postgres", f"user={login}"),
+                "acme",
+            )
         assert "may create" in caught.value.remedy
     finally:
         with connect(fresh) as connection:
@@ -424,7 +470,9 @@ def test_a_user_who_was_granted_the_role_needs_no_more(fresh: str) -> None:
     PostgresStore(fresh, "acme").close()
     login = f"app_{uuid4().hex[:8]}"
     with connect(fresh) as connection:
-        connection.execute(f"CREATE ROLE {login} LOGIN; GRANT remloom_tenant TO {login}; GRANT USAGE ON SCHEMA remloom TO {login}")
+        connection.execute(
+            f"CREATE ROLE {login} LOGIN; GRANT remloom_tenant TO {login}; GRANT USAGE ON SCHEMA remloom TO {login}"
+        )
     url = fresh.replace("user=postgres", f"user={login}") if "user=postgres" in fresh else f"{fresh}&user={login}"
     store = PostgresStore(url, "acme")
     put(store, Entity(name="Sarah"), Resource(name="r", content="words"))
@@ -446,7 +494,9 @@ def test_a_server_that_does_not_answer_is_named_with_the_remedy(tmp_path: Path) 
     assert "hush" not in str(caught.value)
 
 
-def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_works(opening: Opening, postgres: str) -> None:
+def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_works(
+    opening: Opening, postgres: str
+) -> None:
     store = opening()
 
     def killed(writing: Any) -> None:

@@ -299,3 +299,40 @@ def test_an_unknown_name_is_refused_with_the_nearest(chat: Memory, options: dict
 def test_a_question_in_another_language_is_answered_or_not_but_never_fails(chat: Memory) -> None:
     assert not said(chat, "ジョンは何を失いましたか？", without=["vector"])
     assert chat.recall("Was hat Jon in Rome gemacht?", abstain=False).hits
+
+
+# -- what is searched, what is embedded, what is returned ----------------------------------------------------
+
+
+def test_a_turn_is_found_by_its_context_and_returned_without_it(chat: Memory) -> None:
+    hits = {hit.message_ids[0]: hit for hit in chat.search_text("spaniel", schema="resources").records}
+    assert set(hits) == {"m4", "m5"}
+    assert hits["m4"].content == "Lovely! Which breed?"
+    assert "8 May 2024" in hits["m4"].record.context  # type: ignore[union-attr]
+
+
+def test_the_context_of_a_turn_stays_within_its_session(chat: Memory) -> None:
+    (first,) = [hit.record for hit in chat.search_text("Marley").records if hit.message_ids == ("m6",)]
+    assert "spaniel" not in first.context  # type: ignore[union-attr]
+
+
+def test_a_short_text_is_embedded_whole_and_by_sentence_and_its_context_not_at_all(chat: Memory) -> None:
+    (hit,) = [hit for hit in chat.search_text("Coco brave adopted").records if hit.message_ids == ("m3",)]
+    windows = [(window.start, window.end) for window in chat._store.vectors(hit.id)]
+    assert [hit.content[slice(*window)].strip() for window in windows] == [
+        "That is brave. I adopted a puppy last month, her name is Coco.",
+        "That is brave.",
+        "I adopted a puppy last month, her name is Coco.",
+    ]
+
+
+def test_a_new_context_is_searched_at_once_and_embeds_nothing_again(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        note = Resource(uri="n", name="n", content="The lease ends in June.", context="harbour office")
+        memory.write([note])
+        memory.embed_pending()
+        memory.write([Resource(uri="n", name="n", content=note.content, context="marina office")])
+        assert memory.search_text("marina").records
+        assert not memory.search_text("harbour").records
+        assert memory.stats()["pending"] == 0
+        assert memory.search("lease June").records

@@ -43,12 +43,12 @@ __all__ = [
     "TIMES",
     "Compiler",
     "Condition",
+    "check_window",
     "direction",
     "fields",
     "known",
     "renamed",
     "split",
-    "check_window",
 ]
 
 Condition: TypeAlias = tuple[str, list[Any]]  # a boolean SQL expression and its parameters
@@ -179,7 +179,10 @@ class Compiler(ABC):
                 return f"{self.value(self.field(predicate.field))} IS NOT NULL", []
             case Eq() | Ne() | Gt() | Gte() | Lt() | Lte():
                 field = self.field(predicate.field)
-                return self.compare(field, _OPERATORS[type(predicate)], comparable(field, predicate.value))
+                value = comparable(field, predicate.value)
+                if value == "" and isinstance(predicate, Eq):  # an empty text is stored as none
+                    return f"({self.value(field)} IS NULL OR {self.value(field)} = '')", []
+                return self.compare(field, _OPERATORS[type(predicate)], value)
             case _:
                 raise InvalidInputError(f"{predicate!r} is no predicate", remedy="see remloom.predicates")
 

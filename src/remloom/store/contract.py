@@ -165,7 +165,7 @@ class Capabilities(Struct, frozen=True):
     name: str
     encrypted: bool = False
     dialect: str = "sqlite"  # the sqlglot dialect that `select` takes
-    erases: bool = True  # what `delete` removes with `erase` is overwritten in its files; else gone from every table and index
+    erases: bool = True  # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
 
 
 class Store(Protocol):

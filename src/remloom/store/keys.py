@@ -50,6 +50,11 @@ def unwrap(file: TenantFile, master: str) -> str:
         WrongKeyError: no key was given for an encrypted tenant, or it is another one.
     """
     if not file.wrapped_key:
+        if master:
+            raise WrongKeyError(
+                f"a key was given, and tenant {file.tenant!r} is not encrypted",
+                remedy="open it without a key; to encrypt it, export it and import it into a tenant made with the key",
+            )
         return ""
     if not master:
         raise WrongKeyError(

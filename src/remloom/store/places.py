@@ -1,4 +1,4 @@
-"""Where memories are kept: a folder, or a PostgreSQL database. What differs between the two is here, and nowhere above."""
+"""Where memories are kept: a folder or a PostgreSQL database. What differs between them is here, and not above."""
 
 from __future__ import annotations
 

@@ -543,6 +543,7 @@ class StoreConformance:
             (All(), "Ann Bob Über"),
             (Eq("type", "person"), "Ann Bob"),
             (Ne("type", "person"), "Über"),
+            (Eq("summary", ""), "Ann Bob"),
             (Gt("properties.age", 18), "Ann"),
             (Gte("age", 18), "Ann Bob"),
             (Lt("age", 18), "Über"),

@@ -17,5 +17,6 @@ def migrate(call: Call) -> None:
 
     settings = call.settings()
     before, after = Memory.migrate(settings.home)
-    told = f"{settings.shown_home} has schema version {after}" + (f", it had {before or 'none'}" if before != after else "")
+    was = f", it had {before or 'none'}" if before != after else ""
+    told = f"{settings.shown_home} has schema version {after}{was}"
     call.show({"home": settings.shown_home, "before": before, "after": after}, lambda: told)

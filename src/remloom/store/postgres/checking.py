@@ -13,9 +13,11 @@ _SHOWN = 20  # disagreements of one kind listed
 
 # What must be empty, and how to say it of a row that is there. `%(tenant)s` is the tenant.
 _INVARIANTS = {
-    "SELECT e.src, e.dst FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
+    "SELECT e.src, e.dst FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM"
+    " remloom.names n"
     " WHERE n.tenant_id = e.tenant_id AND n.key = e.src)": "an edge leaves {0!r}, which names nothing",
-    "SELECT e.src, e.dst FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
+    "SELECT e.src, e.dst FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM"
+    " remloom.names n"
     " WHERE n.tenant_id = e.tenant_id AND n.key = e.dst)": "an edge enters {1!r}, which names nothing",
     "SELECT e.rel FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.rels t"
     " WHERE t.tenant_id = e.tenant_id AND t.rel = e.rel)": "an edge has type {0!r}, which is gone",
@@ -27,8 +29,10 @@ _INVARIANTS = {
     "SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
     " WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0)": "record {0} has no name",
     "SELECT r.id FROM remloom.records r JOIN remloom.names n ON n.tenant_id = r.tenant_id AND n.id = r.id"
-    " WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = r.tenant_id"
-    " AND e.src = n.key) AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = r.tenant_id AND e.dst = n.key)":
+    " WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id ="
+    " r.tenant_id"
+    " AND e.src = n.key) AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = r.tenant_id AND e.dst ="
+    " n.key)":
         "thin entity {0} has no edge",
     "SELECT v.id FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.models m"
     " WHERE m.tenant_id = v.tenant_id AND m.model = v.model AND m.dims = v.dims)": "a vector of {0} is of no model",

@@ -75,7 +75,9 @@ class Graph:
         with self._server.read(self._tenant) as cursor:
             self._check(cursor, rel_types)
             rows = [
-                row for end in _ends(direction) for row in self._at(cursor, keys, end, rel_types, limit, EdgeOrder(), as_of)
+                row
+                for end in _ends(direction)
+                for row in self._at(cursor, keys, end, rel_types, limit, EdgeOrder(), as_of)
             ]
             rows.sort(key=itemgetter(0))
             edges = self._whole(cursor, rows)
@@ -106,7 +108,8 @@ class Graph:
             total = int(row[0]) if row else 0
             if direction == "both":  # those with both ends here were counted twice
                 row = cursor.execute(
-                    f"SELECT count(*) FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = ANY (%s) AND e.dst = ANY (%s)"
+                    "SELECT count(*) FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = ANY (%s) AND e.dst"
+                    " = ANY (%s)"
                     f" AND {_IN_FORCE}",
                     (self._tenant, family, family, *moment(as_of)),
                 ).fetchone()
@@ -118,7 +121,9 @@ class Graph:
         wholes = dict(cursor.connection.execute(
             "SELECT key, label FROM remloom.names WHERE tenant_id = %s AND label IS NOT NULL", (self._tenant,)
         ).fetchall())  # fmt: skip
-        cursor.execute(f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s ORDER BY e.src, e.rel, e.dst", (self._tenant,))
+        cursor.execute(
+            f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s ORDER BY e.src, e.rel, e.dst", (self._tenant,)
+        )
         for row in cursor:
             src, rel, dst, *rest = row
             yield edge_of((wholes.get(src, src), rel, wholes.get(dst, dst), *rest))
@@ -151,7 +156,9 @@ class Graph:
             values,
         )
         _, deepest, reached, unfollowed = rows[0]
-        return Walk(tuple([Step(path[-1], level, tuple(path)) for path, level, _, _ in rows[1:]]), reached, unfollowed, deepest)
+        return Walk(
+            tuple([Step(path[-1], level, tuple(path)) for path, level, _, _ in rows[1:]]), reached, unfollowed, deepest
+        )
 
     # -- what they share -------------------------------------------------------------------------------------
 
@@ -173,14 +180,17 @@ class Graph:
         for end in _ends(direction):
             by = _FAR[end] if column == "dst" else column
             parts.append(
-                f"(SELECT e.*, e.{by} AS by FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND e.{_NEAR[end]} = k.key"
-                " AND remloom.in_force(e, %(at)s, %(past)s) AND (%(rels)s::text[] IS NULL OR e.rel = ANY (%(rels)s::text[]))"
+                f"(SELECT e.*, e.{by} AS by FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND"
+                f" e.{_NEAR[end]} = k.key"
+                " AND remloom.in_force(e, %(at)s, %(past)s) AND (%(rels)s::text[] IS NULL OR e.rel = ANY"
+                " (%(rels)s::text[]))"
                 f" ORDER BY e.{by} {way} LIMIT %(limit)s)"
             )
         at, past = moment(as_of)
         return cursor.execute(
             f"SELECT k.place, {EDGE} FROM unnest(%(keys)s::text[]) WITH ORDINALITY k (key, place) CROSS JOIN LATERAL ("
-            f"SELECT * FROM ({' UNION ALL '.join(parts)}) x ORDER BY x.by {way} LIMIT %(limit)s) e ORDER BY k.place, e.by {way}",
+            f"SELECT * FROM ({' UNION ALL '.join(parts)}) x ORDER BY x.by {way} LIMIT %(limit)s) e ORDER BY"
+            f" k.place, e.by {way}",
             {
                 "tenant": self._tenant, "keys": self._family(cursor, keys), "at": at, "past": past,
                 "rels": None if rel_types is None else list(rel_types), "limit": limit,

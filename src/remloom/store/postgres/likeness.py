@@ -60,8 +60,7 @@ class Likeness:
                 found.add(named, key, (), threshold)
                 good = sum(score >= GOOD for _, score in found.best())
                 if good < limit and words:
-                    enough = all if good else any
-                    likely = named if not good else [pair for pair in named if enough(word in pair[1] for word in words)]
+                    likely = [pair for pair in named if not good or all(word in pair[1] for word in words)]
                     found.add(likely, key, words, threshold)
             else:
                 cursor.execute("SET LOCAL enable_seqscan = off")
@@ -108,12 +107,19 @@ class Likeness:
         return list(found)
 
     def _candidates(
-        self, cursor: Cursor[Any], condition: str, order: str, sought: list[Any], ordered_by: list[Any], type: str | None
+        self,
+        cursor: Cursor[Any],
+        condition: str,
+        order: str,
+        sought: list[Any],
+        ordered_by: list[Any],
+        type: str | None,
     ) -> list[str]:
         from ..name_scores import CANDIDATES
 
         rows = cursor.execute(
-            f"SELECT n.key FROM remloom.own_names n {_typed(type)} WHERE {condition} ORDER BY {order} LIMIT {CANDIDATES}",
+            f"SELECT n.key FROM remloom.own_names n {_typed(type)} WHERE {condition}"
+            f" ORDER BY {order} LIMIT {CANDIDATES}",
             (*([type, type] if type else []), *sought, *ordered_by),
         ).fetchall()
         return [key for (key,) in rows]
@@ -151,7 +157,8 @@ class Likeness:
             while start < len(numbers) and len(matches) < limit:
                 some = numbers[start : start + count].tolist()
                 rows = cursor.execute(
-                    f"SELECT r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc = ANY (%s){condition}",
+                    f"SELECT r.doc, {COLUMNS} FROM remloom.records r"
+                    f" WHERE r.tenant_id = %s AND r.doc = ANY (%s){condition}",
                     (self._tenant, some, *values),
                 ).fetchall()
                 records = {doc: row for doc, *row in rows}
@@ -182,7 +189,8 @@ class Likeness:
                     remedy="embed the query with the embedder of this memory",
                 )
             near = _Near(cursor, self._tenant, schema, model, Half(data), condition, values, self._ef)
-            best, count = {}, limit * _OVERFETCH
+            best: dict[str, tuple[str, float]] = {}
+            count = limit * _OVERFETCH
             while True:
                 found = near.best(count)
                 for id, first, last, distance in found:
@@ -243,7 +251,8 @@ class _Near:
             return self._ask(" AND NOT v.indexed", "v.data", count)
         ef = min(max(self._ef, count), 1_000)
         self._cursor.execute(
-            "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'strict_order', true)", (str(ef),)
+            "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'strict_order', true)",
+            (str(ef),),
         )
         graph = self._ask(f" AND v.indexed AND v.dims = {self._dims}", f"v.data::halfvec({self._dims})", count)
         if len(graph) < count and self._filter:  # the scan gave up before it found enough
@@ -280,6 +289,4 @@ class _Numbers:
 def _typed(type: str | None) -> str:
     if type is None:
         return ""
-    return (
-        "JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id AND (r.type = %s OR r.schema = %s)"
-    )
+    return "JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id AND (r.type = %s OR r.schema = %s)"

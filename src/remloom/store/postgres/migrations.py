@@ -105,5 +105,6 @@ def _check_server(server: Server, connection: Connection[Any]) -> None:
             )
         if [int(n) for n in re.findall(r"\d+", available[name])] < [int(n) for n in least.split(".")]:
             raise StoreError(
-                f"{server.place} has {name} {available[name]}, Remloom needs {least}", remedy=f"upgrade {name} on the server"
+                f"{server.place} has {name} {available[name]}, Remloom needs {least}",
+                remedy=f"upgrade {name} on the server",
             )

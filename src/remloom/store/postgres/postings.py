@@ -8,6 +8,7 @@ and nothing is ever out of date.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import log1p
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
             tenant,
             terms[starts].tolist(),
             blocks[starts].tolist(),
-            [packed[a:b] for a, b in zip(bounds, bounds[1:], strict=False)],
+            [packed[a:b] for a, b in pairwise(bounds)],
         ),
     )
 
@@ -71,7 +72,8 @@ def remove(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
         return
     keys = list(gone)
     rows = cursor.execute(
-        "SELECT p.term, p.block, p.data FROM unnest(%b::bigint[], %b::integer[]) k (term, block) JOIN remloom.postings p"
+        "SELECT p.term, p.block, p.data FROM unnest(%b::bigint[], %b::integer[]) k (term, block) JOIN"
+        " remloom.postings p"
         " ON p.tenant_id = %s AND p.term = k.term AND p.block = k.block",
         ([term for term, _ in keys], [block for _, block in keys], tenant),
     ).fetchall()

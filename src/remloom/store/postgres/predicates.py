@@ -97,7 +97,11 @@ class PostgresCompiler(Compiler):
 
     def set(self, field: str) -> str:
         value = _text(field)
-        return f"({value} IS NOT NULL)" if field in TIMES else f"({value} IS NOT NULL AND {value} NOT IN ('', '[]', '{{}}'))"
+        return (
+            f"({value} IS NOT NULL)"
+            if field in TIMES
+            else f"({value} IS NOT NULL AND {value} NOT IN ('', '[]', '{{}}'))"
+        )
 
     def compare(self, field: str, operator: str, value: Any) -> Condition:
         if field in TIMES:
@@ -112,7 +116,10 @@ class PostgresCompiler(Compiler):
         stored, text = json_value(field), _text(field)
         if isinstance(value, str):
             if operator == "=":
-                return f"{sortable(field)} = to_jsonb(left(%s::text, 200)) AND {stored} = to_jsonb(%s::text)", [value, value]
+                return f"{sortable(field)} = to_jsonb(left(%s::text, 200)) AND {stored} = to_jsonb(%s::text)", [
+                    value,
+                    value,
+                ]
             if operator == "<>":
                 return f"({text} IS NOT NULL AND {stored} <> to_jsonb(%s::text))", [value]
             return f"(jsonb_typeof({stored}) = 'string' AND {text} COLLATE \"C\" {operator} %s::text)", [value]
@@ -136,7 +143,9 @@ class PostgresCompiler(Compiler):
         if "." not in field and field not in LISTS:
             short = [msgspec.json.encode(value[:200] if isinstance(value, str) else value).decode() for value in values]
             return f"({sortable(field)} = ANY (%s::text[]::jsonb[]) AND {scalar})", [short, bound]
-        among = f"EXISTS (SELECT FROM jsonb_array_elements({stored}) x (value) WHERE x.value = ANY (%s::text[]::jsonb[]))"
+        among = (
+            f"EXISTS (SELECT FROM jsonb_array_elements({stored}) x (value) WHERE x.value = ANY (%s::text[]::jsonb[]))"
+        )
         return f"CASE jsonb_typeof({stored}) WHEN 'array' THEN {among} ELSE {scalar} END", [bound, bound]
 
     def contains(self, field: str, value: Any) -> Condition:

@@ -33,6 +33,11 @@ _T = TypeVar("_T")
 Row: TypeAlias = tuple[Any, ...]
 
 _TRIES = 4  # of a write that PostgreSQL rolled back because of another
+# Where this may not be, `remloom.enter` says why.
+_BECOME = """
+SELECT set_config('role', rolname, false) FROM pg_roles
+WHERE rolname = 'remloom_tenant' AND pg_has_role(current_user, oid, 'MEMBER')
+"""
 _NUL = ("NUL", "0x00", "\\u0000")  # how its refusal is worded: by the client, for a text, within JSON
 _AT_ONCE = 500  # rows that a stream fetches at a time
 _AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
@@ -107,7 +112,9 @@ class Server:
 
     def _configure(self, connection: Connection[Row]) -> None:
         milliseconds = round(self._timeout * 1000)
-        connection.execute(f"SET lock_timeout = {milliseconds}")
+        # Few keys are asked for at a time, and the planner, told how many, would plan anew for every call.
+        connection.execute(f"SET lock_timeout = {milliseconds}; SET plan_cache_mode = force_generic_plan")
+        connection.execute(_BECOME)
         connection.prepare_threshold = 2
         # JSON is decoded by whoever knows the type.
         connection.adapters.register_loader("jsonb", _Raw)
@@ -284,7 +291,8 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
             )
         case psycopg.OperationalError():
             return StoreError(
-                f"{place} does not answer: {said}", remedy="check that the server runs, and the URL: host, port, password"
+                f"{place} does not answer: {said}",
+                remedy="check that the server runs, and the URL: host, port, password",
             )
         case _:
             return StoreError(f"{place}: {said}", remedy="this is a bug in Remloom: please report it")
@@ -300,7 +308,8 @@ def parse_url(url: str) -> str:
         conninfo_to_dict(url)
     except psycopg.Error as error:
         raise InvalidInputError(
-            f"this is no PostgreSQL URL: {str(error).strip()}", remedy="write postgresql://user:password@host:5432/database"
+            f"this is no PostgreSQL URL: {str(error).strip()}",
+            remedy="write postgresql://user:password@host:5432/database",
         ) from None
     return url
 

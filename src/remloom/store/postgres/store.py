@@ -30,7 +30,6 @@ from ..contract import (
     Walk,
     Written,
 )
-from . import migrations
 from .checking import check
 from .graph import Graph, moment
 from .half import floats
@@ -194,7 +193,8 @@ class PostgresStore:
 
     def _related(self, id: str, one: str, other: str) -> list[str]:
         rows = self._fetch(
-            f"SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.{other}"
+            "SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id ="
+            f" p.{other}"
             f" WHERE p.tenant_id = %s AND p.{one} = %s AND p.kind = 0 ORDER BY r.seq",
             id,
         )
@@ -299,7 +299,8 @@ class PostgresStore:
         name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
         expression = sortable(path).replace("r.body", "body").replace("%%", "%")
         self._define(
-            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression})) WHERE schema = '{schema}'"
+            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression})) WHERE schema ="
+            f" '{schema}'"
         )
 
     def _define(self, sql: str) -> None:
@@ -313,10 +314,12 @@ class PostgresStore:
             self._tenant,
             f"SELECT {COLUMNS} FROM ("
             " SELECT * FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments'"
-            f" AND r.starts >= %(first)s - {_MONTH} AND r.starts < %(last)s AND (r.ends > %(first)s OR r.starts >= %(first)s)"
+            f" AND r.starts >= %(first)s - {_MONTH} AND r.starts < %(last)s AND (r.ends > %(first)s OR r.starts"
+            " >= %(first)s)"
             f" AND r.ends - r.starts <= {_MONTH}"
             " UNION ALL SELECT * FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments'"
-            f" AND r.ends - r.starts > {_MONTH} AND r.ends > %(first)s AND r.starts < %(last)s) r ORDER BY r.starts, r.seq",
+            f" AND r.ends - r.starts > {_MONTH} AND r.ends > %(first)s AND r.starts < %(last)s) r ORDER BY"
+            " r.starts, r.seq",
             {"tenant": self._tenant, "first": first, "last": last},
         )
         return [decode(*row) for row in found]  # type: ignore[misc]
@@ -338,8 +341,8 @@ class PostgresStore:
         return self._compilers[schema]
 
     def _has_path(self, schema: str, path: str) -> bool:
-        sql = f"SELECT 1 FROM remloom.records r WHERE r.tenant_id = %s AND r.schema = %s AND {json_value(path)} IS NOT NULL"
-        return bool(self._fetch(f"{sql} LIMIT 1", schema))
+        where = f"r.tenant_id = %s AND r.schema = %s AND {json_value(path)} IS NOT NULL"
+        return bool(self._fetch(f"SELECT 1 FROM remloom.records r WHERE {where} LIMIT 1", schema))
 
     # -- embedding queue -------------------------------------------------------------------------------------
 
@@ -382,7 +385,8 @@ class PostgresStore:
         def work(writing: Writing) -> None:
             execute, tenant = writing.cursor.execute, self._tenant
             found = execute(
-                "SELECT model FROM remloom.models WHERE tenant_id = %s AND name = %s ORDER BY model DESC", (tenant, model)
+                "SELECT model FROM remloom.models WHERE tenant_id = %s AND name = %s ORDER BY model DESC",
+                (tenant, model),
             ).fetchone()
             if found is None:
                 return  # there was nothing to embed
@@ -391,8 +395,10 @@ class PostgresStore:
             execute("UPDATE remloom.models SET current = true WHERE tenant_id = %s", (tenant,))
             execute("DELETE FROM remloom.pending WHERE tenant_id = %s", (tenant,))
             execute(  # what was written since the last text was moved
-                "INSERT INTO remloom.pending SELECT r.tenant_id, r.id, r.seq FROM remloom.records r WHERE r.tenant_id = %s"
-                " AND r.doc IS NOT NULL AND NOT EXISTS (SELECT FROM remloom.vectors v WHERE v.tenant_id = r.tenant_id AND v.id = r.id)",
+                "INSERT INTO remloom.pending SELECT r.tenant_id, r.id, r.seq FROM remloom.records r WHERE"
+                " r.tenant_id = %s"
+                " AND r.doc IS NOT NULL AND NOT EXISTS (SELECT FROM remloom.vectors v WHERE v.tenant_id ="
+                " r.tenant_id AND v.id = r.id)",
                 (tenant,),
             )
 
@@ -410,15 +416,19 @@ class PostgresStore:
 
     def unpark(self) -> int:
         return self._write(
-            lambda writing: writing.cursor.execute(
-                "UPDATE remloom.pending SET parked = false, attempts = 0 WHERE tenant_id = %s AND parked", (self._tenant,)
-            ).rowcount
+            lambda writing: (
+                writing.cursor.execute(
+                    "UPDATE remloom.pending SET parked = false, attempts = 0 WHERE tenant_id = %s AND parked",
+                    (self._tenant,),
+                ).rowcount
+            )
         )
 
     def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
         rows = self._fetch(
             "SELECT DISTINCT ON (v.digest) v.digest, halfvec_send(v.data) FROM remloom.vectors v"
-            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.digest = ANY (%s) AND m.name = %s",
+            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.digest = ANY (%s) AND"
+            " m.name = %s",
             list(digests), model,
         )  # fmt: skip
         return {digest: floats(data) for digest, data in rows}
@@ -426,7 +436,8 @@ class PostgresStore:
     def vectors(self, id: str) -> list[Vector]:
         rows = self._fetch(
             "SELECT v.first, v.last, halfvec_send(v.data), v.digest FROM remloom.vectors v"
-            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.id = %s AND m.current ORDER BY v.part",
+            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.id = %s AND m.current"
+            " ORDER BY v.part",
             id,
         )
         return [Vector(first, last, floats(data), digest or b"") for first, last, data, digest in rows]
@@ -438,7 +449,7 @@ class PostgresStore:
     # -- the vector index ------------------------------------------------------------------------------------
 
     def _grown(self, vectors: int) -> None:
-        """Vectors were written: look now and then whether so many are compared one by one that the index should take them."""
+        """Vectors were written: look now and then whether the HNSW index should take those outside it."""
         self._since += vectors
         if vectors and self._since >= self._tail and self._indexing.acquire(blocking=False):
             threading.Thread(target=self._index_in_background, name="remloom-vectors", daemon=True).start()
@@ -474,8 +485,9 @@ class PostgresStore:
         # Made only now: a graph is built several times as quickly as it grows.
         m, effort = self._hnsw.get("m", 16), self._hnsw.get("ef_construction", 200)
         self._define(
-            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.vectors USING hnsw ((data::halfvec({model[1]})) halfvec_cosine_ops)"
-            f" WITH (m = {m}, ef_construction = {effort}) WHERE dims = {model[1]} AND indexed"
+            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.vectors USING hnsw"
+            f" ((data::halfvec({model[1]})) halfvec_cosine_ops) WITH (m = {m}, ef_construction = {effort}) WHERE"
+            f" dims = {model[1]} AND indexed"
         )
 
     def _index_tail(self) -> None:
@@ -488,7 +500,9 @@ class PostgresStore:
                 (self._tenant, _AT_ONCE, self._tenant),
             ).rowcount
             if moved:
-                cursor.execute("UPDATE remloom.models SET indexed = true WHERE tenant_id = %s AND current", (self._tenant,))
+                cursor.execute(
+                    "UPDATE remloom.models SET indexed = true WHERE tenant_id = %s AND current", (self._tenant,)
+                )
             return moved
 
         while not self._closed and self._server.write(self._tenant, move):
@@ -499,8 +513,10 @@ class PostgresStore:
     def records(self, schema: str | None = None) -> Iterator[Record]:
         with self._open.stream(self._tenant) as cursor:
             cursor.execute(
-                f"SELECT {COLUMNS}, (SELECT array_agg(p.parent ORDER BY q.seq) FROM remloom.parents p JOIN remloom.records q"
-                " ON q.tenant_id = p.tenant_id AND q.id = p.parent WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND p.kind = 0)"
+                f"SELECT {COLUMNS}, (SELECT array_agg(p.parent ORDER BY q.seq) FROM remloom.parents p JOIN"
+                " remloom.records q"
+                " ON q.tenant_id = p.tenant_id AND q.id = p.parent WHERE p.tenant_id = r.tenant_id AND p.child ="
+                " r.id AND p.kind = 0)"
                 " FROM remloom.records r WHERE r.tenant_id = %s AND (%s::text IS NULL OR r.schema = %s) ORDER BY r.seq",
                 (self._tenant, schema, schema),
             )

@@ -1,7 +1,8 @@
 """What SQL sees: each schema as a table of its fields, and nothing else.
 
-The statement was parsed and allow-listed above the store. Here it runs over a table expression that has the tenant's name
-in it, as a role to which the tables show that tenant only, in a read-only transaction: three locks on the same door.
+The statement was parsed and allow-listed above the store. Here it runs over a table expression that has the tenant's
+name in it, as a role to which the tables show that tenant only, in a read-only transaction: three locks on the same
+door.
 
 A statement means what it means to the embedded store, and is written in the same SQL: a JSON value taken by `->>` or
 `json_extract` keeps its type, LIKE ignores case, unset values sort first.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg.adapt import Loader
@@ -21,9 +22,6 @@ from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
 from ..contract import SCHEMAS
 from .predicates import shown_columns
 from .server import Server
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 __all__ = ["Tables"]
 
@@ -94,7 +92,7 @@ def _rewritten(sql: str) -> tuple[str, str]:
     return table.name, tree.sql(dialect="postgres", comments=False)
 
 
-def _spelled(node: exp.Expression) -> exp.Expression | None:
+def _spelled(node: Any) -> Any:
     """A function as PostgreSQL has it, where the embedded store spells it otherwise."""
     from sqlglot import exp, parse_one
 
@@ -112,24 +110,24 @@ def _spelled(node: exp.Expression) -> exp.Expression | None:
     return None
 
 
-def _cast_time(value: exp.Expression, shown: str) -> exp.Expression:
+def _cast_time(value: Any, shown: str) -> Any:
     from sqlglot import exp
 
     return exp.Anonymous(this="to_char", expressions=[exp.cast(value, "timestamp"), exp.Literal.string(shown)])
 
 
-def _is_json(node: exp.Expression | None) -> bool:
+def _is_json(node: Any) -> bool:
     from sqlglot import exp
 
     return isinstance(node, exp.JSONExtract | exp.JSONExtractScalar)
 
 
-def _typed(extract: exp.Expression) -> exp.Expression:
-    """A value taken out of JSON, as the place where it stands wants it: as JSON, which keeps its type, a number or a text."""
+def _typed(extract: Any) -> Any:
+    """A value taken out of JSON, as the place where it stands wants it: JSON (which keeps its type), number or text."""
     from sqlglot import exp
 
     steps: list[str] = []
-    column: exp.Expression = extract
+    column = extract
     while _is_json(column):
         path = column.expression
         parts = [part for part in getattr(path, "expressions", ()) if not isinstance(part, exp.JSONPathRoot)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ConflictError, TenantNotFoundError
 from ...model import TenantInfo
@@ -12,9 +12,24 @@ from ..home import tenant_name
 from . import migrations
 from .server import Server, translate
 
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
 __all__ = ["Tenants", "migrate", "tenants"]
 
-_TABLES = ("postings", "vectors", "pending", "parents", "names", "edges", "degrees", "rels", "models", "records", "tenants")
+_TABLES = (
+    "postings",
+    "vectors",
+    "pending",
+    "parents",
+    "names",
+    "edges",
+    "degrees",
+    "rels",
+    "models",
+    "records",
+    "tenants",
+)
 
 
 def migrate(url: str, timeout: float) -> tuple[int, int]:
@@ -85,7 +100,9 @@ class Tenants:
     def list(self) -> list[TenantInfo]:
         """Every tenant, by name; only the owner of the tables may know."""
         with self._server.connect() as connection, translate(self._server.place):
-            names = [name for (name,) in connection.execute("SELECT tenant_id FROM remloom.tenants ORDER BY 1").fetchall()]
+            names = [
+                name for (name,) in connection.execute("SELECT tenant_id FROM remloom.tenants ORDER BY 1").fetchall()
+            ]
         return [TenantInfo(name=name, encrypted=False, bytes=self._size(name)) for name in names]
 
     def _size(self, tenant: str) -> int:
@@ -99,9 +116,11 @@ class Tenants:
             TenantNotFoundError: there is no such tenant.
         """
 
-        def work(cursor: Any) -> int:
+        def work(cursor: Cursor[Any]) -> int:
             cursor.execute("SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,))
-            return [cursor.execute(f"DELETE FROM remloom.{t} WHERE tenant_id = %s", (tenant,)).rowcount for t in _TABLES][-1]
+            for table in _TABLES:
+                cursor.execute(f"DELETE FROM remloom.{table} WHERE tenant_id = %s", (tenant,))
+            return cursor.rowcount  # of the last: the tenant itself
 
         if not self._server.write(tenant_name(tenant), work):
             raise self._missing(tenant)

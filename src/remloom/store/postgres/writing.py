@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Writing", "register_model"]
 
-_STORED = f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
+_STORED = (
+    f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
+)
 _NAMESAKES = """
 SELECT n.key, r.id, r.type, r.thin FROM remloom.names n
 JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id
@@ -47,8 +49,9 @@ FROM unnest(%b::text[], %b::bigint[], %b::text[], %b::text[], %b::boolean[], %b:
             %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[])
      r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content)
 ON CONFLICT (tenant_id, id) DO UPDATE SET
-  type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends, created = excluded.created,
-  updated = excluded.updated, doc = excluded.doc, uri = excluded.uri, body = excluded.body, content = excluded.content
+  type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
+  created = excluded.created, updated = excluded.updated, doc = excluded.doc,
+  uri = excluded.uri, body = excluded.body, content = excluded.content
 """
 _NAMES = """
 INSERT INTO remloom.names SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[])
@@ -72,8 +75,8 @@ ON CONFLICT (tenant_id, src, rel, dst) DO UPDATE SET
   valid_from = least(e.valid_from, excluded.valid_from),
   valid_to = CASE WHEN excluded.valid_to IS NOT NULL THEN excluded.valid_to
                   WHEN excluded.valid_from > e.valid_to THEN NULL ELSE e.valid_to END,
-  properties = CASE WHEN e.properties IS NULL THEN excluded.properties WHEN excluded.properties IS NULL THEN e.properties
-                    ELSE e.properties || excluded.properties END
+  properties = CASE WHEN e.properties IS NULL THEN excluded.properties
+                    WHEN excluded.properties IS NULL THEN e.properties ELSE e.properties || excluded.properties END
 RETURNING src, rel, dst, xmax = 0
 """
 _DEGREES = """
@@ -96,6 +99,11 @@ class _Change(Struct):
     old: Record | None = None
     old_doc: int | None = None
 
+    @property
+    def reworded(self) -> bool:
+        """Whether what is to be embedded is no longer what it was."""
+        return self.old is None or batches.embedded_text(self.old) != _embedded(self.item)
+
 
 class Writing:
     """One transaction of a tenant that changes it. Holds the tenant's lock from the start."""
@@ -103,7 +111,9 @@ class Writing:
     def __init__(self, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
         self.tenant = tenant
-        row = cursor.execute("SELECT seq, doc FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)).fetchone()
+        row = cursor.execute(
+            "SELECT seq, doc FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
+        ).fetchone()
         if row is None:
             raise TenantNotFoundError(f"there is no tenant {tenant!r} any more", remedy="open it again", tenant=tenant)
         self.seq, self.doc = row
@@ -197,15 +207,19 @@ class Writing:
         embed = {id for id, change in changes.items() if change.item.embed and not change.item.vectors}
         if updated:
             released = dict(self._all(
-                "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key, label", list(updated)
+                "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key,"
+                " label", list(updated)
             ))  # fmt: skip
             self._do("DELETE FROM remloom.parents WHERE tenant_id = %s AND child = ANY (%b::text[])", list(updated))
-            stale = [id for id, c in updated.items() if c.item.vectors or _embedded(c.item) != batches.embedded_text(c.old)]
+            stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
             if stale:
                 self._drop_vectors(stale)
             if kept := [id for id in updated if id in embed and id not in stale]:
                 embed -= {
-                    id for (id,) in self._all("SELECT id FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])", kept)
+                    id
+                    for (id,) in self._all(
+                        "SELECT id FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])", kept
+                    )
                 }
         rows, texts, gone = [], [], []
         for change in changes.values():
@@ -225,7 +239,8 @@ class Writing:
             for rank, key in enumerate(change.item.keys)
         ]
         self._do(
-            "DELETE FROM remloom.records r USING remloom.names n WHERE r.tenant_id = %s AND r.thin AND n.tenant_id = r.tenant_id"
+            "DELETE FROM remloom.records r USING remloom.names n WHERE r.tenant_id = %s AND r.thin AND"
+            " n.tenant_id = r.tenant_id"
             " AND n.id = r.id AND n.key = ANY (%b::text[]) AND r.id <> ALL (%b::text[])",
             [name[0] for name in names], list(changes),
         )  # fmt: skip
@@ -296,7 +311,9 @@ class Writing:
         ends = {short(key): key for edge in edges for key in (edge.src, edge.dst)}
         known = {
             key
-            for (key,) in self._all("SELECT key FROM remloom.names WHERE tenant_id = %s AND key = ANY (%b::text[])", list(ends))
+            for (key,) in self._all(
+                "SELECT key FROM remloom.names WHERE tenant_id = %s AND key = ANY (%b::text[])", list(ends)
+            )
         }
         self._thin({key: whole for key, whole in ends.items() if key not in known})
         while rows:  # one statement touches a row once: an edge given twice waits for the next
@@ -326,7 +343,8 @@ class Writing:
         keys = [(short(src), rel, short(dst)) for src, rel, dst in edges]
         gone = self.cursor.execute(
             "DELETE FROM remloom.edges e USING unnest(%b::text[], %b::text[], %b::text[]) k (src, rel, dst)"
-            " WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.src AND e.rel = k.rel AND e.dst = k.dst"
+            " WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.src AND e.rel = k.rel AND e.dst"
+            " = k.dst"
             " RETURNING e.src, e.rel, e.dst",
             _columns(keys),
         ).fetchall()
@@ -341,7 +359,9 @@ class Writing:
         rows, names = [], []
         for key, whole in keys.items():
             name, kind = self.display.get(key, (whole, ""))
-            entity = Entity(id=batches.new_id(), name=name or whole, type=kind, thin=True, created_at=now, updated_at=now)
+            entity = Entity(
+                id=batches.new_id(), name=name or whole, type=kind, thin=True, created_at=now, updated_at=now
+            )
             self.seq += 1
             rows.append(row_of(entity, self.seq, None))
             names.append((key, entity.id, 0, whole if whole != key else None))
@@ -355,7 +375,8 @@ class Writing:
             "SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (SELECT FROM remloom.names n"
             " WHERE n.tenant_id = current_setting('remloom.tenant') AND n.key = k.key) AND EXISTS ("
             " SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.key"
-            " UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND e.dst = k.key)",
+            " UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND"
+            " e.dst = k.key)",
             (list(keys),),
         ).fetchall()
         self._thin({key: keys[key] or key for (key,) in bare})
@@ -372,7 +393,8 @@ class Writing:
             fresh = [
                 child
                 for (child,) in self._all(
-                    "SELECT DISTINCT child FROM remloom.parents WHERE tenant_id = %s AND kind = 0 AND parent = ANY (%b::text[])",
+                    "SELECT DISTINCT child FROM remloom.parents WHERE tenant_id = %s AND kind = 0 AND parent ="
+                    " ANY (%b::text[])",
                     fresh,
                 )
                 if child not in doomed
@@ -393,7 +415,9 @@ class Writing:
         vectors = self._drop_vectors(gone)
         keys = [
             key
-            for (key,) in self._all("DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key", gone)
+            for (key,) in self._all(
+                "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key", gone
+            )
         ]
         self._do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", gone)
         return Deletion(tuple(gone), vectors, len(keys), self._drop_keys(keys), len(doomed) - asked)
@@ -429,7 +453,8 @@ class Writing:
         ends: list[Any] = []
         for end in ("src", "dst"):
             ends += self._all(
-                f"DELETE FROM remloom.edges WHERE tenant_id = %s AND {end} = ANY (%b::text[]) RETURNING src, rel, dst", bare
+                f"DELETE FROM remloom.edges WHERE tenant_id = %s AND {end} = ANY (%b::text[]) RETURNING src, rel, dst",
+                bare,
             )
         self._count(ends, -1)
         if others := {key for src, _, dst in ends for key in (src, dst)} - set(bare):
@@ -442,14 +467,16 @@ def register_model(cursor: Cursor[Any], tenant: str, name: str, dims: int, *, cu
 
     A text may be queued before its embedder was ever loaded, so `dims` 0 registers nothing.
     """
-    rows = cursor.execute("SELECT model, name, dims, current FROM remloom.models WHERE tenant_id = %s", (tenant,)).fetchall()
+    rows = cursor.execute(
+        "SELECT model, name, dims, current FROM remloom.models WHERE tenant_id = %s", (tenant,)
+    ).fetchall()
     serving = next((row for row in rows if row[3]), None)
     if serving and current:
         number, stored, size, _ = serving
         if name and stored and name != stored:
             raise EmbedderMismatchError(
                 f"this memory's vectors were made by {stored}, not by {name}",
-                remedy=f"run `remloom reembed --embedder …` to move to {name}, or open it with the embedder of {stored}",
+                remedy=f"run `remloom reembed` to move to {name}, or open it with the embedder of {stored}",
                 stored=stored, given=name,
             )  # fmt: skip
         if dims and size != dims:

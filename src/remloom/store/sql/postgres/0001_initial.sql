@@ -210,9 +210,10 @@ BEGIN
     IF coalesce(current_setting('remloom.tenant', true), '') NOT IN ('', p_tenant) THEN
         RAISE insufficient_privilege USING MESSAGE = 'this transaction belongs to another tenant';
     END IF;
-    -- Few keys are asked for at a time, and the planner, told how many, would plan anew for every call.
-    PERFORM set_config('role', 'remloom_tenant', true), set_config('remloom.tenant', p_tenant, true),
-            set_config('plan_cache_mode', 'force_generic_plan', true);
+    IF current_user <> 'remloom_tenant' THEN -- a connection of the pool is that already
+        PERFORM set_config('role', 'remloom_tenant', true);
+    END IF;
+    PERFORM set_config('remloom.tenant', p_tenant, true);
 END $$;
 
 -- An edge in force at a time. One asked for in the past began, if nothing else is said, when it was made.
