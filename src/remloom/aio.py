@@ -79,6 +79,7 @@ class AsyncMemory:
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="remloom-aio")
 
     open = _opening(Memory.open)
+    migrate = _unbound_in_thread(Memory.migrate)
     tenants = _unbound_in_thread(Memory.tenants)
     create_tenant = _unbound_in_thread(Memory.create_tenant)
     delete_tenant = _unbound_in_thread(Memory.delete_tenant)

@@ -190,7 +190,7 @@ class Likeness:
                 )
             near = _Near(cursor, self._tenant, schema, model, Half(data), condition, values, self._ef)
             best: dict[str, tuple[str, float]] = {}
-            count = limit * _OVERFETCH
+            count = limit  # more only where several windows of a record are among them: a filtered scan is dear
             while True:
                 found = near.best(count)
                 for id, first, last, distance in found:
