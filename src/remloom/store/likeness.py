@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import labels
 from ..errors import LabelError, VectorError
-from ..predicates import All, And, Predicate
+from ..predicates import All, Predicate
 from .batch import to_vector
 from .compiling import Compiler, known
 from .contract import Match
@@ -166,8 +166,6 @@ class Likeness:
         if schema is not None:
             parts.append(f"r.schema = '{known(schema)}'")
         if where is not None and not isinstance(where, All):
-            if schema is None:
-                where = And((where,))
             sql, values = self._compiler(schema or "resources").compile(where)
             parts.append(f"({sql})")
         return " AND ".join(parts), values
