@@ -396,7 +396,7 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
             for line in plan
             if line.startswith("SCAN")
             and not re.match(
-                r"SCAN (v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)", line
+                r"SCAN (f|v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)", line
             )
         ]
         if bad:

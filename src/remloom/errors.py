@@ -10,17 +10,27 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
+    "BudgetError",
     "ConflictError",
     "CorruptStoreError",
+    "CutOffError",
     "EmbedderError",
     "EmbedderMismatchError",
     "InvalidInputError",
     "LabelError",
+    "LeaseLostError",
     "MissingExtraError",
+    "ModelCallsForbiddenError",
+    "ModelError",
+    "ModelNotConfiguredError",
+    "ModelRefusedError",
+    "ModelUnavailableError",
     "NotFoundError",
     "QuerySyntaxError",
     "ReadOnlyStoreError",
     "RemloomError",
+    "ReplyError",
+    "RerankerError",
     "SchemaVersionError",
     "SettingsError",
     "SourceError",
@@ -150,6 +160,10 @@ class ConflictError(RemloomError):
     exit_code = 4
 
 
+class LeaseLostError(ConflictError):
+    """A job was held too long without a sign of life, and another worker has it. Fields: `id`."""
+
+
 class MissingExtraError(RemloomError, ImportError):
     """A part that is not installed was asked for; the remedy is the `pip install` that mends it."""
 
@@ -167,6 +181,12 @@ class EmbedderError(RemloomError):
 
 class EmbedderMismatchError(EmbedderError):
     """The store's vectors were made by another model. Fields: `stored`, `given`."""
+
+
+class RerankerError(RemloomError):
+    """A reranker could not be loaded or did not answer as it should. Fields: `reranker`."""
+
+    exit_code = 6
 
 
 class StoreError(RemloomError):
@@ -201,6 +221,65 @@ class ReadOnlyStoreError(StoreError):
 
 class StoreClosedError(StoreError):
     """The memory was used after `close()`."""
+
+
+class ModelError(RemloomError):
+    """Base of what can go wrong with a call of a language model. Fields: `task`, when one was being done."""
+
+    exit_code = 8
+
+
+class ModelNotConfiguredError(ModelError):
+    """Something needs a language model and none is set."""
+
+    def __init__(self, what: str = "this") -> None:
+        super().__init__(
+            f"{what} needs a language model, and none is set",
+            remedy="set REMLOOM_LLM_MODEL or --llm, for example openai:gpt-5-mini, ollama:qwen3, or local:smollm2; "
+            "REMLOOM_LLM_BASE_URL for your own endpoint",
+        )
+
+
+class ModelCallsForbiddenError(ModelError):
+    """A model was about to be called although `REMLOOM_MODEL_CALLS=never`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"calls of models are switched off, so {name} was not called",
+            remedy="unset REMLOOM_MODEL_CALLS (setting model_calls), or use remloom.testing.ScriptedModel", model=name,
+        )  # fmt: skip
+
+
+class ModelUnavailableError(ModelError):
+    """The endpoint is down, too slow, overloaded or failing: the same call may succeed later.
+
+    Fields: `status` (of HTTP, or None), `retry_after` (seconds, or None).
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(
+            message, remedy="try again later; REMLOOM_LLM_RETRIES and REMLOOM_LLM_TIMEOUT say how long to insist",
+            status=status, retry_after=retry_after,
+        )  # fmt: skip
+
+
+class ModelRefusedError(ModelError):
+    """The endpoint will not do this however often it is asked: wrong key, unknown model, too long, filtered.
+
+    Fields: `status` (of HTTP, or None).
+    """
+
+
+class ReplyError(ModelError):
+    """A reply is not what the task asks for, and was not when asked again. Fields: `raw`, the last reply."""
+
+
+class CutOffError(ReplyError):
+    """A reply ended at the limit of tokens rather than where the model wanted. Fields: `raw`, `max_tokens`."""
+
+
+class BudgetError(ModelError):
+    """The next call could exceed the budget of its run; it was not made. Fields: `limit`, `spent`, `allowed`."""
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from .errors import LabelError
 
-__all__ = ["MAX_LABEL_LENGTH", "key"]
+__all__ = ["MAX_LABEL_LENGTH", "join_path", "key", "split_path"]
 
 MAX_LABEL_LENGTH = 65_536  # characters
 
@@ -39,6 +39,32 @@ def key(text: str) -> str:
     if type(text) is str and len(text) <= _SHORT:
         return _short_key(text)
     return _key(text)
+
+
+def join_path(*segments: str) -> str:
+    """Labels as one path; a slash or a percent sign inside one is escaped, nothing else is.
+
+    >>> join_path("resources", "Q1/Q2 plan", "related", "50% off")
+    '/resources/Q1%2FQ2 plan/related/50%25 off'
+    """
+    return "".join("/" + segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+
+
+def split_path(path: str) -> list[str]:
+    """The labels of a path, as `join_path` was given them.
+
+    Raises:
+        LabelError: it is no text that begins with a slash, or a label of it is empty.
+
+    >>> split_path("/resources/Q1%2FQ2 plan/related/50%25 off")
+    ['resources', 'Q1/Q2 plan', 'related', '50% off']
+    """
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise LabelError("a path begins with a slash", label=str(path)[:80], remedy="/resources/Kickoff/related/Spec")
+    segments = [part.replace("%2F", "/").replace("%2f", "/").replace("%25", "%") for part in path[1:].split("/")]
+    for segment in segments:
+        key(segment)
+    return segments
 
 
 def _key(text: str) -> str:

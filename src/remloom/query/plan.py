@@ -50,7 +50,7 @@ KEYWORDS = frozenset({
 })  # fmt: skip
 
 
-class Lookup(Struct, frozen=True):
+class Lookup(Struct, frozen=True, gc=False):
     """LOOKUP: the records of every schema that have one of these labels as name or alias."""
 
     labels: Sequence[str]  # kept as a tuple
@@ -62,7 +62,7 @@ class Lookup(Struct, frozen=True):
         force_setattr(self, "labels", labels)
 
 
-class Fuzzy(Struct, frozen=True):
+class Fuzzy(Struct, frozen=True, gc=False):
     """FUZZY: the records of every schema whose name or alias is like the text."""
 
     text: str
@@ -78,7 +78,7 @@ class Fuzzy(Struct, frozen=True):
         _whole("LIMIT", self.limit, 1, MAX_LIMIT)
 
 
-class Search(Struct, frozen=True):
+class Search(Struct, frozen=True, gc=False):
     """SEARCH: the records of one schema whose text means what the query means."""
 
     text: str
@@ -95,7 +95,7 @@ class Search(Struct, frozen=True):
         _whole("LIMIT", self.limit, 1, MAX_LIMIT)
 
 
-class Sql(Struct, frozen=True):
+class Sql(Struct, frozen=True, gc=False):
     """One read-only SELECT over one schema; checked by the guard when it is run."""
 
     text: str
@@ -108,7 +108,7 @@ class Sql(Struct, frozen=True):
 Start: TypeAlias = Lookup | Fuzzy | Search | Sql
 
 
-class Traverse(Struct, frozen=True):
+class Traverse(Struct, frozen=True, gc=False):
     """TRAVERSE: what can be reached from the records of a first query by following edges.
 
     `initial_query` may be given as a bare label, which means its LOOKUP.
@@ -165,7 +165,7 @@ class Traverse(Struct, frozen=True):
 Plan: TypeAlias = Lookup | Fuzzy | Search | Traverse | Sql
 
 
-class Statement(Struct, frozen=True):
+class Statement(Struct, frozen=True, gc=False):
     """A query with what may stand around it: EXPLAIN before, AS OF behind."""
 
     query: Plan

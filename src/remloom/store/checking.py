@@ -31,6 +31,13 @@ _INVARIANTS = {
     "SELECT rid FROM pending WHERE rid NOT IN (SELECT rid FROM records)": "queue entry {0} belongs to no record",
     "SELECT child FROM parents WHERE child NOT IN (SELECT rid FROM records)": "the derived record {0} is gone",
     "SELECT parent FROM parents WHERE parent NOT IN (SELECT rid FROM records)": "the parent {0} is gone",
+    "SELECT subject FROM journal_subjects WHERE entry NOT IN (SELECT entry FROM journal)": (
+        "the journal entry that speaks of {0} is gone"
+    ),
+    "SELECT j.kind, j.id FROM journal j JOIN json_each(coalesce(j.subjects, '[]')) s LEFT JOIN journal_subjects t"
+    " ON t.subject = s.value AND t.entry = j.entry WHERE t.entry IS NULL": (
+        "journal entry {0} {1!r} would not be found by its subjects"
+    ),
     "SELECT max(rid) FROM records HAVING max(rid) > (SELECT rid FROM sequence)": "record {0} was never given out",
     "SELECT max(lid) FROM labels HAVING max(lid) > (SELECT lid FROM sequence)": "label {0} was never given out",
     "SELECT max(vid) FROM vectors HAVING max(vid) > (SELECT vid FROM sequence)": "vector {0} was never given out",

@@ -22,10 +22,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from ..journal import Journal, JournalEntry
 from ..model import Direction, Edge, Entity, Moment, Order, Record, Resource
 from ..predicates import Predicate, Query
 
 __all__ = [
+    "INDEX",
     "SCHEMAS",
     "Batch",
     "BatchRecord",
@@ -33,6 +35,7 @@ __all__ = [
     "Deletion",
     "EdgeCount",
     "EdgeOrder",
+    "JournalEntry",
     "Match",
     "Pending",
     "Step",
@@ -42,6 +45,7 @@ __all__ = [
     "Written",
 ]
 
+INDEX = "index"  # journal kind of what `create_index` made; the id is `<schema>.<path>`
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,
     "entities": Entity,
@@ -49,7 +53,7 @@ SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
 }
 
 
-class Vector(Struct, frozen=True):
+class Vector(Struct, frozen=True, gc=False):
     """One embedded window of a record: which characters of its text, and the unit vector of them."""
 
     start: int  # character offsets into what is embedded of the record (see `store.batch.embedded_text`)
@@ -58,7 +62,7 @@ class Vector(Struct, frozen=True):
     digest: bytes = b""  # first 16 bytes of the sha256 of the embedded text; lets it be found again by `cached`
 
 
-class BatchRecord(Struct, frozen=True):
+class BatchRecord(Struct, frozen=True, gc=False):
     """A validated record on its way in."""
 
     record: Record  # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
@@ -82,6 +86,8 @@ class Batch(Struct, frozen=True):
     model: str = ""  # the embedder that made them
     unlinked: tuple[tuple[str, str, str], ...] = ()  # edges to delete first: (src, rel_type, dst), the ends as keys
     places: tuple[int, ...] = ()  # of each record handed in, its place in `records`; empty: they are the same
+    struck: tuple[tuple[str, str], ...] = ()  # (kind, id) of journal entries to remove
+    journal: tuple[JournalEntry, ...] = ()  # to write, after `removed` and `struck`
 
 
 class Written(Struct, frozen=True):
@@ -106,7 +112,7 @@ class Deletion(Struct, frozen=True):
     remaining: tuple[str, ...] = ()  # what a sweep of every table and index still found; empty is right
 
 
-class Match(Struct, frozen=True):
+class Match(Struct, frozen=True, gc=False):
     """A record found by likeness."""
 
     record: Record
@@ -121,7 +127,7 @@ class EdgeOrder(Struct, frozen=True):
     order: Order = "desc"
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, gc=False):
     """A key reached by a walk, by the first edge that reached it."""
 
     key: str  # the first key of the record(s) reached
@@ -168,15 +174,15 @@ class Capabilities(Struct, frozen=True):
     erases: bool = True  # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
 
 
-class Store(Protocol):
-    """One tenant's memory on disk. See the module for what every method guarantees."""
+class Store(Journal, Protocol):
+    """One tenant's memory on disk. See the module for what every method guarantees, `Journal` for the journal."""
 
     capabilities: Capabilities
 
     # -- writing -------------------------------------------------------------------------------------------
 
     def write(self, batch: Batch) -> Written:
-        """Upsert records, vectors, text, keys, edges and provenance in one transaction.
+        """Upsert records, vectors, text, keys, edges, provenance and journal entries in one transaction.
 
         A record whose id is stored replaces it; one that equals what is stored (times apart) is `unchanged`
         and writes nothing. A `merge` entity joins the one of that key and type, or a thin one of that key, or,
@@ -190,9 +196,10 @@ class Store(Protocol):
         ...
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
-        """Remove records with their vectors, text, keys, queue entries, references from moments, and, when
-        `derived`, every record that has one of them among its parents, transitively. A key that no other
-        record has goes with all its edges, and a thin entity that is left without edges goes too.
+        """Remove records with their vectors, text, keys, queue entries, references from moments, the journal
+        entries that have one of them (or of `ids`, stored or not) among their subjects, and, when `derived`,
+        every record that has one of them among its parents, transitively. A key that no other record has goes
+        with all its edges, and a thin entity that is left without edges goes too.
         With `erase`, nothing of them remains in any file: snapshots are dropped and freed pages zeroed."""
         ...
 
@@ -312,7 +319,7 @@ class Store(Protocol):
         ...
 
     def create_index(self, schema: str, field: str) -> None:
-        """Index one field (or JSON path) of a schema; does nothing when it is there."""
+        """Index one field (or JSON path) of a schema, and note it in the journal; does nothing when it is there."""
         ...
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
@@ -355,6 +362,10 @@ class Store(Protocol):
         """The windows of a record that serve, in order."""
         ...
 
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
+        """The windows of several records, as `vectors` gives them; those without any are left out."""
+        ...
+
     def unembedded(self, model: str, limit: int) -> list[Pending]:
         """Records with text and no vectors of this model yet, for moving to it."""
         ...
@@ -391,7 +402,7 @@ class Store(Protocol):
 
     def stats(self) -> dict[str, Any]:
         """Counts by schema and type, edges by type, vectors with model, dims and the share searched
-        exactly, queue length, parked texts, bytes on disk."""
+        exactly, queue length, parked texts, journal entries by kind, bytes on disk."""
         ...
 
     def check(self) -> list[str]:

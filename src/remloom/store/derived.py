@@ -131,6 +131,7 @@ class Derived:
             return self._load_vectors(cursor, dead)
         index_class = _index_class(kind)
         snapshot = _snapshot(cursor, kind)
+        _forget_pages(cursor)
         if snapshot and pruned(cursor) <= snapshot.dead:
             try:
                 index = index_class.load(snapshot.data)
@@ -149,7 +150,9 @@ class Derived:
         model, dims = current
         state = _State(VectorIndex(dims, **self._hnsw), 0, dead, model=model)
         _add_vectors(state, cursor)
+        _forget_pages(cursor)
         snapshot = _snapshot(cursor, "vectors")
+        _forget_pages(cursor)
         if snapshot and snapshot.model == model:
             try:
                 state.index.load_graph(snapshot.data)
@@ -265,6 +268,11 @@ def _snapshot(cursor: apsw.Cursor, kind: str) -> _Snapshot | None:
     for (part,) in cursor.execute("SELECT data FROM snapshots WHERE kind=? ORDER BY part", (kind,)):
         data += part
     return _Snapshot(data, first[0], msgspec.json.decode(first[1]).get("model", 0))
+
+
+def _forget_pages(cursor: apsw.Cursor) -> None:
+    """Empty the page cache of what was read once and is now held as an index."""
+    cursor.connection.pragma("shrink_memory")
 
 
 def _index_class(kind: str) -> Any:

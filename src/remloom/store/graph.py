@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
@@ -48,7 +48,15 @@ SELECT min(at) FROM (SELECT min(valid_to) AS at FROM edges INDEXED BY edges_unti
                      UNION ALL SELECT min(valid_from) FROM edges INDEXED BY edges_since WHERE valid_from > ?1)
 """
 
-_Reached = tuple[Any, int, int]  # what the order goes by, label, depth
+_End = tuple[int, Any]  # the label at the other end of an edge, and what the order goes by
+
+
+class _Near(NamedTuple):
+    """Where the edges of one node lead, in order."""
+
+    ends: list[_End]
+    unfollowed: int  # edges beyond the breadth
+    aliased: bool  # some of them lead to a record of several labels
 
 
 class Graph:
@@ -244,69 +252,75 @@ class Graph:
         with self.reading() as cursor:
             fetch = _Fetch(order, self._rel_numbers(cursor, rel_types), breadth, as_of)
             families = self._seen.families
-            ends = _ends(direction)
-            visited: set[int] = set()  # with the other labels of each node: a record is reached once
-            origin: dict[int, int] = {}  # label -> label it was reached from
-            reached: list[_Reached] = []
-            unfollowed = level = 0
+            around = self._seen.around(direction, fetch)
             beginning, frontier = self.lids(cursor, starts), []
             self._know_families(cursor, beginning)
+            origin: dict[int, int] = {}  # every label seen -> that it was reached from; 0: none
             for node in beginning:
-                if node not in visited:
-                    visited.update((node, *families[node]))
+                if node not in origin:
+                    origin.update(dict.fromkeys((node, *families[node]), 0))
                     frontier.append(node)
+            reached: list[_End] = []
+            unfollowed = level = deepest = 0
             while frontier and level < depth:
                 level += 1
-                following: list[int] = []
-                followed = [(node, *self._follow(cursor, node, families[node], ends, fetch)) for node in frontier]
-                self._know_families(cursor, [other for _, rows, _ in followed for other, _ in rows])
-                for node, rows, left in followed:
-                    unfollowed += left
-                    for other, value in rows:
-                        if other not in visited:
-                            visited.add(other)
-                            if families[other]:
-                                visited.update(families[other])
-                            following.append(other)
+                known = len(reached)
+                self._look_around(cursor, frontier, _ends(direction), fetch, around)
+                for node in frontier:
+                    near = around[node]
+                    unfollowed += near.unfollowed
+                    for end in near.ends:
+                        other = end[0]
+                        if other not in origin:
                             origin[other] = node
-                            reached.append((value, other, level))
-                frontier = following
-            deepest = reached[-1][2] if reached else 0
-            steps = tuple(self._step(cursor, label, depth, origin) for _, label, depth in fetch.best(reached, limit))
+                            reached.append(end)
+                            if near.aliased:  # a record is reached once, under whichever label
+                                for label in families[other]:
+                                    origin.setdefault(label, node)
+                frontier = [other for other, _ in reached[known:]]
+                if frontier:
+                    deepest = level
+            steps = tuple(self._step(cursor, label, origin) for label, _ in fetch.best(reached, limit))
             return Walk(steps, len(reached), unfollowed, deepest)
 
-    def _step(self, cursor: apsw.Cursor, label: int, depth: int, origin: dict[int, int]) -> Step:
+    def _step(self, cursor: apsw.Cursor, label: int, origin: dict[int, int]) -> Step:
         path = [label]
-        while path[-1] in origin:
-            path.append(origin[path[-1]])
+        while before := origin[path[-1]]:
+            path.append(before)
         path.reverse()
         keys = tuple(self.key(cursor, lid) for lid in path)
-        return Step(keys[-1], depth, keys)
+        return Step(keys[-1], len(keys) - 1, keys)
+
+    def _look_around(
+        self,
+        cursor: apsw.Cursor,
+        nodes: Sequence[int],
+        ends: tuple[str, ...],
+        fetch: _Fetch,
+        around: dict[int, _Near],
+    ) -> None:
+        """Learn where the edges of these nodes lead, of those that are not in `around` yet."""
+        families = self._seen.families
+        new = {node: self._follow(cursor, node, families[node], ends, fetch) for node in nodes if node not in around}
+        self._know_families(cursor, [other for rows, _ in new.values() for other, _ in rows])
+        for node, (rows, unfollowed) in new.items():
+            around[node] = _Near(rows, unfollowed, any(families[other] for other, _ in rows))
 
     def _follow(
         self, cursor: apsw.Cursor, node: int, family: tuple[int, ...], ends: tuple[str, ...], fetch: _Fetch
-    ) -> tuple[list[tuple[int, Any]], int]:
+    ) -> tuple[list[_End], int]:
         """The other ends of a node's edges in order, at most `breadth`, and how many edges there are beyond."""
-        rows: list[tuple[int, Any]] = []
+        rows: list[_End] = []
         total = 0
         for lid in (node, *family):
             for end in ends:
-                found = self._ends(cursor, lid, fetch.ends[end], fetch)
+                found = cursor.execute(fetch.ends[end], (fetch.at, lid)).fetchall()
                 full = len(found) == fetch.limit
                 total += self._degree(cursor, lid, end, fetch) if full else len(found)
-                rows = rows + found if rows else found  # never in place: what was seen is kept
+                rows += found
         if family or len(ends) > 1:
             rows = fetch.sorted(rows)[: fetch.limit]
         return rows, total - len(rows)
-
-    def _ends(self, cursor: apsw.Cursor, lid: int, sql: str, fetch: _Fetch) -> list[tuple[int, Any]]:
-        """The other ends of the edges at one end of a label."""
-        found = self._seen.ends.get((lid, sql)) if fetch.as_of is None else None
-        if found is None:
-            found = list(cursor.execute(sql, (fetch.at, lid)))
-            if fetch.as_of is None:
-                self._seen.ends[lid, sql] = found
-        return found
 
     def _degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: _Fetch) -> int:
         """Edges at one end of a label: as counted when they were made, if every one of them counts, else one by one."""
@@ -374,13 +388,18 @@ class _Seen(threading.local):
         self.lids: dict[str, int] = {}
         self.families: dict[int, tuple[int, ...]] = {}
         self.degrees: dict[tuple[Any, ...], int] = {}
-        self.ends: dict[tuple[int, str], list[tuple[int, Any]]] = {}
+        self.near: dict[tuple[Direction, str], dict[int, _Near]] = {}
         self.outgoing: dict[tuple[int, int], tuple[Edge, ...]] = {}
         self.triples: dict[tuple[int, str], dict[tuple[str, str, str], None]] = {}
 
+    def around(self, direction: Direction, fetch: _Fetch) -> dict[int, _Near]:
+        """Where nodes lead, as far as it was seen by the same fetch; nothing is kept of the past."""
+        return self.near.setdefault((direction, fetch.ends["out"]), {}) if fetch.as_of is None else {}
+
     @property
     def size(self) -> int:
-        return len(self.lids) // 8 + len(self.ends) + len(self.outgoing) + 8 * len(self.triples)
+        near = sum(map(len, self.near.values()))
+        return len(self.lids) // 8 + near + len(self.outgoing) + 8 * len(self.triples)
 
 
 class _Fetch:
@@ -401,7 +420,7 @@ class _Fetch:
         self.as_of = as_of
         self.at = _instant(as_of)
         self._down = order.order == "desc"
-        self._value = _first_value if order.field.startswith("valid") else itemgetter(0)
+        self._value = _last_value if order.field.startswith("valid") else itemgetter(1)
         self.edges, self.triples, self.ends, self.count = _statements(
             order.field, self._down, rels, limit, as_of is None
         )
@@ -410,13 +429,9 @@ class _Fetch:
         """Rows of several fetches in the order, which goes by their last value; unset values are lowest."""
         return sorted(rows, key=_last_value, reverse=self._down)
 
-    def best(self, reached: list[_Reached], limit: int | None) -> list[_Reached]:
+    def best(self, reached: list[_End], limit: int | None) -> list[_End]:
         """What was reached, in the order of the edges that reached it; ties as they were reached."""
         return sorted(reached, key=self._value, reverse=self._down)[:limit]
-
-
-def _first_value(row: tuple[Any, ...]) -> tuple[bool, Any]:
-    return row[0] is not None, row[0]
 
 
 def _last_value(row: tuple[Any, ...]) -> tuple[bool, Any]:

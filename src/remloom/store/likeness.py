@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Likeness"]
 
-_OVERFETCH = 4  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
-_RANK = itemgetter(4, 0)  # those it names before those it is an alias of, then as written
+_SPARE = 2  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
+_OVERFETCH = 4  # times as many are asked for when those did not suffice
+_PLACE = itemgetter(0, 1, 2)  # as found; of one label, those it names before those it is an alias of, then as written
 _FILTERS = 16  # allow-lists remembered
 
 
@@ -53,22 +54,18 @@ class Likeness:
         except LabelError:
             return []
         index = self._derived.names()
+        typed = [] if type is None else [type]
         with self._database.snapshot() as cursor:
-            accept = None if type is None else (lambda lid: bool(self._named(cursor, lid, type)))
+            accept = None if type is None else (lambda lid: bool(cursor.execute(_HAS_TYPE, (lid, type)).get))
+            found = index.search(key, threshold=threshold, limit=limit, accept=accept)
+            sql = _NAMED_TYPE if typed else _NAMED
+            rows = cursor.execute(sql, [str([lid for lid, _ in found]), *typed]).fetchall()
             best: dict[int, Match] = {}
-            for lid, score in index.search(key, threshold=threshold, limit=limit, accept=accept):
-                for rid, schema, body, content, _ in self._named(cursor, lid, type):
-                    if rid not in best:
-                        best[rid] = Match(decode(schema, body, content), score, self._key(cursor, lid))
+            for place, _, rid, *row in rows if len(rows) <= 1 else sorted(rows, key=_PLACE):
+                if rid not in best:
+                    lid, score = found[place]
+                    best[rid] = Match(decode(*row), score, self._key(cursor, lid))
             return list(best.values())[:limit]
-
-    def _named(self, cursor: apsw.Cursor, lid: int, type: str | None) -> Any:
-        typed = "" if type is None else " AND (r.type = ?2 OR r.schema = ?2)"
-        rows = cursor.execute(
-            f"SELECT {COLUMNS}, n.rank FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1{typed}",
-            (lid,) if type is None else (lid, type),
-        ).fetchall()
-        return rows if len(rows) < 2 else sorted(rows, key=_RANK)
 
     # -- texts -----------------------------------------------------------------------------------------------
 
@@ -123,7 +120,7 @@ class Likeness:
         kept until something is written, and used at once the next time.
         """
         condition, values = self._condition(schema, where)
-        count = limit if not condition and number == "doc" else limit * _OVERFETCH
+        count = limit if not condition and number == "doc" else limit * _SPARE
         with self._database.snapshot() as cursor:
             allow = self._allowed.get(self._filter(cursor, number, condition, values))
             if allow is None:
@@ -150,12 +147,11 @@ class Likeness:
         limit: int,
     ) -> tuple[list[Match], bool]:
         """The records of what an index found, best first, and whether it had no more to give."""
-        sql = _BY_NUMBER[number] + (f" AND {condition}" if condition else "")
+        sql = _BY_NUMBER[number] + (f" WHERE {condition}" if condition else "")
         best: dict[int, Match] = {}
-        for item, score in found:
-            row = cursor.execute(sql, (item, *values)).get
-            if row is not None and row[0] not in best:
-                best[row[0]] = Match(decode(row[1], row[2], row[3]), score, row[4])
+        for place, first, last, rid, *row in cursor.execute(sql, (str([item for item, _ in found]), *values)):
+            if rid not in best:
+                best[rid] = Match(decode(*row), found[place][1], f"{first}:{last}" if number == "vid" else "")
                 if len(best) == limit:
                     break
         return list(best.values()), len(found) < asked
@@ -190,8 +186,18 @@ class Likeness:
         return number, condition, tuple(values), cursor.execute("PRAGMA data_version").get, id(cursor)
 
 
+_NAMED = (
+    f"SELECT f.key, n.rank, {COLUMNS} FROM json_each(?1) f CROSS JOIN names n ON n.lid = f.value"
+    " CROSS JOIN records r ON r.rid = n.rid"
+)
+_NAMED_TYPE = f"{_NAMED} WHERE r.type = ?2 OR r.schema = ?2"
+_HAS_TYPE = (
+    "SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid"
+    " WHERE n.lid = ?1 AND (r.type = ?2 OR r.schema = ?2))"
+)
+# One statement for all that an index found, in its order.
 _BY_NUMBER = {
-    "doc": f"SELECT {COLUMNS}, '' FROM records r WHERE r.doc = ?",
-    "vid": f"SELECT {COLUMNS}, v.first || ':' || v.last FROM vectors v CROSS JOIN records r ON r.rid = v.rid"
-    " WHERE v.vid = ?",
+    "doc": f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",
+    "vid": f"SELECT f.key, v.first, v.last, {COLUMNS} FROM json_each(?) f CROSS JOIN vectors v ON v.vid = f.value"
+    " CROSS JOIN records r ON r.rid = v.rid",
 }

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ..errors import ConflictError, InvalidInputError
+from ..journal import JournalEntry
 from ..model import Direction, Edge, Moment, Record, Resource
 from ..predicates import Predicate, Query
-from . import rows, writing
+from . import journal, rows, writing
 from .batch import embedded_text
 from .compiling import check_window, direction, known, split
 from .contract import (
+    INDEX,
     SCHEMAS,
     Batch,
     Capabilities,
@@ -40,6 +43,9 @@ from .predicate_sql import SqliteCompiler, column, view_columns
 from .rows import COLUMNS, decode
 from .tables import Tables
 
+if TYPE_CHECKING:
+    import apsw
+
 __all__ = ["SqliteStore"]
 
 GRAPH_PATHS = 100  # edges shown on a record that is looked up
@@ -50,11 +56,11 @@ _NEWEST = EdgeOrder()
 _TABLES = {"terms": ("records", "doc"), "names": ("labels", "lid"), "vectors": ("vectors", "vid")}
 
 _GET = f"SELECT {COLUMNS} FROM records r WHERE r.id = ?"
-_LOOKUP = (
-    f"SELECT {COLUMNS}, l.lid, l.linked, n.rank, n.total FROM labels l CROSS JOIN names n ON n.lid = l.lid"
-    " CROSS JOIN records r ON r.rid = n.rid WHERE l.key = ?"
-)
-_RANK = itemgetter(6, 0)  # those it names before those it is an alias of, then as written
+_LOOKED_UP = f"SELECT l.key, n.rank, {COLUMNS}, l.lid, l.linked, n.total"
+_NAMED = "CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
+_LOOKUP = f"{_LOOKED_UP} FROM labels l {_NAMED} WHERE l.key = ?"
+_LOOKUP_ALL = f"{_LOOKED_UP} FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value {_NAMED}"
+_RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
 _LABELS = "SELECT lid FROM names WHERE rid = ?"
 
 
@@ -119,6 +125,11 @@ class SqliteStore:
                     marks = ", ".join("?" * len(some))
                     sql = f"SELECT {column} FROM {table} WHERE {column} IN ({marks})"
                     found += [f"{kind} {number}" for (number,) in cursor.execute(sql, some)]
+            spoken = cursor.execute(
+                "SELECT DISTINCT subject FROM journal_subjects WHERE subject IN (SELECT value FROM json_each(?))",
+                (msgspec.json.encode(deletion.ids).decode(),),
+            )
+            found += [f"journal {id}" for (id,) in spoken]
             if cursor.execute(
                 "SELECT 1 FROM snapshots s JOIN json_each(?) k ON s.kind = k.value",
                 (msgspec.json.encode(list(buried)).decode(),),
@@ -141,23 +152,31 @@ class SqliteStore:
     def lookup(
         self, keys: Sequence[str], *, edges: int = GRAPH_PATHS, as_of: datetime | None = None
     ) -> dict[str, list[Record]]:
-        found: dict[str, list[Record]] = {}
-        with self._translate:
-            cursor = self._database.reader
-            for key in keys:
-                rows = cursor.execute(_LOOKUP, (key,)).fetchall()
-                if len(rows) > 1:
-                    rows.sort(key=_RANK)
-                records = []
-                for rid, schema, body, content, lid, linked, _, total in rows:
-                    record = decode(schema, body, content)
-                    if edges and (linked or total > 1):
-                        lids = (lid,) if total == 1 else [other for (other,) in cursor.execute(_LABELS, (rid,))]
-                        if paths := self._graph.outgoing(cursor, lids, edges, as_of):
-                            force_setattr(record, "graph_paths", paths)
-                    records.append(record)
-                found[key] = records
+        found: dict[str, list[Record]] = {key: [] for key in keys}
+        if len(found) == 1:  # what most ask: no transaction, no cache to look after unless it has edges
+            with self._translate:
+                cursor = self._database.reader
+                self._fill(found, cursor, cursor.execute(_LOOKUP, tuple(found)).fetchall(), edges, as_of)
+        else:
+            with self._graph.reading() as cursor:
+                self._fill(
+                    found, cursor, cursor.execute(_LOOKUP_ALL, (json.dumps(list(found)),)).fetchall(), edges, as_of
+                )
         return found
+
+    def _fill(
+        self, found: dict[str, list[Record]], cursor: apsw.Cursor, rows: list[Any], edges: int, as_of: datetime | None
+    ) -> None:
+        """Put the records of these rows under their keys, with their edges."""
+        for key, _, rid, schema, body, content, lid, linked, total in (
+            rows if len(rows) < 2 else sorted(rows, key=_RANK)
+        ):
+            record = decode(schema, body, content)
+            if edges and (linked or total > 1):
+                lids = (lid,) if total == 1 else [other for (other,) in cursor.execute(_LABELS, (rid,))]
+                if paths := self._graph.outgoing(cursor, lids, edges, as_of):
+                    force_setattr(record, "graph_paths", paths)
+            found[key].append(record)
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         with self._translate:
@@ -287,11 +306,12 @@ class SqliteStore:
         expression = column(path).replace("r.", "")
         if "decompress" in expression:
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
-        self._database.write(
-            lambda cursor: cursor.execute(
-                f"CREATE INDEX IF NOT EXISTS {name} ON records ({expression}) WHERE schema = '{schema}'"
-            )
-        )
+
+        def define(cursor: Any) -> None:
+            cursor.execute(f"CREATE INDEX IF NOT EXISTS {name} ON records ({expression}) WHERE schema = '{schema}'")
+            journal.apply(cursor, [JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
+
+        self._database.write(define)
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
         first, last = rows.micros(start), rows.micros(end)
@@ -387,22 +407,43 @@ class SqliteStore:
         return found
 
     def vectors(self, id: str) -> list[Vector]:
+        return self.vectors_of([id]).get(id, [])
+
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
         import numpy as np
 
+        found: dict[str, list[Vector]] = {}
         with self._translate:
-            found = self._database.reader.execute(
-                "SELECT v.first, v.last, v.data, v.hash FROM records r CROSS JOIN vectors v ON v.rid = r.rid"
-                " JOIN models m USING (model) WHERE r.id = ? AND m.current = 1 ORDER BY v.vid",
-                (id,),
-            ).fetchall()
-        return [
-            Vector(first, last, np.frombuffer(data, np.float16).astype(np.float32).tobytes(), digest or b"")
-            for first, last, data, digest in found
-        ]
+            rows = self._database.reader.execute(
+                "SELECT r.id, v.first, v.last, v.data, v.hash FROM json_each(?) k"
+                " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
+                (msgspec.json.encode(ids).decode(),),
+            )
+            for id, first, last, data, digest in rows:
+                wide = np.frombuffer(data, np.float16).astype(np.float32).tobytes()
+                found.setdefault(id, []).append(Vector(first, last, wide, digest or b""))
+        return found
 
     def model(self) -> tuple[str, int] | None:
         with self._translate:
             return self._database.reader.execute("SELECT name, dims FROM models WHERE current = 1").get  # type: ignore[no-any-return]
+
+    # -- journal ---------------------------------------------------------------------------------------------
+
+    def note(
+        self, entries: Sequence[JournalEntry], *, struck: Sequence[tuple[str, str]] = (), expect: int | None = None
+    ) -> None:
+        self._database.write(lambda cursor: journal.apply(cursor, entries, struck, expect))
+
+    def journal(
+        self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
+    ) -> list[JournalEntry]:
+        with self._translate:
+            return journal.listed(self._database.reader, kind, prefix, after, limit, newest_first)
+
+    def journal_entry(self, kind: str, id: str) -> JournalEntry | None:
+        with self._translate:
+            return journal.entry(self._database.reader, kind, id)
 
     # -- whole store -----------------------------------------------------------------------------------------
 
@@ -444,6 +485,7 @@ class SqliteStore:
             ).get
             thin = cursor.execute("SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1").get
             keys = cursor.execute("SELECT count(*) FROM labels").get
+            noted = cursor.execute("SELECT kind, count(*) FROM journal GROUP BY 1 ORDER BY 1").fetchall()
         records: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
         for schema, type, count in by_type:
             records[schema][type] = count
@@ -463,6 +505,7 @@ class SqliteStore:
             },
             "pending": waiting,
             "parked": parked,
+            "journal": dict(noted),
             "encrypted": self.capabilities.encrypted,
             "bytes": sum(file.stat().st_size for file in self.path.parent.glob("memory.db*")),
         }

@@ -6,6 +6,7 @@ edge; a vector, a queue entry and a parent belong to a record.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from .. import labels
 from ..errors import EmbedderMismatchError, VectorError
 from ..model import Edge, Entity, Moment, Record
 from . import batch as batches
+from . import journal
 from .contract import Batch, BatchRecord, Deletion, Vector, Written
 from .rows import COLUMNS, decode, encode, micros, times_of, type_of
 
@@ -50,7 +52,10 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     if batch.removed:
         delete(cursor, batch.removed, derived=True, erase=False)
     model = _model(cursor, batch.model, batch.dims) if batch.dims or any(r.embed for r in batch.records) else 0
-    return _Writing(cursor, model, batch.names).run(batch)
+    written = _Writing(cursor, model, batch.names).run(batch)
+    if batch.journal or batch.struck:
+        journal.apply(cursor, batch.journal, batch.struck)
+    return written
 
 
 class _Rows(Struct):
@@ -72,6 +77,7 @@ class _Writing:
         self.display = names
         self.rid, self.lid, self.vid, self.doc, self.dead = cursor.execute(_NEXT).get
         self.lids: dict[str, int] = {}
+        self.absent: set[str] = set()  # keys that had no label when the batch began
         self.fresh: set[int] = set()  # labels made by this batch
         self.rows = _Rows([], [], [], [], [])
         self.buried: dict[str, list[int]] = {}
@@ -79,6 +85,7 @@ class _Writing:
 
     def run(self, batch: Batch) -> Written:
         loosened = self._unlink(batch.unlinked)
+        self._know({key for item in batch.records for key in item.keys} | batch.names.keys())
         counts = {"created": 0, "updated": 0, "unchanged": 0}
         ids, references = [], []
         for item in batch.records:
@@ -131,10 +138,9 @@ class _Writing:
 
     def _namesake(self, key: str, record: Record) -> str | None:
         """The id of the stored entity that this one, given without id, is."""
-        lid = self.lids.get(key) or self.cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
+        lid = self._find(key)
         if lid is None:
             return None
-        self.lids[key] = lid
         type = type_of(record)
         candidates = self.cursor.execute(_NAMESAKES, (lid,)).fetchall()
         same = [id for id, kind, _ in candidates if kind == type]
@@ -155,7 +161,8 @@ class _Writing:
             rows.names.append((lid, rid, rank, len(item.keys)))
         for vector in item.vectors:
             self.vid += 1
-            rows.vectors.append((self.vid, rid, self.model, vector.start, vector.end, None, _half(vector.data)))
+            window = vector.start, vector.end, vector.digest or None, _half(vector.data)
+            rows.vectors.append((self.vid, rid, self.model, *window))
         if item.embed:
             rows.pending.append((rid,))
 
@@ -199,17 +206,31 @@ class _Writing:
 
     # -- labels --------------------------------------------------------------------------------------------
 
+    def _know(self, keys: set[str]) -> None:
+        """Ask for the labels of a whole batch at once."""
+        rows = self.cursor.execute(
+            "SELECT l.key, l.lid FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value", (json.dumps(list(keys)),)
+        )
+        self.lids.update(rows)
+        self.absent = keys - self.lids.keys()
+
+    def _find(self, key: str) -> int | None:
+        """The number of a key, None when there is none yet."""
+        lid = self.lids.get(key)
+        if lid is None and key not in self.absent:
+            lid = self.cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
+            if lid is not None:
+                self.lids[key] = lid
+        return lid
+
     def _label(self, key: str) -> int:
         """The number of a key, made when there is none yet."""
-        lid = self.lids.get(key)
+        lid = self._find(key)
         if lid is None:
-            lid = self.cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
-            if lid is None:
-                self.lid += 1
-                lid = self.lid
-                self.rows.labels.append((lid, key))
-                self.fresh.add(lid)
-            self.lids[key] = lid
+            self.lid += 1
+            lid = self.lids[key] = self.lid
+            self.rows.labels.append((lid, key))
+            self.fresh.add(lid)
         return lid
 
     def _replace_thin(self, lid: int, rid: int) -> None:
@@ -328,7 +349,8 @@ def delete(
     """Remove records and everything that hangs on them; returns too the numbers buried. See `contract.Store.delete`."""
     writing = _Writing(cursor, 0, {})
     doomed: dict[int, str] = {}
-    for identity in ids:
+    wanted = list(ids)
+    for identity in wanted:
         if (rid := cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get) is not None:
             doomed[rid] = identity
     asked = len(doomed)
@@ -353,6 +375,7 @@ def delete(
         keys += len(lids)
         for lid in lids:
             edges += _drop_label(writing, lid)
+    journal.drop(cursor, {*wanted, *doomed.values()})
     if erase:
         for kind in writing.buried:
             cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))

@@ -1,0 +1,118 @@
+"""What the journal adds to the contract's tests: old tenants, index use, nothing left behind, other processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from postgres_server import database
+from remloom.journal import JournalEntry
+from remloom.model import Resource
+from remloom.store.database import migrations
+from remloom.store.postgres import PostgresStore
+from remloom.store.postgres.migrations import scripts
+from remloom.store.sqlite import SqliteStore
+from remloom.testing.conformance import put
+
+
+def test_a_memory_made_before_there_was_a_journal_is_brought_up_to_date_when_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = migrations()[:1]
+    with monkeypatch.context() as past:
+        past.setattr("remloom.store.database.migrations", lambda: first)
+        connection = apsw.Connection(str(tmp_path / "memory.db"))
+        connection.execute(first[0][1])
+        connection.execute("PRAGMA user_version = 1")
+        connection.close()
+    store = SqliteStore(tmp_path / "memory.db")
+    put(store, Resource(name="r", content="text"))
+    store.note([JournalEntry("run", "r", b"0")])
+    assert store.check() == []
+    store.close()
+
+
+def test_a_database_made_before_there_was_a_journal_is_migrated_and_each_tenant_sees_its_own(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database(postgres) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector; CREATE EXTENSION pg_trgm")
+            connection.execute(scripts()[0][1].encode())
+            connection.execute("COMMENT ON SCHEMA remloom IS 'Remloom, schema version 1'")
+        ours, theirs = PostgresStore(url, "ours"), PostgresStore(url, "theirs")
+        ours.note([JournalEntry("run", "r", b"0", subjects=("x",))])
+        theirs.delete(["x"])
+        assert theirs.journal("run") == []
+        assert len(ours.journal("run")) == 1
+        assert (ours.check(), theirs.check()) == ([], [])
+        ours.close()
+        theirs.close()
+        with psycopg.connect(url, autocommit=True) as connection:
+            sealed = connection.execute(
+                "SELECT bool_and(relrowsecurity AND relforcerowsecurity), count(*) FROM pg_class"
+                " WHERE relname IN ('journal', 'journal_subjects')"
+            ).fetchone()
+        assert sealed == (True, 2)
+
+
+def test_a_page_of_the_journal_is_one_range_of_an_index(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "memory.db").close()
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    for sql in (
+        "SELECT data FROM journal WHERE kind='k' AND id>='a' AND id<='b' AND id>'a' ORDER BY id DESC LIMIT 5",
+        "DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject='s')",
+    ):
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        assert all("SCAN" not in step and "TEMP B-TREE" not in step for step in plan), plan
+    connection.close()
+
+
+def test_no_byte_of_an_entry_outlives_the_record_it_speaks_of(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db")
+    put(store, Resource(id="a", name="a", content="a"))
+    store.note([JournalEntry("kept", "reply", b'"the heron at the weir"' * 500, subjects=("a",))])
+    store.delete(["a"])
+    left = b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*"))
+    store.close()
+    assert b"heron" not in left
+
+
+_TAKE = """
+import sys
+from pathlib import Path
+from remloom.errors import ConflictError
+from remloom.journal import JournalEntry
+from remloom.store.sqlite import SqliteStore
+
+store = SqliteStore(Path(sys.argv[1]))
+won = 0
+for turn in range(40):
+    try:
+        store.note([JournalEntry("turn", f"{turn:02}", sys.argv[2].encode())], expect=0)
+        won += 1
+    except ConflictError:
+        pass
+store.close()
+print(won)
+"""
+
+
+def test_of_two_processes_one_takes_each_turn(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    SqliteStore(path).close()
+    workers = [
+        subprocess.Popen([sys.executable, "-c", _TAKE, str(path), name], stdout=subprocess.PIPE, text=True)
+        for name in ("a", "b")
+    ]
+    won = [int(worker.communicate(timeout=60)[0]) for worker in workers]
+    store = SqliteStore(path)
+    taken = [entry.data for entry in store.journal("turn")]
+    store.close()
+    assert (len(taken), sum(won)) == (40, 40)
+    assert [taken.count(b"a"), taken.count(b"b")] == won
