@@ -118,6 +118,16 @@ def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
         Memory.open("unused", embedder=42)  # type: ignore[arg-type]
 
 
+def test_an_edge_can_be_taken_back(memory: Memory) -> None:
+    memory.write([Edge(src="Sarah", rel_type="reports_to", dst="Tom"), Edge(src="Sarah", rel_type="knows", dst="Tom")])
+    memory.delete_edge("sarah", "reports-to", "TOM")
+    assert [edge.rel_type for edge in memory.get_edges("Sarah")] == ["knows"]
+    with pytest.raises(NotFoundError, match="there is knows"):
+        memory.delete_edge("Sarah", "reports_to", "Tom")
+    memory.delete_edge("Sarah", "knows", "Tom")
+    assert memory.lookup("Sarah", "Tom").records == [], "thin entities go with their last edge"
+
+
 def test_one_edge_type_may_stand_without_a_list(memory: Memory) -> None:
     memory.write([Edge(src="a", rel_type="knows", dst="b"), Edge(src="a", rel_type="likes", dst="c")])
     assert [edge.dst for edge in memory.get_edges("a", edge_types="knows")] == ["b"]

@@ -80,6 +80,7 @@ class AsyncMemory:
 
     open = _opening(Memory.open)
     migrate = _unbound_in_thread(Memory.migrate)
+    copy = _unbound_in_thread(Memory.copy)
     tenants = _unbound_in_thread(Memory.tenants)
     create_tenant = _unbound_in_thread(Memory.create_tenant)
     delete_tenant = _unbound_in_thread(Memory.delete_tenant)
@@ -94,6 +95,7 @@ class AsyncMemory:
     update_entity = _in_thread(Memory.update_entity)  # type: ignore[arg-type]  # its **changes could hold "self"
     search_entities = _in_thread(Memory.search_entities)
     create_edge = _in_thread(Memory.create_edge)
+    delete_edge = _in_thread(Memory.delete_edge)
     get_edges = _in_thread(Memory.get_edges)
     create_moment = _in_thread(Memory.create_moment)
     get_moment = _in_thread(Memory.get_moment)
@@ -114,6 +116,8 @@ class AsyncMemory:
     rem_query = _in_thread(Memory.rem_query)
     complete = _in_thread(Memory.complete)
 
+    ask = _in_thread(Memory.ask)
+    ask_rem = _in_thread(Memory.ask_rem)  # type: ignore[arg-type]  # its **given could hold "self"
     recall = _in_thread(Memory.recall)
     context = _in_thread(Memory.context)
 
@@ -122,6 +126,12 @@ class AsyncMemory:
     read_chat = _in_thread(Memory.read_chat)
     embed_pending = _in_thread(Memory.embed_pending)
     reembed = _in_thread(Memory.reembed)
+
+    add_job = _in_thread(Memory.add_job)
+    jobs = _in_thread(Memory.jobs)
+    retry_job = _in_thread(Memory.retry_job)
+    remove_job = _in_thread(Memory.remove_job)
+    work = _in_thread(Memory.work)
 
     show = _in_thread(Memory.show)
     forget = _in_thread(Memory.forget)

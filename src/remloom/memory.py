@@ -6,7 +6,7 @@ import atexit
 import os
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,7 @@ from .errors import (
 )
 from .model import (
     Answer,
+    Copied,
     Direction,
     Edge,
     Entity,
@@ -48,12 +49,17 @@ from .store.contract import EdgeOrder, Match, Store, Written
 from .store.places import place
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from .embed.contract import Embedder
     from .ingest.embedding import EmbeddingQueue
     from .ingest.entities import Extractor
+    from .jobs import Job, StoredQueue
+    from .jobs.contract import State
+    from .query.asked import Asked, AskTurn
     from .query.executor import Executor
     from .query.plan import Plan, Statement
-    from .retrieve import Recaller
+    from .retrieve import Recaller, Reranker
     from .retrieve.recall import Ask
     from .sources import Document, Skipped
 
@@ -224,6 +230,24 @@ class Memory:
         """Connect two labels, or strengthen their connection. An id at either end stands for its record's name."""
         self.write([_of(edge, Edge)])
 
+    def delete_edge(self, src: str, rel_type: str, dst: str) -> None:
+        """Take back a connection between two labels, or the records with these ids, as if it had never been made.
+
+        What was true once is better ended than deleted: write the edge with `valid_to`, and `AS OF` still finds it.
+
+        Raises:
+            NotFoundError: there is no such edge.
+        """
+        ends = labels.key(self._label(src)), labels.key(self._label(dst))
+        types = {edge.rel_type for edge in self.get_edges(ends[0], direction="out") if edge.dst == ends[1]}
+        found = [name for name in types if labels.key(name) == labels.key(rel_type)]
+        if not found:
+            raise NotFoundError(
+                f"no edge {rel_type!r} leads from {src!r} to {dst!r}",
+                remedy=f"there is {', '.join(sorted(types))}" if types else "see get_edges() for those there are",
+            )
+        self._write([], unlinked=[(ends[0], name, ends[1]) for name in found])
+
     def update_entity(self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any) -> Entity:
         """Change an entity: `properties` are merged into what it has, `changes` replace whole fields.
 
@@ -289,7 +313,7 @@ class Memory:
         """All that is known of one thing: its records, edges in and out, where it came from, what came of it.
 
         Returns: `records`, each as JSON-ready values with `parents` and `children` (ids); `edges_out` and `edges_in`
-        (the newest hundred of each); `edge_counts`.
+        (the newest hundred of each), those out with their path strings as `paths`; `edge_counts`.
 
         Raises:
             NotFoundError: nothing has this id or label; the remedy names what is most like it.
@@ -312,7 +336,7 @@ class Memory:
                 | {"parents": self._store.parents(record.id), "children": self._store.children(record.id)}
                 for record in records
             ],
-            "edges_out": at("out"),
+            "edges_out": [edge | {"paths": msgspec.convert(edge, Edge).paths(records[0].schema)} for edge in at("out")],
             "edges_in": at("in"),
             "edge_counts": [msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both")],
         }
@@ -586,6 +610,9 @@ class Memory:
         without: Collection[str] = (),
         hops: int = 2,
         neighbours: int = 1,
+        preferences: Mapping[str, float] = {},
+        half_life: float | None = None,
+        rerank: Reranker | str | None = None,
         abstain: bool = True,
         count_tokens: Callable[[str], int] | None = None,
         explain: bool = False,
@@ -603,9 +630,14 @@ class Memory:
             where: only resources for which this holds.
             vector: of the question, instead of the embedder's.
             fusion: "blend" (of scores) or "rrf" (of ranks).
-            without: parts of the search to leave out, of "text", "vector", "entity", "graph", "speaker", "asks",
-                "time", "history", "recency", "hops".
+            without: parts of the search to leave out, of "text", "vector", "entity", "graph", "speaker", "asks", "answers",
+                "time", "history", "recency", "preferences", "rerank", "hops".
             neighbours: resources before and after each hit to return with it.
+            preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
+            half_life: days after which a record's recency counts half; default: 30 in mode "contextual", else age
+                does not count.
+            rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>", "llm", a
+                `remloom.retrieve.Reranker`, or "none"; default the setting `reranker`.
             abstain: false: never; the best there is comes back, fitting or not.
             count_tokens: of the model that will read it; default an estimate that errs towards too many.
             explain: fill `Recall.explained`.
@@ -613,12 +645,14 @@ class Memory:
         Raises:
             InvalidInputError: an empty or overlong question, a limit or budget below 1, a time that ends before it
                 starts, in mode temporal no time at all.
-            UnknownNameError: a mode, fusion, part or field that does not exist.
+            UnknownNameError: a mode, fusion, part, field or reranker that does not exist.
+            RerankerError, ModelError, MissingExtraError: the reranker cannot be had, or did not answer.
         """
         return self._recaller.recall(
             self._ask(
                 question, limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
-                vector=vector, fusion=fusion, without=without, hops=hops, neighbours=neighbours, abstain=abstain,
+                vector=vector, fusion=fusion, without=without, hops=hops, neighbours=neighbours,
+                preferences=preferences, half_life=half_life, reranker=self._reranker(rerank), abstain=abstain,
                 tokens=count_tokens, explain=explain,
             )
         )  # fmt: skip
@@ -633,6 +667,9 @@ class Memory:
         history: Sequence[Message | Mapping[str, Any] | str] = (),
         now: datetime | None = None,
         where: Predicate | str | None = None,
+        preferences: Mapping[str, float] = {},
+        half_life: float | None = None,
+        rerank: Reranker | str | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> str:
         """What answers a question as text for a prompt: quoted passages with source, date and trust, within a budget.
@@ -643,9 +680,52 @@ class Memory:
 
         ask = self._ask(
             question, limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
-            tokens=count_tokens,
+            preferences=preferences, half_life=half_life, reranker=self._reranker(rerank), tokens=count_tokens,
         )  # fmt: skip
         return text_of(self._recaller.recall(ask))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        turns: int = 5,
+        budget_tokens: int = 20_000,
+        now: datetime | None = None,
+        told: Callable[[AskTurn], None] | None = None,
+    ) -> Asked:
+        """Let a model find the answer: it asks this memory in statements, turn by turn, and cites what it found.
+        Source: seed 5, `ask_rem`. See docs/ask.md.
+
+        Args:
+            turns: statements at most.
+            budget_tokens: of all calls of the model, in and out.
+            now: what is today, with a time zone; default the present.
+            told: called with each turn.
+
+        Raises:
+            ModelNotConfiguredError, ModelError: there is no model, or it did not answer.
+            InvalidInputError: an empty or overlong question, turns or a budget below 1.
+        """
+        from uuid_utils import uuid7
+
+        from .llm import Budget
+        from .query.ask import Asker
+        from .retrieve.question import checked, names_in
+
+        question, now = checked(question), now or datetime.now(UTC)
+        _aware(now)
+        budget = Budget(tokens=_positive(budget_tokens))
+
+        def names(text: str) -> list[str]:
+            return [named.record.name for named in names_in(self._store, text)]
+
+        with self._llm.run(f"ask-{uuid7()}", budget) as llm:
+            asker = Asker(self._executor, llm, names)
+            return asker.ask(question, turns=_positive(turns), tokens=budget_tokens, now=now, told=told)
+
+    def ask_rem(self, question: str, **given: Any) -> dict[str, Any]:
+        """`ask` as the seed's JSON: `query`, `staged_plan`, and all the rest of the answer. Source: seed 5."""
+        return self.ask(question, **given).as_dict()
 
     @staticmethod
     def _ask(question: str, *, where: Predicate | str | None, **given: Any) -> Ask:
@@ -656,6 +736,23 @@ class Memory:
 
             where = parse_where(where)
         return Ask(question=question, where=where, **given)
+
+    def _reranker(self, given: Reranker | str | None) -> Reranker | None:
+        """The reranker given, or that of the settings; loaded once by its name."""
+        name = self._settings.reranker if given is None else given
+        if not isinstance(name, str):
+            return name
+        if name == "none":
+            return None
+        if name not in self._rerankers:
+            from .retrieve.rerank import load_reranker
+
+            self._rerankers[name] = load_reranker(name, self._settings, lambda: self._llm)
+        return self._rerankers[name]
+
+    @cached_property
+    def _rerankers(self) -> dict[str, Reranker]:
+        return {}
 
     @cached_property
     def _recaller(self) -> Recaller:
@@ -827,6 +924,92 @@ class Memory:
 
         return SpacyNames()
 
+    # -- jobs ------------------------------------------------------------------------------------------------
+
+    def add_job(
+        self,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str = "",
+        not_before: datetime | None = None,
+        every: str = "",
+        zone: str = "UTC",
+    ) -> Job:
+        """Have `work` call a method later, in this process or another. See docs/jobs.md.
+
+        Args:
+            kind: the method: read, learn, dream, moments, affinity, consolidate, embed_pending, reembed.
+            payload: its arguments, JSON.
+            key: adding the same job under the same key again changes nothing.
+            not_before: default now, or the next time of `every`.
+            every: a cron expression ("0 2 * * *"): the job is done again at each of its times.
+            zone: the time zone of `every`.
+
+        Raises:
+            UnknownNameError: no such kind.
+            InvalidInputError: arguments the method does not take, or that are no JSON; a wrong expression or zone.
+            ConflictError: the key is that of another job.
+        """
+        from .jobs.work import bound
+
+        bound(self, kind, payload or {})
+        return self._jobs.add(kind, payload, key=key, not_before=not_before, every=every, zone=zone)
+
+    def jobs(self, state: State | None = None) -> list[Job]:
+        """The jobs, or those in a state: what is to be done in the order of its time, then what was done."""
+        return self._jobs.jobs(state)
+
+    def retry_job(self, id: str) -> Job:
+        """Let a waiting or parked job be done at once, its failures forgotten.
+
+        Raises:
+            NotFoundError: there is no such job.
+            ConflictError: it is running or done.
+        """
+        return self._jobs.retry(id)
+
+    def remove_job(self, id: str) -> None:
+        """Take a job out of the queue, whatever its state.
+
+        Raises:
+            NotFoundError: there is no such job.
+        """
+        self._jobs.remove(id)
+
+    def work(
+        self,
+        *,
+        until_idle: bool = False,
+        kinds: Collection[str] | None = None,
+        lease: float = 60.0,
+        told: Callable[[Job], None] | None = None,
+        stop: Event | None = None,
+    ) -> int:
+        """Do the jobs that are due, one after another, until `stop` is set; returns how many were begun.
+
+        Any number of workers may run, in any number of processes: a job is begun again only when its worker died.
+
+        Args:
+            until_idle: return when nothing is due.
+            kinds: only these.
+            lease: seconds after which the job of a dead worker is begun again.
+            told: called with each job as it begins, and as it is afterwards.
+        """
+        from .jobs import Worker
+        from .jobs.work import bound, summary
+
+        def do(job: Job) -> Any:
+            return summary(bound(self, job.kind, job.payload)())
+
+        return Worker(self._jobs, do, told=told, kinds=kinds, lease=lease, stop=stop).work(until_idle=until_idle)
+
+    @cached_property
+    def _jobs(self) -> StoredQueue:
+        from .jobs import StoredQueue
+
+        return StoredQueue(self._store)
+
     # -- care ------------------------------------------------------------------------------------------------
 
     def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
@@ -906,6 +1089,39 @@ class Memory:
             StoreError: an extension is missing, or the user may not do this.
         """
         return place(_settings(home)).migrate()
+
+    @staticmethod
+    def copy(
+        source: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        *,
+        tenant: str | None = None,
+        to_tenant: str | None = None,
+        key: str | None = None,
+        to_key: str | None = None,
+        plain: bool = False,
+        progress: Progress | None = None,
+    ) -> Copied:
+        """Copy a tenant from one home into another, a folder or a database either, and verify it by checksums.
+
+        A copy that was broken off goes on when it is called again. Nobody should write to either meanwhile.
+
+        Args:
+            to_tenant: its name there; default the same.
+            key, to_key: master keys of folders; `to_key` defaults to `key`.
+            plain: the copy of an encrypted tenant may be unencrypted.
+            progress: told (done, all) of records and edges.
+
+        Raises:
+            ConflictError: the target has memories of its own.
+            StoreError: source and target differ afterwards; the source was written to meanwhile.
+        """
+        from .store.copying import copy_tenant
+
+        one = Settings.load(home=os.fspath(source), tenant=tenant, key=key)
+        given = {"home": os.fspath(target), "tenant": to_tenant, "key": to_key}
+        other = msgspec.structs.replace(one, **{k: v for k, v in given.items() if v is not None})
+        return copy_tenant(one, other, plain=plain, progress=progress)
 
     @staticmethod
     def tenants(home: str | os.PathLike[str] | None = None) -> list[TenantInfo]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -29,9 +29,11 @@ __all__ = [
     "id_taken",
     "merge",
     "new_id",
+    "referred",
     "resource_id",
     "searchable_text",
     "to_vector",
+    "without",
 ]
 
 EXTRACTED = "extracted"  # property of an entity known only from reading; goes when somebody writes of it
@@ -267,6 +269,22 @@ def merge(old: Entity, new: Entity) -> Entity:
         summary=new.summary or old.summary,
         properties=properties,
         created_at=old.created_at,
+    )
+
+
+def referred(record: Record) -> tuple[str, ...]:
+    """The ids that a moment refers to: what it is about, and the moment that it lies in."""
+    if not isinstance(record, Moment):
+        return ()
+    return (*record.resource_refs, record.parent_moment) if record.parent_moment else record.resource_refs
+
+
+def without(moment: Moment, gone: Collection[str]) -> Moment:
+    """The moment without its references to records that are gone."""
+    return replace(
+        moment,
+        resource_refs=tuple(ref for ref in moment.resource_refs if ref not in gone),
+        parent_moment="" if moment.parent_moment in gone else moment.parent_moment,
     )
 
 

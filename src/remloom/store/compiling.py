@@ -66,6 +66,7 @@ RENAMED = {  # seed 5's column names
     "source_resource_ids": "resource_refs",
 }
 _ELSEWHERE = {"parents", "graph_paths", "embedding"}  # not in the body
+_TYPES = {name: kind for schema in SCHEMAS.values() for name, kind in schema.__annotations__.items()}
 _OPERATORS = {Eq: "=", Ne: "<>", Gt: ">", Gte: ">=", Lt: "<", Lte: "<="}
 
 
@@ -242,6 +243,11 @@ def comparable(field: str, value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, bool | int | float | str):
+        kind = _TYPES.get(field, "")
+        if kind.startswith("str") and not isinstance(value, str):
+            raise InvalidInputError(f"{field} is text, {value!r} is none", remedy=f"write '{value}'")
+        if kind == "int" and isinstance(value, str):
+            raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy="write it without quotes")
         return value
     raise InvalidInputError(
         f"{field} cannot be compared with {value!r}", remedy="use text, a number, a boolean or a datetime"

@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import EmbedderMismatchError, VectorError
 from ..model import Edge, Entity, Moment, Record
 from . import batch as batches
 from . import journal
 from .contract import Batch, BatchRecord, Deletion, Vector, Written
+from .models import chosen
 from .rows import COLUMNS, decode, encode, micros, times_of, type_of
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ class _Writing:
             identity, outcome, rid = self._record(item)
             counts[outcome] += 1
             ids.append(identity)
-            moment = item.record if isinstance(item.record, Moment) and item.record.resource_refs else None
-            if outcome != "unchanged" and (item.parents or moment):
-                references.append((rid, item.parents, moment.resource_refs if moment else ()))
+            referred = batches.referred(item.record)
+            if outcome != "unchanged" and (item.parents or referred):
+                references.append((rid, item.parents, referred))
         self._flush()
         for rid, parents, referred in references:
             self._refer(rid, parents, 0)
@@ -384,17 +384,15 @@ def delete(
 
 
 def _forget_references(cursor: apsw.Cursor, rid: int, identity: str, doomed: dict[int, str]) -> None:
-    """Take the record out of the moments that refer to it, and its rows out of the provenance."""
+    """Take the record out of the moments that refer to it or lie in it, and its rows out of the provenance."""
     referring = cursor.execute(
         f"SELECT {COLUMNS} FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=1", (rid,)
     ).fetchall()
     for child, schema, body, content in referring:
         moment = decode(schema, body, content)
         if child not in doomed and isinstance(moment, Moment):
-            kept = tuple(ref for ref in moment.resource_refs if ref != identity)
-            cursor.execute(
-                "UPDATE records SET body=? WHERE rid=?", (encode(replace(moment, resource_refs=kept))[0], child)
-            )
+            kept = batches.without(moment, {identity})
+            cursor.execute("UPDATE records SET body=? WHERE rid=?", (encode(kept)[0], child))
     cursor.execute("DELETE FROM parents WHERE parent=?1 OR child=?1", (rid,))
 
 
@@ -468,35 +466,12 @@ def _row(record: Record, rid: int, doc: int | None) -> tuple[Any, ...]:
 
 
 def _model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:
-    """The number of an embedder, registered with its dimension; refuses to mix models.
-
-    A text may be queued before its embedder was ever loaded, so `dims` 0 registers nothing.
-    """
-    known = cursor.execute("SELECT model, name, dims FROM models WHERE current=1").get
-    if known and current:
-        number, stored, size = known
-        if name and stored and name != stored:
-            raise EmbedderMismatchError(
-                f"this memory's vectors were made by {stored}, not by {name}",
-                remedy=f"run `remloom reembed` to move to {name}, or open it with the embedder of {stored}",
-                stored=stored, given=name,
-            )  # fmt: skip
-        if dims and size != dims:
-            raise VectorError(
-                f"this memory's vectors have {size} dimensions, not {dims}",
-                remedy=f"use the embedder {stored or 'it began with'}",
-            )
-        return int(number)
-    if not dims:
-        return 0
-    found = None if current else cursor.execute("SELECT model FROM models WHERE name=? AND dims=?", (name, dims)).get
-    if found is not None:
-        return int(found)
-    return int(
-        cursor.execute(
-            "INSERT INTO models (name, dims, current) VALUES (?,?,?) RETURNING model", (name, dims, int(current))
-        ).get
-    )
+    """The number of an embedder, registered with its dimension; see `models.chosen`."""
+    rows = cursor.execute("SELECT model, name, dims, current FROM models").fetchall()
+    number, fresh = chosen(rows, name, dims, current=current)
+    if fresh:
+        cursor.execute("INSERT INTO models VALUES (?,?,?,?)", (number, name, dims, int(current)))
+    return number
 
 
 def _half(data: bytes) -> bytes:

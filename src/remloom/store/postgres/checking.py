@@ -36,6 +36,9 @@ _INVARIANTS = {
         "thin entity {0} has no edge",
     "SELECT v.id FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.models m"
     " WHERE m.tenant_id = v.tenant_id AND m.model = v.model AND m.dims = v.dims)": "a vector of {0} is of no model",
+    "SELECT j.kind, j.id FROM remloom.journal j, unnest(j.subjects) s (subject) WHERE j.tenant_id = %(tenant)s AND NOT"
+    " EXISTS (SELECT FROM remloom.journal_subjects t WHERE t.tenant_id = j.tenant_id AND t.kind = j.kind"
+    " AND t.id = j.id AND t.subject = s.subject)": "journal entry {0} {1!r} would not be found by its subjects",
     "SELECT r.doc FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.doc IS NOT NULL GROUP BY r.doc"
     " HAVING count(*) > 1": "text number {0} was given out twice",
 }  # fmt: skip

@@ -24,6 +24,11 @@ class Half:
     def __init__(self, data: bytes) -> None:
         self.data = data
 
+    def binary(self) -> bytes:
+        """As PostgreSQL receives it."""
+        values = np.frombuffer(self.data, np.float32).astype(">f2")
+        return struct.pack(">HH", len(values), 0) + values.tobytes()
+
 
 def floats(data: bytes) -> bytes:
     """The float32 bytes of what `halfvec_send` gives."""
@@ -43,5 +48,4 @@ class _HalfDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: Half) -> bytes:
-        values = np.frombuffer(obj.data, np.float32).astype(">f2")
-        return struct.pack(">HH", len(values), 0) + values.tobytes()
+        return obj.binary()

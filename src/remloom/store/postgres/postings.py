@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..terms import K1, B, codes
+from .arrays import Column
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -51,9 +52,9 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
         " ON CONFLICT (tenant_id, term, block) DO UPDATE SET data = postings.data || excluded.data",
         (
             tenant,
-            terms[starts].tolist(),
-            blocks[starts].tolist(),
-            [packed[a:b] for a, b in pairwise(bounds)],
+            Column("q", terms[starts].tolist()),
+            Column("i", blocks[starts].tolist()),
+            Column("y", [packed[a:b] for a, b in pairwise(bounds)]),
         ),
     )
 

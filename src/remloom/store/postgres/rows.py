@@ -11,9 +11,13 @@ from ...model import Edge, Entity, Record, Resource
 from ..contract import SCHEMAS
 from ..rows import moment_of, times_of, type_of
 
-__all__ = ["COLUMNS", "EDGE", "decode", "edge_of", "paths_of", "row_of"]
+__all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
 
 COLUMNS = "r.schema, r.body, r.content"  # what `decode` needs
+STORED = (
+    f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
+)
+RECORD_KINDS = "tqttbqqqqqttt"  # of the columns that `row_of` gives (see `arrays.Column`)
 EDGE = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}

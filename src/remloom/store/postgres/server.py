@@ -22,6 +22,7 @@ from ...errors import (
     StoreError,
     StoreFullError,
 )
+from .arrays import register_columns
 from .half import register_half
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ _BECOME = """
 SELECT set_config('role', rolname, false) FROM pg_roles
 WHERE rolname = 'remloom_tenant' AND pg_has_role(current_user, oid, 'MEMBER')
 """
+# Whatever the statistics say of a tenant (nothing, while it is new): every statement goes by the indexes, a key at a
+# time, joins in the order it is written in, and is planned once, however many keys it is told to expect.
+_PLANS = "; ".join((
+    "SET plan_cache_mode = force_generic_plan", "SET join_collapse_limit = 1", "SET enable_seqscan = off",
+    "SET enable_hashjoin = off", "SET enable_mergejoin = off", "SET jit = off",
+))  # fmt: skip
 _NUL = ("NUL", "0x00", "\\u0000")  # how its refusal is worded: by the client, for a text, within JSON
 _AT_ONCE = 500  # rows that a stream fetches at a time
 _AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
@@ -111,15 +118,14 @@ class Server:
             return psycopg.connect(self.conninfo, autocommit=True)
 
     def _configure(self, connection: Connection[Row]) -> None:
-        milliseconds = round(self._timeout * 1000)
-        # Few keys are asked for at a time, and the planner, told how many, would plan anew for every call.
-        connection.execute(f"SET lock_timeout = {milliseconds}; SET plan_cache_mode = force_generic_plan")
+        connection.execute(f"SET lock_timeout = {round(self._timeout * 1000)}; {_PLANS}")
         connection.execute(_BECOME)
         connection.prepare_threshold = 2
         # JSON is decoded by whoever knows the type.
         connection.adapters.register_loader("jsonb", _Raw)
         connection.adapters.register_loader("json", _Raw)
         register_half(connection, TypeInfo.fetch(connection, "halfvec"))
+        register_columns(connection)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -177,12 +183,12 @@ class Server:
     def _again(self, work: Callable[[Connection[Row]], _T]) -> _T:
         """Read; once more on a new connection when the one at hand turned out to be dead."""
         with translate(self.place):
-            try:
-                with self._connection() as connection:
+            with self._connection() as connection:
+                try:
                     return work(connection)
-            except psycopg.OperationalError as error:
-                if not connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
-                    raise
+                except psycopg.OperationalError as error:
+                    if not connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
+                        raise
             with self._connection() as connection:
                 return work(connection)
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import force_setattr, replace
 
 from ...errors import InvalidInputError, StoreClosedError, StoreError
+from ...journal import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
 from .. import rows as times
 from ..batch import embedded_text
 from ..compiling import check_window, direction, known, split
 from ..contract import (
+    INDEX,
     SCHEMAS,
     Batch,
     Capabilities,
@@ -30,17 +32,20 @@ from ..contract import (
     Walk,
     Written,
 )
+from . import journal
 from .checking import check
+from .deleting import delete
 from .graph import Graph, moment
 from .half import floats
 from .keys import short
 from .likeness import Likeness
+from .models import register_model
 from .predicates import PostgresCompiler, json_value, order, shown_columns, sortable
 from .rows import COLUMNS, decode, paths_of
 from .server import Server, translate
 from .tables import Tables
 from .tenants import Tenants
-from .writing import Writing, register_model
+from .writing import Writing
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -112,12 +117,15 @@ class PostgresStore:
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         wanted = list(ids)
-        deletion = self._write(lambda writing: writing.delete(wanted, derived=derived))
+        deletion = self._write(lambda writing: delete(writing, wanted, derived=derived))
         return replace(deletion, remaining=self._sweep(deletion.ids)) if erase and deletion.ids else deletion
 
     def _sweep(self, ids: Sequence[str]) -> tuple[str, ...]:
         """What can still be found of what was deleted, in any table."""
-        tables = {"records": "id", "names": "id", "vectors": "id", "pending": "id", "parents": "child"}
+        tables = {
+            "records": "id", "names": "id", "vectors": "id", "pending": "id", "parents": "child",
+            "journal_subjects": "subject",
+        }  # fmt: skip
         return tuple(
             f"{table} {id}"
             for table, column in tables.items()
@@ -302,6 +310,7 @@ class PostgresStore:
             f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression})) WHERE schema ="
             f" '{schema}'"
         )
+        self.note([JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
 
     def _define(self, sql: str) -> None:
         """Run a statement as the owner of the tables."""
@@ -434,13 +443,19 @@ class PostgresStore:
         return {digest: floats(data) for digest, data in rows}
 
     def vectors(self, id: str) -> list[Vector]:
+        return self.vectors_of([id]).get(id, [])
+
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
         rows = self._fetch(
-            "SELECT v.first, v.last, halfvec_send(v.data), v.digest FROM remloom.vectors v"
-            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.id = %s AND m.current"
+            "SELECT v.id, v.first, v.last, halfvec_send(v.data), v.digest FROM remloom.vectors v"
+            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.id = ANY (%s) AND m.current"
             " ORDER BY v.part",
-            id,
+            list(ids),
         )
-        return [Vector(first, last, floats(data), digest or b"") for first, last, data, digest in rows]
+        found: dict[str, list[Vector]] = {}
+        for id, first, last, data, digest in rows:
+            found.setdefault(id, []).append(Vector(first, last, floats(data), digest or b""))
+        return found
 
     def model(self) -> tuple[str, int] | None:
         rows = self._fetch("SELECT name, dims FROM remloom.models WHERE tenant_id = %s AND current")
@@ -508,6 +523,26 @@ class PostgresStore:
         while not self._closed and self._server.write(self._tenant, move):
             pass
 
+    # -- journal ---------------------------------------------------------------------------------------------
+
+    def note(
+        self, entries: Sequence[JournalEntry], *, struck: Sequence[tuple[str, str]] = (), expect: int | None = None
+    ) -> None:
+        self._open.write(
+            self._tenant,
+            lambda cursor: journal.apply(Writing(cursor, self._tenant).cursor, self._tenant, entries, struck, expect),
+        )
+
+    def journal(
+        self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
+    ) -> list[JournalEntry]:
+        sql, values = journal.listing(prefix, after, limit, newest_first)
+        return [_entry(*row) for row in self._fetch(journal.SELECT + sql, kind, *values)]
+
+    def journal_entry(self, kind: str, id: str) -> JournalEntry | None:
+        rows = self._fetch(f"{journal.SELECT} AND id = %s", kind, id)
+        return _entry(*rows[0]) if rows else None
+
     # -- whole store -----------------------------------------------------------------------------------------
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
@@ -552,6 +587,7 @@ class PostgresStore:
                 " WHERE tenant_id = %s"
             )
             ((keys,),) = fetch("SELECT count(DISTINCT key) FROM remloom.names WHERE tenant_id = %s")
+            noted = fetch("SELECT kind, count(*) FROM remloom.journal WHERE tenant_id = %s GROUP BY 1 ORDER BY 1")
             ((size,),) = fetch(
                 "SELECT coalesce(sum(pg_column_size(r.*)), 0) FROM remloom.records r WHERE tenant_id = %s"
             )
@@ -573,6 +609,7 @@ class PostgresStore:
             },
             "pending": waiting,
             "parked": parked,
+            "journal": dict(noted),
             "encrypted": self.capabilities.encrypted,
             "bytes": int(size),
         }
@@ -600,3 +637,7 @@ class PostgresStore:
             self._closed = True
             with self._indexing:  # what is moving vectors stops after its batch
                 self._server.release()
+
+
+def _entry(kind: str, id: str, data: bytes, subjects: list[str], version: int) -> JournalEntry:
+    return JournalEntry(kind, id, data, tuple(subjects), version)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Tenants", "migrate", "tenants"]
 
 _TABLES = (
+    "journal_subjects",
+    "journal",
     "postings",
     "vectors",
     "pending",

@@ -1,0 +1,77 @@
+"""The journal's rows in PostgreSQL. See `remloom.journal` for what is kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...journal import JournalEntry
+from ..journal import TOP, conflict, expected
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["SELECT", "apply", "drop", "listing"]
+
+SELECT = "SELECT kind, id, data, subjects, version FROM remloom.journal WHERE tenant_id = %s AND kind = %s"
+_WRITE = """
+INSERT INTO remloom.journal AS j (tenant_id, kind, id, version, subjects, data) VALUES (%s, %s, %s, 1, %s::text[], %b)
+ON CONFLICT (tenant_id, kind, id)
+DO UPDATE SET version = j.version + 1, subjects = excluded.subjects, data = excluded.data
+"""
+
+
+def apply(
+    cursor: Cursor[Any],
+    tenant: str,
+    entries: Sequence[JournalEntry],
+    struck: Sequence[tuple[str, str]] = (),
+    expect: int | None = None,
+) -> None:
+    """What `Journal.note` does, inside a transaction that holds the tenant's lock."""
+    if expect is not None:
+        only = expected(entries)
+        row = cursor.execute(
+            "SELECT version FROM remloom.journal WHERE tenant_id = %s AND kind = %s AND id = %s",
+            (tenant, only.kind, only.id),
+        ).fetchone()
+        if (found := row[0] if row else 0) != expect:
+            raise conflict(only, found, expect)
+    if struck:
+        cursor.executemany(
+            "DELETE FROM remloom.journal WHERE tenant_id = %s AND kind = %s AND id = %s",
+            [(tenant, *key) for key in struck],
+        )
+    for item in entries:
+        subjects = list(item.subjects)
+        cursor.execute(_WRITE, (tenant, item.kind, item.id, subjects, item.data))
+        cursor.execute(
+            "DELETE FROM remloom.journal_subjects WHERE tenant_id = %s AND kind = %s AND id = %s",
+            (tenant, item.kind, item.id),
+        )
+        if subjects:
+            cursor.execute(
+                "INSERT INTO remloom.journal_subjects SELECT %s, subject, %s, %s FROM unnest(%b::text[]) s (subject)"
+                " ON CONFLICT DO NOTHING",
+                (tenant, item.kind, item.id, subjects),
+            )
+
+
+def drop(cursor: Cursor[Any], tenant: str, ids: Sequence[str]) -> None:
+    """Strike the entries that speak of these records."""
+    cursor.execute(
+        "DELETE FROM remloom.journal j USING remloom.journal_subjects s WHERE s.tenant_id = %s"
+        " AND s.subject = ANY (%b::text[]) AND j.tenant_id = s.tenant_id AND j.kind = s.kind AND j.id = s.id",
+        (tenant, ids),
+    )
+
+
+def listing(prefix: str, after: str, limit: int | None, newest_first: bool) -> tuple[str, list[Any]]:
+    """What follows `SELECT` to find what `Journal.journal` asks for, and its values."""
+    way, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
+    values: list[Any] = [prefix, prefix + TOP]
+    sql = " AND id >= %s AND id <= %s"
+    if after:
+        sql += f" AND id {beyond} %s"
+        values.append(after)
+    return f"{sql} ORDER BY id {way} LIMIT %s", [*values, limit]

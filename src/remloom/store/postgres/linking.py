@@ -1,0 +1,174 @@
+"""Edges, their degrees, and the thin entities that stand for labels which no record has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from ...model import Edge, Entity
+from .. import batch as batches
+from ..rows import micros
+from .arrays import Column, columns
+from .keys import short
+from .rows import RECORD_KINDS, row_of
+from .transaction import Transaction
+
+__all__ = ["NAMES", "RECORDS", "Linking"]
+
+RECORDS = """
+INSERT INTO remloom.records
+SELECT %s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content
+FROM unnest(%b::text[], %b::bigint[], %b::text[], %b::text[], %b::boolean[], %b::bigint[], %b::bigint[], %b::bigint[],
+            %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[])
+     r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content)
+ON CONFLICT (tenant_id, id) DO UPDATE SET
+  type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
+  created = excluded.created, updated = excluded.updated, doc = excluded.doc,
+  uri = excluded.uri, body = excluded.body, content = excluded.content
+"""
+NAMES = """
+INSERT INTO remloom.names SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[])
+ON CONFLICT DO NOTHING
+"""
+_EDGES = """
+INSERT INTO remloom.edges AS e
+SELECT %s, src, rel, dst, weight, created, since, until, properties::jsonb
+FROM unnest(%b::text[], %b::text[], %b::text[], %b::float8[], %b::bigint[], %b::bigint[], %b::bigint[], %b::text[])
+     n (src, rel, dst, weight, created, since, until, properties)
+ON CONFLICT (tenant_id, src, rel, dst) DO UPDATE SET
+  weight = greatest(e.weight, excluded.weight),
+  created = least(e.created, excluded.created),
+  valid_from = least(e.valid_from, excluded.valid_from),
+  valid_to = CASE WHEN excluded.valid_to IS NOT NULL THEN excluded.valid_to
+                  WHEN excluded.valid_from > e.valid_to THEN NULL ELSE e.valid_to END,
+  properties = CASE WHEN e.properties IS NULL THEN excluded.properties
+                    WHEN excluded.properties IS NULL THEN e.properties ELSE e.properties || excluded.properties END
+RETURNING src, rel, dst, xmax = 0
+"""
+_DEGREES = """
+INSERT INTO remloom.degrees SELECT %s, * FROM unnest(%b::text[], %b::integer[], %b::text[], %b::bigint[])
+ON CONFLICT (tenant_id, key, side, rel) DO UPDATE SET edges = degrees.edges + excluded.edges
+"""
+_KNOWN = """
+SELECT k.key FROM unnest(%b::text[]) k (key) WHERE EXISTS (
+  SELECT FROM remloom.names n WHERE n.tenant_id = current_setting('remloom.tenant') AND n.key = k.key OFFSET 0)
+"""
+# Of these keys, those that name nothing; and those that nevertheless have an edge.
+_BARE = _KNOWN.replace("WHERE EXISTS", "WHERE NOT EXISTS")
+_LINKED = """
+SELECT k.key FROM unnest(%b::text[]) k (key) WHERE EXISTS (
+  SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.key
+  UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND e.dst = k.key)
+"""
+_LOOSE = """
+DELETE FROM remloom.records r WHERE r.tenant_id = %s AND r.thin AND r.id = ANY (ARRAY(
+  SELECT n.id FROM unnest(%b::text[]) k (key) CROSS JOIN LATERAL (
+    SELECT n.id FROM remloom.names n WHERE n.tenant_id = current_setting('remloom.tenant') AND n.key = k.key OFFSET 0
+  ) n))
+"""
+
+
+class Linking(Transaction):
+    """The part of a write that is about edges."""
+
+    thin = 0  # entities made so far
+    display: dict[str, tuple[str, str]]  # key -> name and type of the thin entity, should it need one
+
+    def link(self, edges: Sequence[Edge]) -> int:
+        if not edges:
+            return 0
+        rows = [
+            (
+                short(edge.src), edge.rel_type, short(edge.dst), edge.weight, micros(edge.created_at),
+                micros(edge.valid_from), micros(edge.valid_to),
+                msgspec.json.encode(edge.properties).decode() if edge.properties else None,
+            )
+            for edge in edges
+        ]  # fmt: skip
+        self.do(
+            "INSERT INTO remloom.rels SELECT %s, * FROM unnest(%b::text[]) ON CONFLICT DO NOTHING",
+            Column("t", sorted({edge.rel_type for edge in edges})),
+        )
+        ends = {short(key): key for edge in edges for key in (edge.src, edge.dst)}
+        self._thin({key: ends[key] for (key,) in self.cursor.execute(_BARE, (Column("t", list(ends)),)).fetchall()})
+        while rows:  # one statement touches a row once: an edge given twice waits for the next
+            seen: dict[tuple[str, str, str], Any] = {}
+            later = [row for row in rows if seen.setdefault(row[:3], row) is not row]
+            done = self.all(_EDGES, *columns("tttdqqqt", [seen[key] for key in sorted(seen)]))
+            self._count([edge for *edge, fresh in done if fresh], 1)
+            rows = later
+        return len(edges)
+
+    def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
+        """Keep the degrees of keys whose edges were added (1) or removed (-1)."""
+        ends = Counter((src, 0, rel) for src, rel, _ in edges)
+        ends.update((dst, 1, rel) for _, rel, dst in edges)
+        if ends:
+            self.do(_DEGREES, *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]))
+            if change < 0:
+                self.do(
+                    "DELETE FROM remloom.degrees WHERE tenant_id = %s AND key = ANY (%b::text[]) AND edges = 0",
+                    Column("t", [key for key, _, _ in ends]),
+                )
+
+    def unlink(self, edges: Sequence[tuple[str, str, str]]) -> list[str]:
+        """Delete edges by their keys; returns the keys that were at their ends."""
+        if not edges:
+            return []
+        keys = [(short(src), rel, short(dst)) for src, rel, dst in edges]
+        gone = self.cursor.execute(
+            "DELETE FROM remloom.edges e USING unnest(%b::text[], %b::text[], %b::text[]) k (src, rel, dst)"
+            " WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.src AND e.rel = k.rel AND e.dst"
+            " = k.dst"
+            " RETURNING e.src, e.rel, e.dst",
+            columns("ttt", keys),
+        ).fetchall()
+        self._count(gone, -1)
+        return list({key for src, _, dst in gone for key in (src, dst)})
+
+    def _thin(self, keys: dict[str, str]) -> None:
+        """Make a thin entity of each of these keys."""
+        if not keys:
+            return
+        now = datetime.now(UTC)
+        rows, names = [], []
+        for key, whole in keys.items():
+            name, kind = self.display.get(key, (whole, ""))
+            entity = Entity(
+                id=batches.new_id(), name=name or whole, type=kind, thin=True, created_at=now, updated_at=now
+            )
+            self.seq += 1
+            rows.append(row_of(entity, self.seq, None))
+            names.append((key, entity.id, 0, whole if whole != key else None))
+        self.thin += len(rows)
+        self.do(RECORDS, *columns(RECORD_KINDS, rows))
+        self.do(NAMES, *columns("ttit", names))
+
+    def release(self, keys: dict[str, str | None]) -> None:
+        """Records gave up these keys: those that no other has, but edges do, become thin entities."""
+        bare = [key for (key,) in self.cursor.execute(_BARE, (Column("t", list(keys)),)).fetchall()]
+        linked = self.cursor.execute(_LINKED, (Column("t", bare),)).fetchall() if bare else []
+        self._thin({key: keys[key] or key for (key,) in linked})
+
+    def drop_keys(self, keys: Sequence[str]) -> int:
+        """Remove the edges of keys that no record has any more, and thin entities left without any."""
+        bare = list({key for (key,) in self.cursor.execute(_BARE, (Column("t", keys),)).fetchall()})
+        ends: list[Any] = []
+        for end in ("src", "dst"):
+            ends += self.all(
+                f"DELETE FROM remloom.edges WHERE tenant_id = %s AND {end} = ANY (%b::text[]) RETURNING src, rel, dst",
+                Column("t", bare),
+            )
+        self._count(ends, -1)
+        if others := {key for src, _, dst in ends for key in (src, dst)} - set(bare):
+            self.loosen(list(others))
+        return len(ends)
+
+    def loosen(self, keys: Sequence[str]) -> None:
+        """Remove the thin entities at these keys that no edge is left to."""
+        linked = {key for (key,) in self.cursor.execute(_LINKED, (Column("t", keys),)).fetchall()}
+        self.do(_LOOSE, Column("t", [key for key in keys if key not in linked]))

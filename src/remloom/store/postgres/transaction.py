@@ -1,0 +1,40 @@
+"""A transaction that changes a tenant: its lock, and the numbers it gives out. The caller commits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import TenantNotFoundError
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["Transaction"]
+
+
+class Transaction:
+    """Holds the tenant's lock from the start, so that nothing read in it changes before it is written."""
+
+    def __init__(self, cursor: Cursor[Any], tenant: str) -> None:
+        self.cursor = cursor
+        self.tenant = tenant
+        row = cursor.execute(
+            "SELECT seq, doc FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
+        ).fetchone()
+        if row is None:
+            raise TenantNotFoundError(f"there is no tenant {tenant!r} any more", remedy="open it again", tenant=tenant)
+        self.seq, self.doc = row
+
+    def close(self) -> None:
+        """Store the highest numbers given out."""
+        self.cursor.execute(
+            "UPDATE remloom.tenants SET seq = %s, doc = %s WHERE tenant_id = %s", (self.seq, self.doc, self.tenant)
+        )
+
+    def all(self, sql: str, *values: Any) -> list[Any]:
+        """The rows of a statement whose first parameter is the tenant."""
+        return self.cursor.execute(sql, (self.tenant, *values)).fetchall()
+
+    def do(self, sql: str, *values: Any) -> int:
+        """Run one; returns how many rows it touched."""
+        return self.cursor.execute(sql, (self.tenant, *values)).rowcount
