@@ -1,0 +1,165 @@
+"""A store against a model of it: any sequence of writes, deletions and reopenings, and the same answers after each.
+
+`StoreMachine` is a Hypothesis state machine over `store.contract.Store`. A provider gives it a way to open one tenant:
+
+    class Machine(StoreMachine):
+        def opening(self) -> Store:
+            return MyStore(self.folder)
+
+    TestMachine = Machine.TestCase
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from .. import labels
+from ..model import Edge, Entity, Resource
+from ..store import batch
+from ..store.contract import EdgeOrder, Store
+
+__all__ = ["StoreMachine"]
+
+DIMS = 4
+NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eva Lin", "Föhn", "G-7", "東京"]
+WORDS = ["apple", "bridge", "candle", "desert", "engine", "forest"]
+
+names = st.sampled_from(NAMES)
+contents = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+vectors = st.lists(st.integers(-3, 3), min_size=DIMS, max_size=DIMS).filter(any)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """What was written and not deleted is found in every way; what was deleted in none; `check` has nothing to say."""
+
+    def opening(self) -> Store:
+        """Open the tenant in `self.folder`, or any other that is this machine's own."""
+        raise NotImplementedError("return the store under test")
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="remloom-stateful-"))
+        self.store = self.opening()
+        self.resources: dict[str, Resource] = {}  # by id
+        self.entities: dict[str, str] = {}  # key -> id, of those written as entities
+        self.edges: dict[tuple[str, str], float] = {}  # keys at the ends -> weight
+
+    def teardown(self) -> None:
+        self.store.close()
+        shutil.rmtree(self.folder)
+
+    # -- what may happen -------------------------------------------------------------------------------------
+
+    @rule(name=names, content=contents, vector=vectors, parent=st.integers(0, 9))
+    def write_resource(self, name: str, content: str, vector: list[int], parent: int) -> None:
+        parents = (list(self.resources)[parent],) if parent < len(self.resources) else ()
+        resource = Resource(
+            name=f"{name} on {content}", content=content, embedding=vector, parents=parents, generation=len(parents)
+        )
+        (id,) = self._write(resource)
+        self.resources[id] = resource  # the same text under the same name is one record, as written last
+
+    @rule(name=names, summary=contents)
+    def write_entity(self, name: str, summary: str) -> None:
+        (id,) = self._write(Entity(name=name, type="thing", summary=summary))
+        assert self.entities.setdefault(labels.key(name), id) == id, "an entity joins its namesake"
+
+    @rule(src=names, dst=names, weight=st.sampled_from([0.25, 0.5, 1.0]))
+    def write_edge(self, src: str, dst: str, weight: float) -> None:
+        self._write(Edge(src=src, rel_type="knows", dst=dst, weight=weight))
+        ends = labels.key(src), labels.key(dst)
+        self.edges[ends] = max(weight, self.edges.get(ends, 0))
+
+    @precondition(lambda self: self.resources)
+    @rule(which=st.integers(0, 9))
+    def delete_resource(self, which: int) -> None:
+        id = list(self.resources)[which % len(self.resources)]
+        deletion = self.store.delete([id])
+        assert deletion.remaining == ()
+        assert id in deletion.ids
+        for gone in deletion.ids:
+            del self.resources[gone]
+
+    @precondition(lambda self: self.entities)
+    @rule(which=st.integers(0, 9))
+    def delete_entity(self, which: int) -> None:
+        key = list(self.entities)[which % len(self.entities)]
+        assert self.store.delete([self.entities.pop(key)]).remaining == ()
+        self.edges = {ends: weight for ends, weight in self.edges.items() if key not in ends}
+
+    @rule()
+    def settle(self) -> None:
+        self.store.settle()
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = self.opening()
+
+    # -- what must hold --------------------------------------------------------------------------------------
+
+    @invariant()
+    def every_label_is_found_with_its_edges(self) -> None:
+        found = self.store.lookup([labels.key(name) for name in NAMES])
+        ends = {key for pair in self.edges for key in pair}
+        for key, records in found.items():
+            assert bool(records) == (key in self.entities or key in ends)
+            assert [r.id for r in records if not getattr(r, "thin", False)] == [
+                self.entities[key] for _ in range(key in self.entities)
+            ]
+            paths = {(key, edge.dst): edge.weight for record in records for edge in record.graph_paths}
+            assert paths == {pair: weight for pair, weight in self.edges.items() if pair[0] == key}
+
+    @invariant()
+    def every_text_is_found_by_its_words(self) -> None:
+        for word in WORDS:
+            found = self.store.search_text(word, schema="resources", where=None, limit=100)
+            assert {m.record.id for m in found} == {id for id, r in self.resources.items() if word in r.content}
+
+    @invariant()
+    def the_nearest_is_found(self) -> None:
+        if not self.resources:
+            return
+        for resource in list(self.resources.values())[-2:]:
+            query = np.asarray(resource.embedding, np.float32)
+            (best,) = self.store.search_vector(query, schema="resources", where=None, limit=1, min_score=None)
+            cosines = [_cosine(query, other.embedding) for other in self.resources.values()]
+            assert abs(best.score - max(cosines)) < 2e-3, "vectors are kept in 16 bits"
+
+    @invariant()
+    def names_are_found_by_likeness(self) -> None:
+        for key, id in list(self.entities.items())[-2:]:
+            matches = self.store.fuzzy(key, type="thing", threshold=0.9, limit=3)
+            assert (matches[0].record.id, matches[0].score) == (id, 1.0)
+
+    @invariant()
+    def a_walk_reaches_what_edges_reach(self) -> None:
+        for start in sorted({src for src, _ in self.edges})[:2]:
+            walk = self.store.walk(
+                [start], rel_types=None, direction="out", depth=9, breadth=None, order=EdgeOrder(), limit=None
+            )
+            reached, waiting = {start}, [start]
+            while waiting:
+                new = {dst for src, dst in self.edges if src == waiting[-1]} - reached
+                waiting.pop()
+                reached |= new
+                waiting += new
+            assert {step.key for step in walk.steps} == reached - {start}
+
+    @invariant()
+    def every_index_agrees_with_its_table(self) -> None:
+        assert self.store.check() == []
+
+    def _write(self, item: Resource | Entity | Edge) -> tuple[str, ...]:
+        return self.store.write(batch.build([item], tenant="stateful", model="")).ids
+
+
+def _cosine(query: np.ndarray, other: object) -> float:  # type: ignore[type-arg]
+    vector = np.asarray(other, np.float32)
+    return float(query @ vector / (np.linalg.norm(query) * np.linalg.norm(vector)))
