@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -127,9 +128,9 @@ class StoreMachine(RuleBasedStateMachine):
         if not self.resources:
             return
         for resource in list(self.resources.values())[-2:]:
-            query = np.asarray(resource.embedding, np.float32)
+            query = list(resource.embedding or ())
             (best,) = self.store.search_vector(query, schema="resources", where=None, limit=1, min_score=None)
-            cosines = [_cosine(query, other.embedding) for other in self.resources.values()]
+            cosines = [_cosine(query, other.embedding or ()) for other in self.resources.values()]
             assert abs(best.score - max(cosines)) < 2e-3, "vectors are kept in 16 bits"
 
     @invariant()
@@ -160,6 +161,5 @@ class StoreMachine(RuleBasedStateMachine):
         return self.store.write(batch.build([item], tenant="stateful", model="")).ids
 
 
-def _cosine(query: np.ndarray, other: object) -> float:  # type: ignore[type-arg]
-    vector = np.asarray(other, np.float32)
-    return float(query @ vector / (np.linalg.norm(query) * np.linalg.norm(vector)))
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return float(np.dot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other)))
