@@ -88,8 +88,10 @@ def memory() -> tuple[float, float]:
 class Results:
     """Measurements by id, kept in one JSON file that is written after each, so that a broken run keeps what it has."""
 
-    def __init__(self, name: str, folder: Path = RESULTS) -> None:
+    def __init__(self, name: str, folder: Path = RESULTS, *, speed: Callable[[], float] = lambda: 1.0) -> None:
+        """`speed` tells how fast the machine is at this moment (see `reference.Clock`)."""
         self._path = folder / f"{name}.json"
+        self._speed = speed
         self.found: dict[str, dict[str, Any]] = {}
         if self._path.exists():
             self.found = json.loads(self._path.read_text(encoding="utf-8"))["measurements"]
@@ -100,6 +102,7 @@ class Results:
         row: dict[str, Any] = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "load": round(os.getloadavg()[0], 1),
+            "speed": self._speed(),
         }
         if ours:
             row["ours"] = asdict(ours)
@@ -121,6 +124,8 @@ def _line(id: str, row: dict[str, Any]) -> str:
     if reference := row.get("reference"):
         parts.append(f"| {row.get('against', 'reference')} {reference['rate']:,.0f}/s, ratio {row['ratio']}")
     shown = {
-        key: value for key, value in row.items() if key not in ("ours", "reference", "ratio", "against", "at", "load")
+        key: value
+        for key, value in row.items()
+        if key not in ("ours", "reference", "ratio", "against", "at", "load", "speed")
     }
     return " ".join([*parts, *(f"{key}={value}" for key, value in shown.items())])

@@ -96,18 +96,20 @@ def targets_table(found: Found) -> str:
         "## Targets",
         "",
         "One thread, warm, one encrypted tenant of 100,000 records unless said. Writes are durable, 1,000 a batch.",
+        "The targets were derived from raw figures of a machine on which the standard library's `sqlite3` reads 106,000",
+        "rows of 0.9 kB a second. How fast this one was at the same work, at each measurement, is kept with it; where a",
+        "target is met only when that is allowed for, the table says so.",
         "",
         "| what | target | measured | raw reference in the same run | |",
         "|---|---|---|---|---|",
     ]
     for target in targets.all_targets():
         try:
-            measured, met = target.judge(found)
+            measured, verdict = target.verdict(found)
         except KeyError:
             lines.append(f"| {target.what} | {target.bar} | not measured | | |")
             continue
         beside = _reference(found.get(target.beside, {}))
-        verdict = "met" if met else "**not met**"
         lines.append(f"| {target.what} | {target.bar} | {measured} | {beside} | {verdict} |")
     return "\n".join([*lines, ""])
 
