@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -30,6 +31,7 @@ _T = TypeVar("_T")
 _READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
 _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
 _RELAX = 2.0  # seconds without a write after which the writer's cache is given back
+_WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _GROUP = 64  # writes committed together at most
 
 
@@ -51,6 +53,9 @@ class Database:
         busy_timeout: seconds to wait for another process.
         prepare: called with every new connection, to register functions.
 
+    Attributes:
+        read_only: the file is there, but it or its folder cannot be written: it can be looked at.
+
     Raises: what `translate` makes of SQLite's errors.
     """
 
@@ -65,6 +70,7 @@ class Database:
         prepare: Callable[[apsw.Connection], None] = lambda _: None,
     ) -> None:
         self.path = path
+        self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         self._key = key
         self._synchronous = synchronous
         self._cache_mb = cache_mb
@@ -87,18 +93,22 @@ class Database:
 
     def connect(self, cache_mb: int, *, read_only: bool = False) -> apsw.Connection:
         """A further connection, closed with the database."""
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with self._lock, translate(self.path):
             if self._closed:
                 raise StoreClosedError("the memory is closed", remedy="open it again")
-            connection = apsw.Connection(str(self.path), flags=flags, statementcachesize=256)
+            name, flags = self._looking() if self.read_only else (str(self.path), _WRITING)
+            connection = apsw.Connection(name, flags=flags, statementcachesize=256)
             self._open.append(connection)
             if self._key:
                 connection.pragma("cipher", "aegis")
                 connection.pragma("key", f"raw:{self._key}")
+            # Else a statement is prepared again whenever a parameter changes, as one might choose a partial index:
+            # that costs more than what a lookup does.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             connection.set_busy_timeout(round(self._busy_timeout * 1000))
-            connection.pragma("journal_mode", "wal")
-            connection.pragma("synchronous", self._synchronous)
+            if not self.read_only:
+                connection.pragma("journal_mode", "wal")
+                connection.pragma("synchronous", self._synchronous)
             connection.pragma("cache_size", -1024 * cache_mb)
             connection.pragma("temp_store", "memory")  # no plaintext in temporary files
             connection.pragma("secure_delete", True)
@@ -108,6 +118,18 @@ class Database:
                 connection.pragma("query_only", True)
             self._prepare(connection)
             return connection
+
+    def _looking(self) -> tuple[str, int]:
+        """Name and flags to open the file with where nothing may be written. Without a shared-memory file beside it
+        nobody has it open, and it can be taken for one that does not change, if no write waits to be moved into it."""
+        log, shared = (self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))
+        if not shared.exists() and log.exists() and log.stat().st_size:
+            raise ReadOnlyStoreError(
+                f"the last writes of {self.path} are in {log.name}, and cannot be read where nothing may be written",
+                remedy="copy the folder to where you may write, and open it there",
+            )
+        still = "" if shared.exists() else "&immutable=1"
+        return f"{self.path.absolute().as_uri()}?mode=ro{still}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
     @property
     def reader(self) -> apsw.Cursor:
@@ -140,6 +162,10 @@ class Database:
         Writes that wait for the same lock are committed together, each in a savepoint of its own: one that
         raises is rolled back alone.
         """
+        if self.read_only:
+            raise ReadOnlyStoreError(
+                f"{self.path} was opened to look only: it cannot be written", remedy="check the folder's permissions"
+            )
         ticket = _Write(work)
         self._queue.append(ticket)
         with self._writing:
@@ -233,6 +259,11 @@ class Database:
             )  # fmt: skip
         if found == newest:
             return
+        if self.read_only:
+            raise SchemaVersionError(
+                f"{self.path} has schema version {found}, this Remloom knows {newest}, and it cannot be written",
+                remedy="open it once where it can be written", found=found, expected=newest,
+            )  # fmt: skip
         cursor.execute("BEGIN IMMEDIATE")
         try:
             found = cursor.execute("PRAGMA user_version").get  # another process may have been faster
