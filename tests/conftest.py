@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+
+os.environ["REMLOOM_MODEL_CALLS"] = "never"  # for the processes that tests start too; see `real_calls`
+
+
+@pytest.fixture
+def real_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a test call a model in this process, or an endpoint on loopback."""
+    monkeypatch.delenv("REMLOOM_MODEL_CALLS")
 
 
 @pytest.fixture(scope="session")

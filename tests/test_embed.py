@@ -14,7 +14,7 @@ from remloom import embed
 from remloom.embed.minilm import MiniLM
 from remloom.embed.prefixes import identity, prefixes
 from remloom.embed.queries import CachedQueries
-from remloom.embed.verify import verified
+from remloom.verify import verified
 from remloom.embed.windows import approximate_tokens, split
 from remloom.errors import EmbedderError, MissingExtraError, UnknownNameError
 from remloom.settings import Settings

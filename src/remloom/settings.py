@@ -17,10 +17,24 @@ from msgspec import Struct
 
 from .errors import SettingsError, UnknownNameError
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "TaskSettings", "calls_forbidden"]
 
 _PREFIX = "REMLOOM_"
 _PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")  # within a URL
+
+
+class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a language model does one task, where it differs from the task's prompt file; a table of the TOML file.
+
+    [llm_tasks.dream]
+    model = "anthropic:claude-sonnet-4-5"
+    temperature = 1.0
+    max_tokens = 600
+    """
+
+    model: str = ""  # empty: llm_model
+    temperature: float | None = None
+    max_tokens: int | None = None  # of the reply
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -32,12 +46,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
+    reranker: str = "none"  # of recall: none | onnx:<folder> | fastembed:<model> | llm
     names: str = "rules"  # how names are found in what is read: rules, or spacy (extra `ner`)
     model_dir: str = ""  # folder with the bundled embedder's files, when not from its package
-    llm_base_url: str = ""
-    llm_model: str = ""
-    llm_api_key: str = ""
-    threads: int = 2  # of the bundled embedder
+    llm_model: str = ""  # <provider>:<model>, local:<GGUF file> or local:smollm2; empty: none
+    llm_base_url: str = ""  # of an OpenAI-compatible endpoint; empty: the provider's own
+    llm_api_key: str = ""  # empty: where the provider's client looks for it (OPENAI_API_KEY, …)
+    llm_timeout: float = 120.0  # seconds for one request
+    llm_retries: int = 5  # of a request that met 429, 5xx, no connection or the timeout
+    llm_concurrency: int = 8  # requests at once
+    llm_tasks: dict[str, TaskSettings] = {}  # by task; TOML only
+    dream_depth: int = 6  # generations of what is derived: what has reached it is built upon no further
+    model_calls: str = "allowed"  # never: no language model can be called, whatever is set
+    threads: int = 2  # of models that run in this process
     synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
     cache_mb: int = 256  # page cache of the database: three quarters for reading, half while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write
@@ -45,6 +66,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50
+    debug: bool = False  # the command line shows the traceback of an unexpected error
 
     @classmethod
     def load(cls, **given: Any) -> Settings:
@@ -67,15 +89,24 @@ class Settings(Struct, frozen=True, kw_only=True):
         try:
             settings = msgspec.convert(merged, cls, strict=False)
         except msgspec.ValidationError as error:
-            name = str(error).rpartition("$.")[2].rstrip("`") or "?"
+            name = str(error).rpartition("$.")[2].rstrip("`").partition("[")[0] or "?"
+            remedy = f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type"
+            if name == "llm_tasks":
+                remedy = (
+                    f"a table [llm_tasks.<task>] of the TOML file takes {', '.join(TaskSettings.__struct_fields__)}"
+                )
             raise SettingsError(
-                f"setting {name}: {str(error).partition(' - ')[0]}", setting=name,
-                remedy=f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type",
-            ) from error  # fmt: skip
+                f"setting {name}: {str(error).partition(' - ')[0]}", setting=name, remedy=remedy
+            ) from error
         if settings.names not in ("rules", "spacy"):
             raise SettingsError(
                 f"setting names is {settings.names!r}", setting="names", remedy="use 'rules' or 'spacy'"
             )
+        if settings.model_calls not in ("allowed", "never"):
+            raise SettingsError(
+                f"setting model_calls is {settings.model_calls!r}",
+                setting="model_calls", remedy="use 'allowed' or 'never'",
+            )  # fmt: skip
         if settings.synchronous not in ("full", "normal"):
             raise SettingsError(
                 f"setting synchronous is {settings.synchronous!r}",
@@ -95,6 +126,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     def shown_home(self) -> str:
         """`home`, without the password that a URL may have."""
         return _PASSWORD.sub("***", self.home) if _is_url(self.home) else self.home
+
+
+def calls_forbidden(settings: Settings) -> bool:
+    """Whether no language model may be called.
+
+    `REMLOOM_MODEL_CALLS=never` counts for settings made without the environment too, so that one switch is enough.
+    """
+    return "never" in (settings.model_calls, os.environ.get(_PREFIX + "MODEL_CALLS"))
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError
-from .verify import verified
+from ..verify import verified
 from .windows import split
 
 if TYPE_CHECKING:

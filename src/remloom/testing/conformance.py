@@ -377,6 +377,14 @@ class StoreConformance:
         assert list(store.cached([b"0123456789abcdef"], model="fake")) == [b"0123456789abcdef"]
         assert store.cached([b"0123456789abcdef"], model="other") == {}
 
+    def test_the_windows_of_several_records_are_read_at_once_as_one_by_one(self, store: Store) -> None:
+        windows = (Vector(0, 3, np.array([1, 0], np.float32).tobytes(), b"0" * 16),
+                   Vector(3, 5, np.array([0, 1], np.float32).tobytes()))  # fmt: skip
+        put(store, *(Resource(id=id, content=f"text {id}") for id in ("a", "b", "none")), model="fake")
+        store.embed({"a": windows, "b": windows[1:]}, model="fake", dims=2)
+        assert store.vectors_of(["b", "a", "none", "gone"]) == {"a": list(windows), "b": list(windows[1:])}
+        assert store.vectors("a") == list(windows)
+
     def test_a_text_that_keeps_failing_is_parked_with_its_reason(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="hello"), model="fake")
         for _ in range(3):
@@ -586,6 +594,7 @@ class StoreConformance:
         people.create_index("entities", "properties.status")
         people.create_index("entities", "properties.status")
         assert people.query("entities", query) == before
+        assert [entry.id for entry in people.journal("index")] == ["entities.properties.status"]
 
     def test_unknown_fields_and_schemas_name_those_nearest(self, people: Store) -> None:
         with pytest.raises(UnknownNameError) as caught:

@@ -1,0 +1,34 @@
+"""Language models: one way to call them, whichever they are.
+
+llm = LLM(model, journal=store)
+with llm.run("run-7", Budget(tokens=100_000), keep=True) as calls:
+    text = calls.ask("synthesis", {"new_info": chunk, "existing_knowledge": neighbours})
+"""
+
+from __future__ import annotations
+
+from .budget import Budget
+from .caller import LLM, Call
+from .contract import Closing, Model, Priced, Reply, Request, Turn
+from .ledger import Usage, UsageLine, UsageReport
+from .opening import open_llm, open_model
+from .prompts import Quote, tasks
+
+__all__ = [
+    "LLM",
+    "Budget",
+    "Call",
+    "Closing",
+    "Model",
+    "Priced",
+    "Quote",
+    "Reply",
+    "Request",
+    "Turn",
+    "Usage",
+    "UsageLine",
+    "UsageReport",
+    "open_llm",
+    "open_model",
+    "tasks",
+]

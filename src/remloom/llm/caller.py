@@ -1,0 +1,379 @@
+"""The one way to call a language model: a task and what fills its prompt go in, what was asked for comes out."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from msgspec import Struct, ValidationError
+from msgspec.structs import replace
+
+from ..errors import (
+    CutOffError,
+    InvalidInputError,
+    MissingExtraError,
+    ModelCallsForbiddenError,
+    ModelError,
+    ModelNotConfiguredError,
+    ModelUnavailableError,
+    ReplyError,
+    UnknownNameError,
+)
+from ..settings import Settings, TaskSettings
+from . import loop, replies, shapes
+from .contract import Closing, Model, Priced, Reply, Request, Turn
+from .ledger import Usage
+from .prompts import Slots, prompt, tasks
+
+if TYPE_CHECKING:
+    import anyio
+
+    from ..journal import Journal, JournalEntry
+    from .budget import Budget, Spending
+
+__all__ = ["LLM", "Call"]
+
+_T = TypeVar("_T")
+_WAIT = 0.5  # seconds before a failed request is made again; doubled each time, and a little at random
+_LONGEST = 60.0  # seconds of such a wait
+_PATIENCE = 300.0  # seconds that an endpoint may ask us to wait: when it asks for more, the call fails
+_SILENT = logging.NullHandler()
+_AGAIN = "That is not what was asked for: {problem}. Reply again, with the whole corrected reply and nothing else."
+
+
+class Call(Struct, frozen=True):
+    """One thing to ask. See `LLM.ask`."""
+
+    task: str
+    slots: Slots
+    returns: Any = str
+    subjects: tuple[str, ...] = ()
+    seed: int | None = None
+
+
+class LLM:
+    """Calls a language model. Thread-safe; all threads share one limit of requests at once.
+
+    Args:
+        model: what answers, unless a task has a model of its own.
+        settings: limits, retries, and what tasks have of their own.
+        journal: where the ledger and kept replies are noted; None: nowhere.
+        opening: opens a task's own model by its name.
+        owned: close the model with this, too.
+        wait: seconds before a failed request is made again the first time.
+
+    Raises:
+        UnknownNameError: `settings.llm_tasks` names a task that does not exist.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        settings: Settings | None = None,
+        journal: Journal | None = None,
+        opening: Callable[[str], Model] | None = None,
+        owned: bool = False,
+        wait: float = _WAIT,
+    ) -> None:
+        settings = settings or Settings()
+        for name in settings.llm_tasks:
+            if name not in tasks():
+                raise UnknownNameError("task in llm_tasks:", name, tasks())
+        self._settings = settings
+        self._journal = journal
+        self._wait = wait
+        self._models = _Models(model, settings, opening)
+        self._places: list[anyio.CapacityLimiter] = []
+        logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
+        self._owned = owned
+        self._run = ""
+        self._keep = False
+        self._spending: Spending | None = None
+        loop.at_end(self)
+
+    @property
+    def name(self) -> str:
+        """Of the model, as `<provider>:<model>`."""
+        return self._models.default.name
+
+    @property
+    def spent(self) -> int:
+        """Tokens, in and out, of what was called so far within a run that has a budget; 0 outside of one."""
+        return self._spending.tokens if self._spending else 0
+
+    def close(self) -> None:
+        """Close the models opened for tasks, and the one that is `owned`. A later call opens them again."""
+        for model in self._models.called(default=self._owned):
+            loop.run(model.close)
+
+    # -- asking ----------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        task: str,
+        slots: Slots,
+        *,
+        returns: type[_T] = str,  # type: ignore[assignment]
+        subjects: Sequence[str] = (),
+        seed: int | None = None,
+    ) -> _T:
+        """Have a task done, and wait for it.
+
+        Args:
+            task: the name of a prompt file (`llm/prompts/<task>.md`).
+            slots: what fills it; see `prompts`.
+            returns: `str`, or what the reply is to be: a Struct, or a list of them. It is checked against that; a reply
+                that does not fit is sent back once with what is wrong.
+            subjects: ids of the records quoted in the slots. A kept reply goes when one of them is forgotten.
+            seed: for models that take one; the same request with another seed is another request.
+
+        Raises:
+            ModelUnavailableError: the endpoint still did not answer after all retries.
+            ModelRefusedError: it will not.
+            ReplyError: the reply is not what was asked for; `fields["raw"]` has it.
+            CutOffError: the reply was cut off at the task's `max_tokens`.
+            BudgetError: the run's budget does not allow it.
+            ModelCallsForbiddenError: calls are switched off.
+            UnknownNameError, InvalidInputError: of the task or its slots.
+        """
+        (result,) = self.ask_all([Call(task, slots, returns, tuple(subjects), seed)])
+        if isinstance(result, ModelError):
+            raise result
+        return result  # type: ignore[no-any-return]
+
+    def ask_all(self, calls: Sequence[Call]) -> list[Any]:
+        """Have many things done at once, as far as the limit allows. In place of a result that could not be had stands
+        its error, a `ModelError`; every other error is raised.
+        """
+        prepared = [(call, self._request(call)) for call in calls]
+        if not prepared:
+            return []
+        return loop.run(partial(self._all, prepared))
+
+    # -- runs ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def run(self, run: str, budget: Budget | None = None, *, keep: bool = False) -> Iterator[Self]:
+        """Calls that belong together. Make them with what this yields, from any thread.
+
+        Args:
+            run: its id; every call is in the ledger under it.
+            budget: what it may spend from now on.
+            keep: note each reply as it comes, so that the same run, begun again after it was killed, is given it
+                instead of paying for it again; see `discard`.
+        """
+        if keep and self._journal is None:
+            raise InvalidInputError("replies are kept in a journal, and there is none", remedy="give LLM a journal")
+        within = copy.copy(self)
+        within._run, within._keep = run, keep
+        if budget is not None:
+            from .budget import Spending
+
+            within._spending = Spending(budget)
+        yield within
+
+    def discard(self, run: str) -> None:
+        """Strike the kept replies of a run that is over."""
+        if self._journal is not None:
+            replies.discard(self._journal, run)
+
+    # -- one call --------------------------------------------------------------------------------------------
+
+    def _request(self, call: Call) -> Request:
+        found = prompt(call.task)
+        own = self._settings.llm_tasks.get(call.task, TaskSettings())
+        system, text = found.fill(call.slots)
+        schema = shapes.schema(call.returns)
+        return Request(
+            task=call.task,
+            system=f"{system}\n\n{shapes.asked(schema)}" if schema else system,
+            prompt=text,
+            schema=schema,
+            temperature=found.temperature if own.temperature is None else own.temperature,
+            max_tokens=found.max_tokens if own.max_tokens is None else own.max_tokens,
+            seed=call.seed,
+        )
+
+    async def _all(self, prepared: Sequence[tuple[Call, Request]]) -> list[Any]:
+        import anyio
+
+        results: list[Any] = [None] * len(prepared)
+
+        async def one(place: int, call: Call, request: Request) -> None:
+            try:
+                results[place] = await self._one(call, request)
+            except ModelError as error:
+                error.fields.setdefault("task", call.task)
+                results[place] = error
+
+        try:
+            async with anyio.create_task_group() as group:
+                for place, (call, request) in enumerate(prepared):
+                    group.start_soon(one, place, call, request)
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None  # the others were cancelled for its sake
+        return results
+
+    async def _one(self, call: Call, request: Request) -> Any:
+        """The value of a reply, asked for a second time if need be."""
+        reply = await self._reply(call, request)
+        try:
+            return _value(reply, call, request)
+        except ValidationError as error:
+            problem = str(error)
+        turn = Turn(reply.text, _AGAIN.format(problem=problem.rstrip(".")))
+        second = await self._reply(call, replace(request, turns=(turn,)))
+        try:
+            return _value(second, call, request)
+        except ValidationError as error:
+            raise ReplyError(
+                f"{second.model} replied twice with what is not asked for in the task {request.task}: {error}",
+                remedy="try a more capable model, for this task alone with [llm_tasks."
+                f"{request.task}] model = … in the TOML file",
+                raw=second.text,
+            ) from None
+
+    async def _reply(self, call: Call, request: Request) -> Reply:
+        """The reply to a request, kept or new; new ones are noted before they are given back."""
+        import anyio
+
+        model = self._models.of(request.task)
+        identity = replies.identify(model.name, request) if self._keep else ""
+        if identity and self._journal is not None:
+            reply = await anyio.to_thread.run_sync(replies.find, self._journal, self._run, identity)
+            if reply is not None:
+                return reply
+        async with self._limiter():
+            held = await self._spending.hold(request, partial(_price, model)) if self._spending else None
+            usage = Usage(task=request.task, model=model.name, at=datetime.now(UTC), seconds=0.0, run=self._run)
+            began = time.monotonic()
+            reply = None
+            try:
+                reply = await self._insist(model, request)
+            except ModelCallsForbiddenError:
+                raise  # nothing was called
+            except BaseException as error:
+                usage = replace(usage, error=type(error).__name__, seconds=time.monotonic() - began)
+                await self._note([usage.entry()])
+                raise
+            finally:
+                tokens = reply.input_tokens + reply.output_tokens if reply else 0
+                paid = _price(model, reply.input_tokens, reply.output_tokens) if reply else None
+                if self._spending and held:
+                    self._spending.settle(held, tokens, paid)
+            usage = replace(
+                usage,
+                seconds=time.monotonic() - began,
+                input_tokens=reply.input_tokens,
+                output_tokens=reply.output_tokens,
+                cost=paid,
+            )
+        entries = [replies.kept(self._run, identity, reply, call.subjects)] if identity else []
+        await self._note([usage.entry(), *entries])
+        return reply
+
+    async def _note(self, entries: Sequence[JournalEntry]) -> None:
+        """What was paid is noted, even if whoever wanted it does not wait any more."""
+        import anyio
+
+        if self._journal is not None:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._journal.note, entries)
+
+    async def _insist(self, model: Model, request: Request) -> Reply:
+        """The reply, at the first attempt or a later one."""
+        try:
+            import stamina
+        except ImportError as error:
+            raise MissingExtraError("calling a language model", "llm") from error
+
+        async for attempt in stamina.retry_context(
+            on=_again,
+            attempts=self._settings.llm_retries + 1,
+            timeout=None,
+            wait_initial=self._wait,
+            wait_max=_LONGEST,
+            wait_jitter=self._wait,
+        ):
+            with attempt:
+                return await model.complete(request)
+        raise AssertionError("unreachable")
+
+    def _limiter(self) -> anyio.CapacityLimiter:
+        """Made in the loop, and shared with the runs of this LLM."""
+        import anyio
+
+        if not self._places:
+            self._places.append(anyio.CapacityLimiter(self._settings.llm_concurrency))
+        return self._places[0]
+
+
+class _Models:
+    """The models of the tasks, each opened when it is first needed."""
+
+    def __init__(self, default: Model, settings: Settings, opening: Callable[[str], Model] | None) -> None:
+        self.default = default
+        self._settings = settings
+        self._opening = opening
+        self._opened: dict[str, Model] = {}
+        self._used = False
+
+    def called(self, *, default: bool) -> list[Closing]:
+        """Those that were called since, and can be closed; the default one only if `default`."""
+        held = [*self._opened.values(), *([self.default] if default and self._used else [])]
+        self._opened, self._used = {}, False
+        return [model for model in held if isinstance(model, Closing)]
+
+    def of(self, task: str) -> Model:
+        name = self._settings.llm_tasks.get(task, TaskSettings()).model
+        if not name:
+            self._used = True
+            return self.default
+        if name not in self._opened:
+            if self._opening is None:
+                raise ModelNotConfiguredError(f"the task {task}")
+            self._opened[name] = self._opening(name)
+        return self._opened[name]
+
+
+def _again(error: Exception) -> bool | float:
+    """Whether to make a request again: when, if the endpoint said so."""
+    if not isinstance(error, ModelUnavailableError):
+        return False
+    wait = error.fields["retry_after"]
+    if wait is None:
+        return True
+    return float(wait) if wait <= _PATIENCE else False
+
+
+def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
+    return model.price(input_tokens, output_tokens) if isinstance(model, Priced) else None
+
+
+def _value(reply: Reply, call: Call, request: Request) -> Any:
+    """What a reply says.
+
+    Raises:
+        CutOffError: there is more that it did not say.
+        ValidationError: it is not what was asked for.
+    """
+    cut = CutOffError(
+        f"the reply to the task {request.task} was cut off after {request.max_tokens} tokens",
+        remedy=f"[llm_tasks.{request.task}] max_tokens = {request.max_tokens * 2} in the TOML file",
+        raw=reply.text, max_tokens=request.max_tokens,
+    )  # fmt: skip
+    if reply.finish == "length" and call.returns is str:
+        raise cut
+    try:
+        return shapes.read(reply.text, call.returns)
+    except ValidationError:
+        if reply.finish == "length":
+            raise cut from None
+        raise

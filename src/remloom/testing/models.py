@@ -1,0 +1,103 @@
+"""A language model that needs no network: it says what it is told to say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ..errors import ModelError
+from ..llm.contract import Reply, Request
+
+__all__ = ["Cut", "Said", "ScriptedModel"]
+
+
+class Cut(str):
+    """A scripted reply that was cut off at the limit of tokens."""
+
+    __slots__ = ()
+
+
+Said: TypeAlias = "str | ModelError | Mapping[str, Any] | list[Any]"
+
+
+class ScriptedModel:
+    """Replies by script. It differs from a real model in this: it heeds neither temperature nor seed nor limits, its
+    replies hold no schema unless the script does, and a token is four characters (rounded up).
+
+    >>> from remloom.llm import LLM
+    >>> llm = LLM(ScriptedModel(["What is memory?"]))
+    >>> llm.ask("question", {"passages": ["one", "two", "three"]})
+    'What is memory?'
+
+    Args:
+        replies: one reply after another (raises IndexError when they are used up); or by task, the same each time; or
+            from the request. A reply is a text, `Cut(text)`, a value that is sent as JSON, or a `ModelError`, which
+            is raised: `ModelUnavailableError("busy", status=429, retry_after=0.1)`, …
+        latency: seconds that each reply takes.
+        name: for the ledger.
+        dollars: price of a token; None when it is not known.
+
+    Attributes:
+        requests: every request so far, in the order in which they came.
+        most_at_once: how many were under way together at most.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Said] | Mapping[str, Said] | Callable[[Request], Said],
+        latency: float = 0.0,
+        *,
+        name: str = "scripted:model",
+        dollars: float | None = None,
+    ) -> None:
+        self.name = name
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        self._latency = latency
+        self._dollars = dollars
+        self._under_way = 0
+        self._lock = threading.Lock()
+        self._reply: Callable[[Request], Said]
+        if callable(replies):
+            self._reply = replies
+        elif isinstance(replies, Mapping):
+            by_task = dict(replies)
+            self._reply = lambda request: by_task[request.task]
+        else:
+            script = list(replies)
+            self._reply = lambda _: script.pop(0)
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """See `llm.contract.Priced`."""
+        return None if self._dollars is None else (input_tokens + output_tokens) * self._dollars
+
+    async def complete(self, request: Request) -> Reply:
+        """See `llm.contract.Model`."""
+        import anyio
+
+        with self._lock:
+            self.requests.append(request)
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
+            said = self._reply(request)
+        try:
+            if self._latency:
+                await anyio.sleep(self._latency)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+        if isinstance(said, ModelError):
+            raise said
+        text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+        finish: Literal["stop", "length"] = "length" if isinstance(said, Cut) else "stop"
+        length = len(request.system) + len(request.prompt)
+        return Reply(
+            text=str(text),
+            input_tokens=-(-length // 4),
+            output_tokens=-(-len(text) // 4),
+            model=self.name,
+            finish=finish,
+        )
