@@ -1,4 +1,4 @@
-"""An embedder that remembers on disk what it embedded, so that an experiment costs its search only.
+"""What was computed once is not computed again: vectors, kept on disk, and searches, kept in memory.
 
 The files are in the system's temporary folder, never in the repository.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from remloom.embed import load
 from remloom.settings import Settings
@@ -33,7 +34,7 @@ class CachedEmbedder:
 
     @property
     def dims(self) -> int:
-        return self._embedder.dims
+        return len(next(iter(self._vectors.values()))) if self._vectors else self._embedder.dims
 
     def embed_documents(self, texts: Sequence[str]) -> Any:
         return self._all("d:", texts, lambda new: self._embedder.embed_documents(new))
@@ -56,3 +57,34 @@ class CachedEmbedder:
             FOLDER.mkdir(exist_ok=True)
             self._file.write_bytes(pickle.dumps(self._vectors))
             self._saved = len(self._vectors)
+
+
+class Remembered:
+    """A store that answers the same question from memory: trying other weights costs no second search."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self._answers: dict[Any, Any] = {}
+        self._records: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            key = (name, *map(_key, args), *((option, _key(value)) for option, value in options.items()))
+            if key not in self._answers:
+                answer = method(*args, **options)
+                if name.startswith("search"):
+                    answer = [
+                        replace(one, record=self._records.setdefault(one.record.id, one.record)) for one in answer
+                    ]
+                self._answers[key] = answer
+            return self._answers[key]
+
+        return call
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return tuple(value) if isinstance(value, list | tuple) else value

@@ -1,35 +1,33 @@
 """Does `recall` find the turns that answer a question? LoCoMo, at turn level, without a language model.
 
-    python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--held-out] [--page]
+    python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--page]
 
-Reads `../shared/bench/locomo` by default, with the scorer that is there; any file of that JSON form will do. Shows
-all@k, frac@k and MRR by category, tokens and questions per second, beside BM25 and the bare embedder in the same run,
-and how well it abstains from the questions that have no answer (category 5). `--ablate` leaves out each part in turn;
-`--held-out` chooses weights on all conversations but one; `--page` writes the tables into docs/retrieval.md.
+Reads `../shared/bench/locomo` by default; any file of that JSON form (see `form`) will do, such as `studio.json` here.
+Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare embedder in the same
+run, and how well it abstains from the questions that have no answer (category 5). `--ablate` leaves out each part in
+turn; `--page` writes the tables into docs/retrieval.md. `bench.quality.heldout` chooses the options on some
+conversations and reports on the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from remloom import Memory, Message
-from remloom.retrieve import PARTS
-from remloom.retrieve import recall as recalling
+from remloom import Memory
+from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.budget import tokens_of
-from remloom.sources.dates import parse
 
-from .cached import CachedEmbedder
+from .cached import CachedEmbedder, Remembered
+from .form import Question, load
 from .tables import put_into_page
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "locomo"
@@ -66,7 +64,6 @@ class Run:
 
     name: str
     asked: list[Asked] = field(default_factory=list)
-    seconds: float = 0.0
 
     def of(self, *categories: int, conversation: str = "") -> list[Asked]:
         return [one for one in self.asked if one.category in categories and conversation in ("", one.conversation)]
@@ -79,7 +76,7 @@ def mean(values: Iterator[float]) -> float:
 
 HEAD = (
     "| system | all@5 | all@10 | all@20 | frac@5 | frac@10 | frac@20 | MRR "
-    "| multi-hop | temporal | open-domain | single-hop | tokens@10 | questions/s |"
+    "| multi-hop | temporal | open-domain | single-hop | tokens@10 |"
 )
 
 
@@ -89,8 +86,8 @@ def row(run: Run) -> str:
     cells.append(mean(one.reciprocal for one in some))
     cells += [mean(one.frac_at(10) for one in run.of(category)) for category in ANSWERABLE]
     tokens = mean(float(one.tokens) for one in some)
-    shown = " | ".join(f"{100 * cell:.1f}" for cell in cells)
-    return f"| {run.name} | {shown} | {tokens:.0f} | {len(run.asked) / run.seconds:.0f} |"
+    shown = " | ".join("–" if isnan(cell) else f"{100 * cell:.1f}" for cell in cells)
+    return f"| {run.name} | {shown} | {tokens:.0f} |"
 
 
 def table(runs: Sequence[Run]) -> str:
@@ -103,7 +100,7 @@ class Opened:
 
     id: str
     memory: Memory
-    questions: list[Any]
+    questions: list[Question]
     now: Any
 
 
@@ -112,14 +109,12 @@ Search = Callable[[Opened, str, int], tuple[list[str], bool, int]]
 
 def ask_all(name: str, conversations: Sequence[Opened], search: Search) -> Run:
     run = Run(name)
-    began = time.perf_counter()
     for opened in conversations:
         for question in opened.questions:
-            if question.gold:
-                found, abstained, tokens = search(opened, question.question, max(KS))
+            if question.gold or question.category == ADVERSARIAL:
+                found, abstained, tokens = search(opened, question.text, max(KS))
                 ranks = [place for place, id in enumerate(found) if id in question.gold]
                 run.asked.append(Asked(opened.id, question.category, ranks, len(question.gold), abstained, tokens))
-    run.seconds = time.perf_counter() - began
     return run
 
 
@@ -176,19 +171,6 @@ def _plain(opened: Opened) -> Any:
     return _plains[opened.id]
 
 
-def load(place: Path) -> list[Any]:
-    """The conversations, by the scorer that lies beside them."""
-    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    spec = importlib.util.spec_from_file_location(
-        "locomo_scorer", (place if place.is_dir() else place.parent) / "scorer.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    scorer = sys.modules["locomo_scorer"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(scorer)
-    return [conversation for file in files for conversation in scorer.load(str(file))]
-
-
 @contextmanager
 def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
     """Every conversation read into a memory of its own."""
@@ -196,20 +178,15 @@ def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
         found = []
         for number, conversation in enumerate(load(place)):
             memory = Memory.open(home, tenant=f"c{number}", embedder=embedder)
-            memory.read_chat(messages(conversation), uri=f"{conversation.id}.json")
-            now = parse(conversation.turns[-1].date)
-            found.append(Opened(conversation.id, memory, conversation.qas, now))
+            memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
+            memory.embed_pending()
+            memory._recaller = Recaller(Remembered(memory._store), embedder.embed_query, embedder.name)
+            found.append(Opened(conversation.id, memory, conversation.questions, conversation.messages[-1].at))
         embedder.save()
         yield found
         embedder.save()
         for one in found:
             one.memory.close()
-
-
-def messages(conversation: Any) -> Iterator[Message]:
-    for turn in conversation.turns:
-        text = f"{turn.text} [image: {turn.caption}]" if turn.caption else turn.text
-        yield Message(speaker=turn.speaker, text=text.strip() or "…", id=turn.id, at=parse(turn.date))
 
 
 # -- abstention ----------------------------------------------------------------------------------------------
@@ -234,7 +211,7 @@ def abstention(conversations: Sequence[Opened]) -> str:
             one.frac_at(10) for one in right
         )
         lines.append(f"| {id or '**all**'} | {precision:.2f} | {recall:.2f} | {f1:.2f} | {100 * lost:.1f} |")
-    kept = mean(one.frac_at(10) for one in free.of(ADVERSARIAL))
+    kept = mean(one.frac_at(10) for one in free.of(ADVERSARIAL) if one.gold)
     lines.append("")
     lines.append(
         f"Not abstaining, {100 * kept:.1f} % of the turns that category 5 was twisted from are among the first ten."
@@ -244,61 +221,10 @@ def abstention(conversations: Sequence[Opened]) -> str:
 
 # -- options -------------------------------------------------------------------------------------------------
 
-GRID = {
-    "vector": (0.8, 1.0, 1.2),
-    "speaker": (0.3, 0.5, 0.7),
-}
-
-
-@contextmanager
-def weights(**changed: float) -> Iterator[None]:
-    before = dict(recalling.WEIGHTS)
-    recalling.WEIGHTS.update(changed)
-    try:
-        yield
-    finally:
-        recalling.WEIGHTS.update(before)
-
-
-def held_out(conversations: Sequence[Opened]) -> str:
-    """Options chosen on all conversations but one, and what they reach on that one."""
-    from itertools import product
-
-    tried: list[tuple[dict[str, float], Run]] = []
-    for values in product(*GRID.values()):
-        option = dict(zip(GRID, values, strict=True))
-        with weights(**option):
-            tried.append((option, ask_all("", conversations, recalled())))
-    lines = [
-        "| held out | chosen on the others | frac@10 there | frac@10 | all@10 | frac@20 |",
-        "|---|---|---|---|---|---|",
-    ]
-    gathered: list[Asked] = []
-    for out in conversations:
-
-        def fit(run: Run, out: Opened = out) -> float:
-            return mean(one.frac_at(10) for one in run.of(*ANSWERABLE) if one.conversation != out.id)
-
-        option, run = max(tried, key=lambda pair: fit(pair[1]))
-        there = run.of(*ANSWERABLE, conversation=out.id)
-        gathered += there
-        chosen = ", ".join(f"{part} {value:g}" for part, value in option.items())
-        lines.append(f"| {out.id} | {chosen} | {100 * fit(run):.1f} | {_three(there)} |")
-    return "\n".join([*lines, f"| **all** | | | {_three(gathered)} |"])
-
-
-def _three(some: Sequence[Asked]) -> str:
-    values = (
-        mean(one.frac_at(10) for one in some),
-        mean(one.all_at(10) for one in some),
-        mean(one.frac_at(20) for one in some),
-    )
-    return " | ".join(f"{100 * value:.1f}" for value in values)
-
 
 def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
     for part in PARTS:
-        if part not in ("history", "recency", "hops"):  # which need a history, or a mode of their own
+        if part not in ("history", "recency", "preferences", "rerank", "hops"):  # these need more than a question
             yield f"without {part}", {"without": (part,)}
     yield "fusion rrf", {"fusion": "rrf"}
     for hops in (1, 2):
@@ -309,7 +235,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
     arguments.add_argument("--embedder", default="minilm")
-    for flag in ("--ablate", "--held-out", "--page"):
+    for flag in ("--ablate", "--page"):
         arguments.add_argument(flag, action="store_true")
     given = arguments.parse_args()
     if not given.place.exists():
@@ -331,9 +257,6 @@ def main() -> int:
             cut = [ask_all(name, conversations, recalled(**options)) for name, options in ablations()]
             sections["ablations"] = table([runs[-1], *cut])
             print(f"\n{sections['ablations']}", flush=True)
-        if given.held_out:
-            sections["held-out"] = held_out(conversations)
-            print(f"\n{sections['held-out']}", flush=True)
     if given.page:
         put_into_page(sections)
     return 0

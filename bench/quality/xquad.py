@@ -1,9 +1,9 @@
 """Does `recall` find the paragraph with the answer? XQuAD, in several languages, without a language model.
 
-    python -m bench.quality.xquad [folder with xquad.LANGUAGE.json] [--embedder NAME] [--page]
+    python -m bench.quality.xquad [folder with xquad.LANGUAGE.json] [--embedder NAME …] [--language CODE …] [--page]
 
-Each paragraph is a note of its own. Shows recall@1, recall@5 and MRR of `recall`, beside BM25 and the bare embedder,
-and how often it wrongly abstains.
+Each paragraph is a note of its own. Shows recall@1, recall@5 and MRR of `recall` with each embedder, beside BM25 and
+the bare embedder, and how often it wrongly abstains.
 """
 
 from __future__ import annotations
@@ -36,52 +36,63 @@ def load(file: Path) -> tuple[list[str], list[tuple[str, int]]]:
     return paragraphs, questions
 
 
-def measure(memory: Memory, questions: list[tuple[str, int]]) -> dict[str, tuple[float, ...]]:
+def measure(memory: Memory, questions: list[tuple[str, int]], name: str) -> dict[str, tuple[float, ...]]:
     systems: dict[str, Callable[[str], Any]] = {
         "BM25": lambda question: memory.search_text(question, limit=10).records,
-        "embedder": lambda question: memory.search(question, limit=10).records,
-        "**recall**": lambda question: memory.recall(question, limit=10, abstain=False, neighbours=0).hits,
+        **({name: lambda question: memory.search(question, limit=10).records} if memory.embedder else {}),
+        f"**recall**, {name}": lambda question: memory.recall(question, limit=10, abstain=False, neighbours=0).hits,
     }
     found = {}
-    for name, search in systems.items():
+    for system, search in systems.items():
         places = [
             next((place for place, hit in enumerate(search(question)) if hit.record.ordinal == number), 99)
             for question, number in questions
         ]
         count = len(places)
         first, five = sum(place < 1 for place in places), sum(place < 5 for place in places)
-        found[name] = (first / count, five / count, sum(1 / (place + 1) for place in places if place < 99) / count, 0.0)
+        found[system] = (
+            first / count,
+            five / count,
+            sum(1 / (place + 1) for place in places if place < 99) / count,
+            0.0,
+        )
     silent = sum(memory.recall(question, limit=1, neighbours=0).abstained for question, _ in questions)
-    found["**recall**"] = (*found["**recall**"][:3], silent / len(questions))
+    found[f"**recall**, {name}"] = (*found[f"**recall**, {name}"][:3], silent / len(questions))
     return found
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
-    arguments.add_argument("--embedder", default="minilm")
+    arguments.add_argument("--embedder", action="append", help="also none")
+    arguments.add_argument("--language", action="append", choices=LANGUAGES)
     arguments.add_argument("--page", action="store_true")
     given = arguments.parse_args()
     if not given.place.exists():
         print(f"skipped: there is no {given.place}")
         return 0
-    embedder = CachedEmbedder(given.embedder)
-    lines = [HEAD]
-    for language in LANGUAGES:
+    embedders = [CachedEmbedder(name) if name != "none" else None for name in given.embedder or ["minilm"]]
+    rows: dict[tuple[str, str], str] = {}
+    for language in given.language or LANGUAGES:
         file = given.place / f"xquad.{language}.json"
         if not file.exists():
             continue
         paragraphs, questions = load(file)
-        with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder=embedder) as memory:
-            memory.write(Resource(uri=file.name, ordinal=n, content=text) for n, text in enumerate(paragraphs))
-            memory.embed_pending()
-            embedder.save()
-            for name, values in measure(memory, questions).items():
-                lines.append(f"| {language} | {name} | {' | '.join(f'{100 * value:.1f}' for value in values)} |")
-        embedder.save()
-        print("\n".join(lines), flush=True)
+        for embedder in embedders:
+            name = embedder.name.partition("+")[0] if embedder else "no embedder"
+            with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder=embedder or "none") as memory:
+                memory.write(Resource(uri=file.name, ordinal=n, content=text) for n, text in enumerate(paragraphs))
+                if embedder:
+                    memory.embed_pending()
+                    embedder.save()
+                for system, values in measure(memory, questions, name).items():
+                    row = f"| {language} | {system} | {' | '.join(f'{100 * value:.1f}' for value in values)} |"
+                    if rows.setdefault((language, system), row) is row:
+                        print(row, flush=True)
+            if embedder:
+                embedder.save()
     if given.page:
-        put_into_page({"xquad": "\n".join(lines)})
+        put_into_page({"xquad": "\n".join([HEAD, *rows.values()])})
     return 0
 
 

@@ -22,6 +22,7 @@ __all__ = ["SESSION_GAP", "WORDS_PER_MINUTE", "prepare"]
 SESSION_GAP = timedelta(hours=6)  # of silence, after which a new session begins
 WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 _TOPICS = 5  # names that tag a session
+BEFORE, AFTER = 2, 1  # turns of the session beside a turn that are part of its context
 _BESIDE = 400  # characters of a turn beside another that are part of that one's context
 
 
@@ -34,7 +35,8 @@ def prepare(
       is who spoke, when, and the turns beside it;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name in it;
     * a Moment of type "conversation" for each session: those the source tells, else parted by `SESSION_GAP`;
-    * edges: turn `spoken_by` person, turn `next` turn, turn `part_of` chat and of its session, turn `mentions` entity.
+    * edges: turn `spoken_by` person, turn `next` turn of the same session, turn `part_of` chat and of its session, turn
+      `mentions` entity.
     """
     title = label(name or document.title)
     turns = document.turns
@@ -60,7 +62,7 @@ def prepare(
             metadata=metadata,
         )
         resources.append(msgspec.structs.replace(resource, id=resource_id(tenant, resource)))
-    edges = chain(resources, title, "chat")
+    edges = [edge for first, last in sessions for edge in chain(resources[first:last], title, "chat")]
     for turn, resource, found in zip(turns, resources, by_turn, strict=True):
         speaker = turn.message.speaker
         if speaker:
@@ -114,11 +116,11 @@ def _named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], lis
 
 
 def _context(session: Sequence[Turn], place: int) -> str:
-    """What a turn is understood by: who spoke and when, the two turns before it in the session, the one after it."""
+    """What a turn is understood by: who spoke and when, and the turns beside it in the session."""
     message = session[place].message
     when = f"{message.at.day} {message.at:%B %Y}" if message.at else ""
-    before = [turn.message.text[-_BESIDE:] for turn in session[max(0, place - 2) : place]]
-    after = [turn.message.text[:_BESIDE] for turn in session[place + 1 : place + 2]]
+    before = [turn.message.text[-_BESIDE:] for turn in session[max(0, place - BEFORE) : place]]
+    after = [turn.message.text[:_BESIDE] for turn in session[place + 1 : place + 1 + AFTER]]
     return "\n".join(filter(None, (message.speaker, when, *before, *after)))
 
 

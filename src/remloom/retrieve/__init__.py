@@ -1,5 +1,6 @@
 """Finding what answers a question, in several ways at once, and saying why, or that there is nothing."""
 
 from .recall import MODES, PARTS, Recaller
+from .rerank import Reranker
 
-__all__ = ["MODES", "PARTS", "Recaller"]
+__all__ = ["MODES", "PARTS", "Recaller", "Reranker"]

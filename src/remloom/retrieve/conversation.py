@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from ..errors import InvalidInputError
 from ..model import Entity, Message
 from ..store.contract import Store
 from .pool import Pool
-from .question import LONGEST, Named, names_in
+from .question import LONGEST, Named, names_in, terms
 
 __all__ = ["HALF_LIFE", "Conversation", "Said", "recency"]
 
@@ -21,13 +21,22 @@ Said: TypeAlias = Message | Mapping[str, Any] | str
 HALF_LIFE = 30.0  # days after which a record's recency counts half
 _FADES = 0.7  # what a turn's names count, of what the next turn's do
 _TURNS = 12  # of the conversation that are looked at, latest first
+_EXCHANGE = 2  # turns that a question is about which says nothing by itself
+_SAID = 500  # characters of each of them
 _TEXTS = ("text", "content", "message")
+_GROUPS = ("organization", "company", "team", "group")
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
+_PEOPLE = re.compile(r"\b(?:they|them|their|theirs)\b", re.IGNORECASE)
+_PLACE = re.compile(r"(?<!is )(?<!are )(?<!was )(?<!were )\bthere\b(?! (?:is|are|was|were|any)\b)", re.IGNORECASE)
 _WORD = re.compile(r"\s+\w")
+_OWNING = frozenset(("his", "hers", "its", "their", "theirs"))
 _OWNS = "'s"
 _THING = re.compile(  # "that" and "this" only where they stand for something, not in "that we met"
     r"\b(?:it|its|(?:that|this)(?: (?:project|one|company|place|product|topic|thing)\b|(?=\s*[?.!]*$)))\b",
     re.IGNORECASE,
+)
+_EMPTY = (
+    "tell more go on continue explain elaborate detail say thing please happen know why how also"  # asks for nothing
 )
 
 
@@ -44,11 +53,14 @@ class Conversation:
     def __init__(self, store: Store, history: Sequence[Said]) -> None:
         self._store = store
         self._mentions: list[Named] = []  # latest first
+        self._said: list[str] = []  # the last exchange, oldest first
         self.wanted: dict[str, float] = {}  # keys of what was spoken of: 1 for the last turn's, fading
         if isinstance(history, str | Mapping):
             raise InvalidInputError("a history is a list of turns", remedy='history=[{"role": "user", "content": "…"}]')
         for age, turn in enumerate(reversed(history)):
             text = _text(turn)
+            if age < _EXCHANGE:
+                self._said.insert(0, text[:_SAID])
             if age < _TURNS:
                 names = names_in(store, text[-LONGEST:])
                 self._mentions += [*reversed(names)]
@@ -56,37 +68,49 @@ class Conversation:
                     self.wanted.setdefault(labels.key(named.record.name), _FADES**age)
 
     def __bool__(self) -> bool:
-        return bool(self.wanted)
+        return bool(self._said)
 
     def resolved(self, question: str) -> str:
-        """The question with its pronoun replaced by what was last spoken of, unless it names something itself."""
-        if not self._mentions or names_in(self._store, question):
+        """The question as it is to be searched: its pronoun replaced by what was last spoken of, unless it names
+        something itself; and what was just said, if the question says nothing without it."""
+        if not self or names_in(self._store, question):
             return question
-        for pronoun, is_person in ((_PERSON, True), (_THING, False)):
+        for pronoun, meant in self._referents():
             found = pronoun.search(question)
-            meant = next((named for named in self._mentions if _is_person(named) == is_person), None)
             if found and meant:
-                name = meant.record.name
                 before, after = question[: found.start()], question[found.end() :]
-                owns = found[0].lower() in ("his", "hers", "its") or bool(
-                    found[0].lower() == "her" and _WORD.match(after)
-                )
+                word = found[0].lower()
+                owns = word in _OWNING or (word == "her" and bool(_WORD.match(after)))
+                name = f"in {meant}" if pronoun is _PLACE else meant
                 return f"{before}{name}{_OWNS if owns else ''}{after}"
-        return question
+        if terms(question) - terms(_EMPTY):
+            return question
+        return f"{question} {' '.join(self._said)}".strip()[:LONGEST]
+
+    def _referents(self) -> Iterator[tuple[re.Pattern[str], str]]:
+        """What each kind of pronoun stands for: the latest mention that fits, or an empty string."""
+        people = list(dict.fromkeys(named.record.name for named in self._mentions if _type(named) == "person"))
+        groups = [named.record.name for named in self._mentions if _type(named) in _GROUPS]
+        places = [named.record.name for named in self._mentions if _type(named) == "place"]
+        things = [named.record.name for named in self._mentions if _type(named) != "person"]
+        yield _PERSON, next(iter(people), "")
+        yield _PEOPLE, next(iter(groups), "") or (" and ".join(reversed(people[:2])) if len(people) > 1 else "")
+        yield _PLACE, next(iter(places), "")
+        yield _THING, next(iter(things), "")
 
 
-def recency(pool: Pool, now: datetime | None, weight: float) -> None:
-    """Raise what is recent: by half as much for every `HALF_LIFE` days of age."""
+def recency(pool: Pool, now: datetime | None, weight: float, half_life: float = HALF_LIFE) -> None:
+    """Raise what is recent: by half as much for every `half_life` days of age."""
     now = now or datetime.now(UTC)
     for candidate in pool.candidates.values():
         at = getattr(candidate.record, "starts_at", None) or candidate.record.created_at
         if at is not None:
             days = max(0.0, (now - at).total_seconds() / 86_400)
-            pool.weigh(candidate, "recency", weight * 0.5 ** (days / HALF_LIFE), note=f"{days:.0f} days old")
+            pool.weigh(candidate, "recency", weight * 0.5 ** (days / half_life), note=f"{days:.0f} days old")
 
 
-def _is_person(named: Named) -> bool:
-    return isinstance(named.record, Entity) and named.record.type == "person"
+def _type(named: Named) -> str:
+    return named.record.type if isinstance(named.record, Entity) else ""
 
 
 def _text(turn: Said) -> str:

@@ -16,10 +16,12 @@ from .parts import speaker
 from .pool import Candidate, Pool
 from .question import Named, terms
 
-__all__ = ["attribution", "misattributed", "unrelated"]
+__all__ = ["attribution", "drop_far", "misattributed", "unrelated"]
 
 NEAR = {"all-MiniLM-L6-v2": 0.38}  # cosine, by model, below which the best window is hardly about the question
+FAR = {"all-MiniLM-L6-v2": 0.1}  # cosine, by model, below which a record is about something else
 COVERED = 0.4  # share of the question's words in the best records, below which they are hardly about it
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # whose terms are pairs of characters: fewer return
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # candidates whose sentences are looked at
 MISATTRIBUTED = 0.56  # by how much more the sentences about others fit
@@ -39,10 +41,20 @@ def unrelated(pool: Pool, best: Sequence[Candidate], text: str, model: str) -> s
     if vectors and (model not in NEAR or near >= NEAR[model]):
         return ""
     covered = max((len(wanted & _words(one)) / len(wanted) for one in best[:_BEST]), default=0.0) if wanted else 0.0
-    if covered >= COVERED:
+    if covered >= (COVERED / 2 if _CJK.search(text) else COVERED):
         return ""
     nearness = f", and nothing is nearer in meaning than {near:.2f}" if model in NEAR and vectors else ""
     return f"nothing remembered has more than {covered:.0%} of the words{nearness}"
+
+
+def drop_far(pool: Pool, model: str) -> None:
+    """Drop the candidates for which nothing speaks but a vector that is far from the question's: in a small memory
+    the nearest are all there are."""
+    nearness = pool.lists.get("vector", {})
+    others = {id for part, scores in pool.lists.items() if part != "vector" for id in scores}
+    for id, near in nearness.items():
+        if near < FAR.get(model, -1.0) and id not in others:
+            del pool.candidates[id]
 
 
 def _words(candidate: Candidate) -> set[str]:

@@ -15,30 +15,46 @@ from .parts import mentions, rarity, relations, speaker
 from .pool import Candidate, Path, Pool
 from .question import Named
 
-__all__ = ["follow"]
+__all__ = ["follow", "made_room"]
 
 _FOLLOWED = 5  # things that are followed at each hop
-_HUB = 0.2  # rarity below which a thing, such as a speaker, leads everywhere
+_HUB = 0.3  # rarity below which a thing, such as a speaker, leads everywhere
 _BROUGHT = 5  # records that each of them brings
+_ROOM = 5  # one in so many of the hits may be brought by hops
+_LINKED = frozenset(("entity", "graph"))
 
 
 def follow(
     store: Store, best: Sequence[Candidate], names: Sequence[Named], *, hops: int, weight: float
 ) -> list[Candidate]:
-    """What is up to `hops` away from the best records, and is none of them, best first.
+    """What is up to `hops` away from the best records, best first: none of them, unless this says more for it.
 
     A record found so is worth a share of the record it was found from, and less the more there are like it: it
     never comes before that one.
     """
     asked = {key for named in names for key in named.keys}
-    known = {candidate.record.id for candidate in best}
+    known = {candidate.record.id: candidate.score for candidate in best}
     brought: list[Candidate] = []
     front = list(best)
     for _ in range(hops):
-        front = [one for one in _one_hop(store, front, asked, weight) if one.record.id not in known]
-        known.update(one.record.id for one in front)
+        front = [one for one in _one_hop(store, front, asked, weight) if one.score > known.get(one.record.id, 0.0)]
+        known.update((one.record.id, float("inf")) for one in front)
         brought += front
     return sorted(brought, key=lambda candidate: -candidate.score)
+
+
+def made_room(best: Sequence[Candidate], brought: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """At most `limit` of both, best first: what hops brought takes free places, and one in five of those held by the
+    last for which only words or meaning speak."""
+    ids = {candidate.record.id for candidate in brought}
+    kept = [candidate for candidate in best if candidate.record.id not in ids]
+    room = max(1, limit // _ROOM)
+    for place in range(len(kept) - 1, 0, -1):
+        if len(kept) + min(room, len(brought)) <= limit:
+            break
+        if not any(part in _LINKED for part, *_ in kept[place].reasons):
+            del kept[place]
+    return sorted([*kept, *brought[: limit - len(kept)]], key=lambda candidate: -candidate.score)
 
 
 def _one_hop(store: Store, front: Sequence[Candidate], asked: set[str], weight: float) -> list[Candidate]:

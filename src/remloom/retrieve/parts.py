@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from math import log2
 
 from .. import labels
 from ..model import Entity, Record, Resource
 from ..predicates import Predicate
 from ..store.contract import EdgeOrder, Store
-from .pool import Path, Pool
+from .fusion import blend
+from .pool import Candidate, Path, Pool
 from .question import Named
 
 __all__ = [
     "STRUCTURAL",
     "about",
+    "answers",
     "asks",
     "by_names",
     "by_relations",
@@ -23,14 +26,16 @@ __all__ = [
     "mentions",
     "rarity",
     "relations",
+    "same_session",
     "speaker",
     "spoken_by",
 ]
 
 STRUCTURAL = frozenset(("mentions", "next", "part_of", "spoken_by"))  # edges that reading makes of every text
-_MENTIONS = 40  # records looked at that name something, newest first
+_MENTIONS = 20  # records looked at that name something, newest first
 _RELATED = 20  # things looked at that are related to it
 _ASKING = ("?", "？", "?)", '?"')
+_SITTING = timedelta(hours=6)  # between two turns of one session
 
 
 def by_text(store: Store, pool: Pool, text: str, where: Predicate | None, count: int) -> None:
@@ -109,9 +114,9 @@ def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
                 yield far, ((edge.src, edge.rel_type, edge.dst),)
 
 
-def spoken_by(pool: Pool, names: Sequence[Named], weight: float) -> None:
-    """Raise what somebody said whom the question names."""
-    keys = {key: named.record.name for named in names if named.speaks for key in named.keys}
+def spoken_by(pool: Pool, asked_about: Sequence[Named], weight: float) -> None:
+    """Raise what somebody said whom the question is about."""
+    keys = {key: named.record.name for named in asked_about for key in named.keys}
     if not keys:
         return
     for candidate in pool.candidates.values():
@@ -128,9 +133,31 @@ def speaker(record: Record) -> str:
 
 def asks(pool: Pool, weight: float) -> None:
     """Lower the turns that end in a question: the answer is mostly in another."""
+    for candidate, _ in _asking(pool):
+        pool.weigh(candidate, "asks", weight, note="it asks")
+
+
+def answers(pool: Pool, weight: float) -> None:
+    """Raise the turn after one that asks something like the question, by how near that one is: a short answer says
+    little by itself."""
+    asking = {(turn.uri, turn.ordinal + 1): turn for _, turn in _asking(pool)}
+    if not asking:
+        return
+    nearness = blend(pool.lists.get("vector") or pool.lists.get("text", {}))
     for candidate in pool.candidates.values():
-        if speaker(candidate.record) and _text(candidate.record).endswith(_ASKING):
-            pool.weigh(candidate, "asks", weight, note="it asks")
+        turn = candidate.record
+        before = asking.get((turn.uri, turn.ordinal)) if isinstance(turn, Resource) else None
+        if before is not None and isinstance(turn, Resource) and same_session(before, turn):
+            near = nearness.get(before.id, 0.0)
+            if near:
+                pool.weigh(candidate, "answers", weight * near, note=f"answers {before.name}")
+
+
+def same_session(one: Resource, other: Resource) -> bool:
+    """Whether two neighbours were said in one sitting; True where no times tell."""
+    if one.starts_at is None or other.starts_at is None:
+        return True
+    return abs(other.starts_at - one.starts_at) <= _SITTING
 
 
 def about(pool: Pool, wanted: Mapping[str, float], part: str, weight: float) -> None:
@@ -149,5 +176,12 @@ def _named_by(record: Record) -> set[str]:
     return {labels.key(name) for name in names if name.strip()}
 
 
-def _text(record: Record) -> str:
-    return record.content.rstrip() if isinstance(record, Resource) else ""
+def _asking(pool: Pool) -> list[tuple[Candidate, Resource]]:
+    """The turns that end in a question."""
+    return [
+        (candidate, turn)
+        for candidate in pool.candidates.values()
+        if isinstance(turn := candidate.record, Resource)
+        and turn.metadata.get("speaker")
+        and turn.content.rstrip().endswith(_ASKING)
+    ]

@@ -12,6 +12,7 @@ __all__ = ["Candidate", "Pool", "hit"]
 
 Path = tuple[tuple[str, str, str], ...]
 Scale = tuple[float | None, float | None]
+Why = tuple[str, float, int, float, str]  # the fields of a Reason, in order: made one only for what is returned
 
 
 @dataclass
@@ -22,7 +23,7 @@ class Candidate:
     matched: str = ""
     path: Path = ()
     score: float = 0.0
-    reasons: list[Reason] = field(default_factory=list)
+    reasons: list[Why] = field(default_factory=list)
 
 
 class Pool:
@@ -53,10 +54,11 @@ class Pool:
         for part, scores in self.lists.items():
             floor, top = self._scales[part]
             values = blend(scores, floor=floor, top=top) if fusion == "blend" else rrf(scores)
-            ranked = sorted(scores, key=lambda id: -scores[id])
-            for rank, id in enumerate(ranked, 1):
-                share = weights[part] * values[id]
-                self.weigh(self.candidates[id], part, share, rank=rank, score=scores[id])
+            weight = weights[part]
+            for rank, id in enumerate(sorted(scores, key=scores.__getitem__, reverse=True), 1):
+                candidate, share = self.candidates[id], weight * values[id]
+                candidate.score += share
+                candidate.reasons.append((part, share, rank, scores[id], ""))
 
     @staticmethod
     def weigh(
@@ -64,7 +66,7 @@ class Pool:
     ) -> None:
         """Add a part's share to a candidate's score."""
         candidate.score += share
-        candidate.reasons.append(Reason(part=part, share=share, rank=rank, score=score, note=note))
+        candidate.reasons.append((part, share, rank, score, note))
 
     def best(self, count: int | None = None) -> list[Candidate]:
         """The candidates by score; ties in the order found."""
@@ -73,7 +75,11 @@ class Pool:
 
 def hit(candidate: Candidate) -> RecallHit:
     """A candidate as a value; its reasons from the weightiest."""
-    reasons = tuple(sorted(candidate.reasons, key=lambda reason: -abs(reason.share)))
+    weightiest = sorted(candidate.reasons, key=lambda why: -abs(why[1]))
+    reasons = tuple(
+        Reason(part=part, share=share, rank=rank, score=score, note=note)
+        for part, share, rank, score, note in weightiest
+    )
     return RecallHit(
         record=candidate.record, score=candidate.score, matched=candidate.matched, reasons=reasons, path=candidate.path
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -13,13 +14,15 @@ from ..model import Entity, Record, Resource
 from ..store.contract import Store
 from ..store.terms import STOP_WORDS, analyse
 
-__all__ = ["LONGEST", "Named", "bare", "checked", "names_in", "terms"]
+__all__ = ["LONGEST", "Named", "bare", "checked", "names_in", "subjects", "terms"]
 
 LONGEST = 8_000  # characters of a question
 _MOST_WORDS = 4  # of a name looked up
 _MOST_LOOKED_AT = 60  # words of a question in which names are looked for
 _SIMILAR = 0.8  # from which a misspelt name is taken for one that is known
 _OWNS = re.compile(r"^[’']s\b")
+_AND = re.compile(r"[\s,&]*(?:and|or)?\s*")  # all that stands between two who are asked about alike
+_BOTH = re.compile(r"\b(?:both|each other)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w@.&+/-]*\w(?:[’'](?!s\b)\w+)*")
 
 
@@ -107,6 +110,23 @@ def _named(store: Store, key: str, record: Entity | Resource, start: int, end: i
         own = [labels.key(record.name)]
         speaks = bool(store.edge_keys(own, direction="in", rel_types=["spoken_by"], limit=1))
     return Named(key, record, start, end, speaks)
+
+
+def subjects(text: str, names: Sequence[Named]) -> list[Named]:
+    """Of the speakers whom a question names, those it is about: "What did Nate do for Joanna?" is about Nate.
+
+    The first that is no owner ("Joanna's turtles"), else the first, with whoever is named in one breath with it; all
+    when it says "both".
+    """
+    speaking = [named for named in names if named.speaks]
+    if len(speaking) < 2 or _BOTH.search(text):
+        return speaking
+    first = next((place for place, named in enumerate(speaking) if not _OWNS.match(text[named.end :])), 0)
+    found = [speaking[first]]
+    for before, named in pairwise(speaking):
+        if before in found and _AND.fullmatch(text[before.end : named.start]):
+            found.append(named)
+    return found
 
 
 def bare(text: str, names: Sequence[Named]) -> str:

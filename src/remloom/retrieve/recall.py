@@ -7,25 +7,28 @@ is worth, measured.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
+from .. import labels
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Recall, RecallHit
 from ..predicates import Predicate
 from ..store.contract import Store
 from . import parts
 from .budget import Tokens, cut
-from .conversation import Conversation, Said, recency
-from .doubt import misattributed, unrelated
+from .conversation import HALF_LIFE, Conversation, Said, recency
+from .doubt import drop_far, misattributed, unrelated
 from .fusion import Fusion
-from .hops import follow
+from .hops import follow, made_room
+from .languages import foreign
 from .neighbours import beside
 from .pool import Pool, hit
-from .question import Named, bare, checked, names_in
+from .question import Named, bare, checked, names_in, subjects
+from .rerank import LOOKED_AT, Reranker, rerank
 from .timeline import timeline
 from .times import Window, find_window
 
@@ -35,18 +38,22 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 WEIGHTS = {
     "text": 1.0,
     "vector": 1.0,
-    "entity": 1.0,
-    "graph": 0.5,
+    "entity": 2.0,
+    "graph": 2.0,
     "speaker": 0.5,
     "asks": -0.15,
-    "time": 0.3,
+    "answers": 0.5,
+    "time": 0.8,
     "history": 0.3,
     "recency": 0.2,
+    "preferences": 0.3,
+    "rerank": 2.0,
     "hops": 0.5,
 }  # of a list's best record, or of what weighs, in the score
 PARTS = tuple(WEIGHTS)
-POOL = 40  # records that each list brings, at least
-HOP_SHARE = 3  # one in so many of the hits may be brought by hops
+RANKS_APART = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
+FOREIGN = 0.3  # of the weight of vectors, for a question in a language that the embedder does not know
+POOL = 60  # records that each list brings, at least
 _DEEP = 3  # times the limit, if that is more
 
 
@@ -65,6 +72,9 @@ class Ask(Struct, frozen=True, kw_only=True):
     without: Collection[str] = ()
     hops: int = 2
     neighbours: int = 1
+    preferences: Mapping[str, float] = {}
+    half_life: float | None = None
+    reranker: Reranker | None = None
     abstain: bool = True
     explain: bool = False
     tokens: Tokens | None = None
@@ -133,13 +143,18 @@ class Recaller:
                 parts.by_names(store, pool, names)
             if "graph" in on:
                 parts.by_relations(store, pool, names)
-        pool.fuse(ask.fusion, WEIGHTS)
-        self._weigh(ask, on, pool, names, window, conversation)
+        lost = FOREIGN if foreign(text, self._model) else 1.0
+        pool.fuse(ask.fusion, WEIGHTS | {"vector": lost * WEIGHTS["vector"]})
+        self._weigh(ask, on, pool, text, names, window, conversation)
         doubt = self._doubt(pool, names, text, vector) if ask.abstain else ""
+        if ask.reranker is not None and not doubt and "rerank" in on:
+            rerank(pool, ask.reranker, text, count=max(LOOKED_AT, ask.limit), weight=WEIGHTS["rerank"])
+        if ask.abstain:
+            drop_far(pool, self._model)
         best = [] if doubt else pool.best(ask.limit)
         if mode == "iterated" and "hops" in on:
-            brought = follow(store, best, names, hops=ask.hops, weight=WEIGHTS["hops"])[: ask.limit // HOP_SHARE]
-            best = sorted([*best[: ask.limit - len(brought)], *brought], key=lambda candidate: -candidate.score)
+            brought = follow(store, best, names, hops=ask.hops, weight=WEIGHTS["hops"])
+            best = made_room(best, brought, ask.limit)
         hits = [hit(candidate) for candidate in best]
         if ask.neighbours and hits:
             hits = beside(store, hits, ask.neighbours)
@@ -153,19 +168,25 @@ class Recaller:
         )  # fmt: skip
 
     def _weigh(
-        self, ask: Ask, on: Collection[str], pool: Pool, names: Sequence[Named], window: Window | None,
+        self, ask: Ask, on: Collection[str], pool: Pool, text: str, names: Sequence[Named], window: Window | None,
         conversation: Conversation,
     ) -> None:  # fmt: skip
+        weights = {part: WEIGHTS[part] * (RANKS_APART if ask.fusion == "rrf" else 1.0) for part in on}
         if "speaker" in on:
-            parts.spoken_by(pool, names, WEIGHTS["speaker"])
+            parts.spoken_by(pool, subjects(text, names), weights["speaker"])
         if "asks" in on:
-            parts.asks(pool, WEIGHTS["asks"])
+            parts.asks(pool, weights["asks"])
+        if "answers" in on:
+            parts.answers(pool, weights["answers"])
         if window and "time" in on:
-            window.weigh(pool, WEIGHTS["time"])
+            window.weigh(pool, weights["time"])
         if conversation and "history" in on:
-            parts.about(pool, conversation.wanted, "history", WEIGHTS["history"])
-        if ask.mode == "contextual" and "recency" in on:
-            recency(pool, ask.now, WEIGHTS["recency"])
+            parts.about(pool, conversation.wanted, "history", weights["history"])
+        if "preferences" in on:
+            wanted = {labels.key(label): worth for label, worth in ask.preferences.items()}
+            parts.about(pool, wanted, "preferences", weights["preferences"])
+        if (ask.half_life is not None or ask.mode == "contextual") and "recency" in on:
+            recency(pool, ask.now, weights["recency"], ask.half_life or HALF_LIFE)
 
     def _doubt(self, pool: Pool, names: Sequence[Named], text: str, vector: Sequence[float] | None) -> str:
         found = unrelated(pool, pool.best(3), text, self._model)
@@ -187,6 +208,11 @@ def _check(ask: Ask) -> None:
             f"a budget is a whole number of tokens from 1, not {ask.budget_tokens!r}",
             remedy="leave it out for no budget",
         )
+    if ask.half_life is not None and not ask.half_life > 0:
+        raise InvalidInputError(f"a half-life is a number of days above 0, not {ask.half_life!r}")
+    for label, worth in ask.preferences.items():
+        if not isinstance(worth, int | float) or not -1 <= worth <= 1:
+            raise InvalidInputError(f"a preference is a number from -1 to 1, not {worth!r} as for {label!r}")
     if ask.now is not None and ask.now.tzinfo is None:
         raise InvalidInputError(f"now {ask.now.isoformat()} has no time zone", remedy="use datetime.now(UTC)")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from click import Choice, argument, echo, option
 
 from ...errors import InvalidInputError
-from .app import Call, command
+from .app import Call, command, model_option
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,12 +26,17 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 @option("--now", metavar="TIME", help='What "last week" counts from. [default: the present]')
 @option("--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\".")
 @option("--without", metavar="PART", multiple=True, help="Leave out a part: text, vector, entity, graph, speaker, …")
+@option("--prefer", metavar="LABEL=NUMBER", multiple=True, help="What names this counts more (1) or less (-1).")
+@option("--half-life", type=float, metavar="DAYS", help="Days after which a record's recency counts half.")
+@option("--rerank", metavar="NAME", help="A second look: onnx:FOLDER, fastembed:MODEL, llm, none. [default: a setting]")
+@model_option
 @option("--anyway", is_flag=True, help="Show the best there is, even when it does not answer.")
 @option("--explain", is_flag=True, help="Show why each hit came up.")
 @option("--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list.")
 def recall(
     call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, said: tuple[str, ...],
-    now: str | None, where: str | None, without: tuple[str, ...], anyway: bool, explain: bool, as_context: bool,
+    now: str | None, where: str | None, without: tuple[str, ...], prefer: tuple[str, ...], half_life: float | None,
+    rerank: str | None, anyway: bool, explain: bool, as_context: bool,
 ) -> None:  # fmt: skip
     """Ask in plain words: what answers the question, best first.
 
@@ -42,7 +47,8 @@ def recall(
     with call.open() as memory:
         found = memory.recall(
             question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=at, where=where,
-            without=without, hops=hops, abstain=not anyway, explain=explain,
+            without=without, hops=hops, preferences=dict(map(_preference, prefer)), half_life=half_life, rerank=rerank,
+            abstain=not anyway, explain=explain,
         )  # fmt: skip
     if as_context and not call.json:
         from ...retrieve.budget import text_of
@@ -56,6 +62,14 @@ def recall(
         return drawn(found, explain=explain)
 
     call.show(found.as_dict(), view)
+
+
+def _preference(text: str) -> tuple[str, float]:
+    label, _, worth = text.rpartition("=")
+    try:
+        return label, float(worth)
+    except ValueError:
+        raise InvalidInputError(f"{text!r} is no preference", remedy='--prefer "Project Alpha=1"') from None
 
 
 def _time(text: str | None) -> datetime | None:

@@ -19,10 +19,10 @@ def drawn(found: Recall, *, explain: bool) -> RenderableType:
     parts: list[RenderableType] = list(_understood(found)) if explain else []
     if found.abstained:
         parts.append(Text(f"not answered: {line(found.reason)}", "yellow"))
+    elif found.mode == "iterated":
+        parts.append(_tree(found, explain=explain))
     elif explain:
         parts += [_reasoned(number, hit) for number, hit in enumerate(found.hits, 1)]
-    elif found.mode == "iterated":
-        parts.append(_tree(found))
     else:
         parts.append(hits(found.hits))
     return Group(*parts)
@@ -42,13 +42,18 @@ def _understood(found: Recall) -> Iterator[Text]:
 
 
 def _reasoned(number: int, hit: RecallHit) -> RenderableType:
+    """A hit with what brought it up."""
     head = Text.assemble((f"{number:>2}. {hit.score:.2f}  ", "green"), (line(hit.name), "bold"))
     if hit.uri:
         head.append("  ").append(place(hit.source), "blue")
-    why = Text("    because " + "; ".join(map(_told, hit.reasons)), "cyan")
+    why = Text(f"    {_because(hit)}", "cyan")
     said = Text(f"    {snippet(hit)}", "dim", no_wrap=True, overflow="ellipsis")
     way = [Text(f"    by {' → '.join(_steps(hit))}", "magenta")] if hit.path else []
     return Group(head, said, why, *way)
+
+
+def _because(hit: RecallHit) -> str:
+    return "because " + "; ".join(map(_told, hit.reasons))
 
 
 def _told(reason: Reason) -> str:
@@ -57,6 +62,8 @@ def _told(reason: Reason) -> str:
         "vector": f"meaning (place {reason.rank}, cosine {reason.score:.2f})",
         "entity": f"names in the question (place {reason.rank})",
         "graph": f"relations of what is named (place {reason.rank})",
+        "rerank": f"a second look (place {reason.rank})",
+        "hops": f"reached {line(reason.note)}",
     }.get(reason.part, line(reason.note) or reason.part)
     return f"{how} {reason.share:+.2f}"
 
@@ -65,7 +72,7 @@ def _steps(hit: RecallHit) -> list[str]:
     return [f"{line(src)} –{line(type)}– {line(dst)}" for src, type, dst in hit.path]
 
 
-def _tree(found: Recall) -> RenderableType:
+def _tree(found: Recall, *, explain: bool) -> RenderableType:
     """The hits found directly at the root, those found by hops below what led to them."""
     root = Tree(Text(line(found.question), "bold"), guide_style="dim")
     branches: dict[tuple[str, ...], Tree] = {}
@@ -73,14 +80,18 @@ def _tree(found: Recall) -> RenderableType:
         by_hops = any(reason.part == "hops" for reason in hit.reasons)
         at = branches.get((line(hit.path[0][0]),), root) if by_hops and hit.path else root
         trail: tuple[str, ...] = (line(hit.path[0][0]),) if by_hops and hit.path else ()
-        for _, type, there in hit.path[:-1] if by_hops else ():
+        for src, type, dst in hit.path[:-1] if by_hops else ():
+            here = trail[-1]
+            there, way = (src, f"← {line(type)} ") if dst == here else (dst, f"{line(type)} → ")
             trail = (*trail, there)
             if trail not in branches:
-                branches[trail] = at.add(Text.assemble((f"{line(type)} ", "green"), (line(there), "magenta")))
+                branches[trail] = at.add(Text.assemble((way, "green"), (line(there), "magenta")))
             at = branches[trail]
         label = Text.assemble((f"{hit.score:.2f}  ", "green"), (line(hit.name), "bold"))
         if hit.uri:
             label.append("  ").append(place(hit.source), "blue")
         label.append(f"\n{snippet(hit)[:100]}", "dim")
+        if explain:
+            label.append(f"\n{_because(hit)}", "cyan")
         branches.setdefault((line(hit.name),), at.add(label))
     return root

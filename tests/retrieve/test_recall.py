@@ -2,67 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from told import CHAT, MAY, said
 
 from remloom import Edge, Entity, Memory, Message, Resource
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.retrieve import PARTS
 from remloom.testing.embedder import WordEmbedder
-
-MAY = datetime(2024, 5, 8, 18, tzinfo=UTC)
-CHAT = [
-    ("Jon", "Hey Gina! I lost my job as a banker yesterday.", 0),
-    ("Gina", "Sorry to hear that! What will you do next?", 0),
-    ("Jon", "I want to open a dance studio near the harbour.", 0),
-    ("Gina", "That is brave. I adopted a puppy last month, her name is Coco.", 0),
-    ("Jon", "Lovely! Which breed?", 0),
-    ("Gina", "She is a spaniel, and she sleeps all day.", 0),
-    ("Jon", "The studio has Marley flooring now, it looks great.", 14),
-    ("Gina", "Congratulations! My online store sold forty hoodies.", 14),
-    ("Jon", "I visited Rome for a short trip.", 14),
-]
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "chat", embedder=WordEmbedder()) as memory:
-        messages = [
-            Message(speaker=who, text=text, id=f"m{number}", at=MAY + timedelta(days=days, minutes=number))
-            for number, (who, text, days) in enumerate(CHAT)
-        ]
-        memory.read_chat(messages, uri="chat.json", name="Jon and Gina")
-        yield memory
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Iterator[Memory]:
-    """Seed 2's example: pricing leads to products, competitors, and a market that no note on pricing names."""
-    with Memory.open(tmp_path / "notes", embedder=WordEmbedder()) as memory:
-        memory.write([
-            Resource(
-                name="Pricing talk",
-                content="We discussed pricing of the berth plan.",
-                related_entities=("Product-A", "Competitor-X"),
-            ),
-            Resource(name="Survey", content="Marinas in the north grow.", related_entities=("Market-Segment-Y",)),
-            Resource(name="Lunch", content="The canteen has a new cook.", trust="told"),
-            Entity(name="Product-A", type="product"),
-            Edge(src="Pricing talk", rel_type="mentions", dst="Product-A"),
-            Edge(src="Pricing talk", rel_type="mentions", dst="Competitor-X"),
-            Edge(src="Product-A", rel_type="related_to", dst="Market-Segment-Y"),
-            Edge(src="Survey", rel_type="mentions", dst="Market-Segment-Y"),
-        ])  # fmt: skip
-        memory.embed_pending()
-        yield memory
-
-
-def said(memory: Memory, question: str, **options: object) -> list[str]:
-    return [id for hit in memory.recall(question, **options).hits for id in hit.message_ids]  # type: ignore[arg-type]
-
 
 # -- hybrid --------------------------------------------------------------------------------------------------
 
@@ -94,6 +43,45 @@ def test_each_part_can_be_left_out_and_is_then_no_reason(chat: Memory, part: str
     found = chat.recall("What flooring did Jon get on 22 May 2024?", without=[part], mode="auto", now=MAY)
     assert found.hits[0].message_ids == ("m6",)
     assert part not in {reason.part for hit in found.hits for reason in hit.reasons}
+
+
+def test_an_answer_is_raised_by_the_question_before_it(chat: Memory) -> None:
+    hits = chat.recall("Which breed is it?", abstain=False).hits
+    answer = next(hit for hit in hits if hit.message_ids == ("m5",))
+    assert "answers Jon and Gina #5" in {reason.note for reason in answer.reasons}
+    assert hits[0] == answer
+
+
+def test_the_first_turn_of_a_session_answers_nothing_asked_in_the_one_before(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        turns = [("Ada", "Which boat do you like?", 0), ("Bob", "A sloop, that boat.", 1)]
+        memory.read_chat(
+            [Message(speaker=who, text=text, id=text[:5], at=MAY + timedelta(days=day)) for who, text, day in turns],
+            uri="c",
+        )
+        (answer,) = [
+            hit for hit in memory.recall("Which boat?", abstain=False).hits if hit.content.startswith("A sloop")
+        ]
+    assert "answers" not in {reason.part for reason in answer.reasons}
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("What did Jon do for Gina?", {"Jon"}),
+        ("What does Gina think about Jon's studio?", {"Gina"}),
+        ("When did Jon go to Gina's?", {"Jon"}),
+        ("What did Jon and Gina sell?", {"Jon", "Gina"}),
+        ("Which city have Jon or Gina seen?", {"Jon", "Gina"}),
+        ("What do both, Gina with Jon, like?", {"Jon", "Gina"}),
+    ],
+)
+def test_of_two_people_named_it_is_the_one_asked_about_whose_words_count(
+    chat: Memory, question: str, about: set[str]
+) -> None:
+    hits = chat.recall(question, abstain=False, limit=9).hits
+    notes = {reason.note for hit in hits for reason in hit.reasons if reason.part == "speaker"}
+    assert notes == {f"said by {name}" for name in about}
 
 
 def test_reciprocal_ranks_can_be_chosen_instead_of_the_blend(chat: Memory) -> None:
@@ -133,9 +121,11 @@ def test_a_misspelt_name_is_recognised(chat: Memory) -> None:
 # -- neighbours, budget, context -----------------------------------------------------------------------------
 
 
-def test_the_turns_beside_a_hit_come_with_it(chat: Memory) -> None:
+def test_the_turns_beside_a_hit_come_with_it_but_none_of_another_session(chat: Memory) -> None:
+    hit = chat.recall("Who sold forty hoodies in her online store?", limit=1).hits[0]
+    assert [one.ordinal for one in (*hit.before, *hit.after)] == [6, 8]
     hit = chat.recall("What flooring does the studio have?", limit=1).hits[0]
-    assert [one.ordinal for one in (*hit.before, *hit.after)] == [5, 7]
+    assert [one.ordinal for one in (*hit.before, *hit.after)] == [7]
     assert chat.recall("What flooring does the studio have?", limit=1, neighbours=0).hits[0].before == ()
 
 
@@ -246,6 +236,49 @@ def test_in_a_conversation_the_recent_counts_more(tmp_path: Path) -> None:
         assert [hit.name for hit in memory.recall("price list", mode="contextual", now=MAY).hits] == ["new", "old"]
 
 
+def test_they_and_there_stand_for_whom_and_where_was_last_spoken_of(chat: Memory) -> None:
+    chat.write([Entity(name="Rome", type="place"), Entity(name="Harborlight", type="company")])
+
+    def asked(question: str, *history: str) -> str:
+        return chat.recall(question, history=history, abstain=False).asked
+
+    assert asked("What did they sell?", "Jon met Gina.") == "What did Jon and Gina sell?"
+    assert asked("What did they sell?", "Jon works for Harborlight.") == "What did Harborlight sell?"
+    assert asked("What is their plan?", "Harborlight grows.") == "What is Harborlight's plan?"
+    assert asked("How long did he stay there?", "Jon was in Rome.") == "How long did Jon stay there?"
+    assert asked("What happened there?", "Rome was hot.") == "What happened in Rome?"
+    assert asked("Is there anything new?", "Rome was hot.") == "Is there anything new?"
+
+
+def test_a_question_that_says_nothing_by_itself_is_about_what_was_just_said(chat: Memory) -> None:
+    history = ["What does the new floor look like?", "It is the Marley flooring."]
+    found = chat.recall("Tell me more", history=history, abstain=False)
+    assert found.asked == "Tell me more What does the new floor look like? It is the Marley flooring."
+    assert found.hits[0].message_ids == ("m6",)
+    assert chat.recall("Tell me more about Coco", history=history, abstain=False).asked == "Tell me more about Coco"
+
+
+def test_what_the_user_cares_for_counts_more_and_what_they_do_not_less(notes: Memory) -> None:
+    def share(worth: float) -> float:
+        found = notes.recall("pricing", preferences={"product-a": worth})
+        return sum(reason.share for hit in found.hits for reason in hit.reasons if reason.part == "preferences")
+
+    assert share(1) > 0 > share(-0.5)
+    assert share(0) == 0
+
+
+def test_a_half_life_lets_age_count_in_any_mode(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        for name, days in (("old", 300), ("new", 1)):
+            memory.write(
+                [Resource(name=name, content="The price list was agreed.", starts_at=MAY - timedelta(days=days))]
+            )
+        (first, second) = memory.recall("price list", mode="hybrid", half_life=10, now=MAY).hits
+        assert (first.name, second.name) == ("new", "old")
+        assert "recency" in {reason.part for reason in first.reasons}
+        assert "recency" not in {r.part for hit in memory.recall("price list").hits for r in hit.reasons}
+
+
 # -- hops ----------------------------------------------------------------------------------------------------
 
 
@@ -260,6 +293,25 @@ def test_hops_lead_to_what_the_question_does_not_name_and_show_the_way(notes: Me
 def test_what_hops_bring_never_comes_before_what_it_came_from(notes: Memory) -> None:
     names = [hit.name for hit in notes.recall("pricing", mode="iterated", without=["vector"]).hits]
     assert names.index("Pricing talk") < names.index("Survey")
+
+
+def test_hops_take_the_place_of_what_only_words_speak_for_and_of_nothing_linked(tmp_path: Path) -> None:
+    named = ("Ashdown Works", "Mira Holt")
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([
+            Resource(name="register", content="Ashdown Works is led by Mira Holt.", related_entities=named),
+            *(Edge(src="register", rel_type="mentions", dst=name) for name in named),
+            Resource(name="address", content="Mira Holt moved to Port Alder.", related_entities=("Mira Holt",)),
+            Edge(src="address", rel_type="mentions", dst="Mira Holt"),
+            *(Resource(name=f"other {n}", content=f"The head of works {n} met nobody.") for n in range(9)),
+        ])  # fmt: skip
+        question = "Who met the head of Ashdown Works?"
+        plain = [hit.name for hit in memory.recall(question, limit=5).hits]
+        hopped = [hit.name for hit in memory.recall(question, limit=5, mode="iterated").hits]
+    assert "address" not in plain
+    assert "address" in hopped
+    assert "register" in hopped
+    assert len(hopped) == len(plain) == 5
 
 
 # -- bad input -----------------------------------------------------------------------------------------------
@@ -277,6 +329,8 @@ def test_what_hops_bring_never_comes_before_what_it_came_from(notes: Memory) -> 
         ("What happened between August 2022 and June 2022?", {}),
         ("What happened on 31 February 2023?", {"mode": "temporal"}),
         ("What?", {"now": datetime(2024, 5, 1)}),
+        ("What?", {"half_life": 0}),
+        ("What?", {"preferences": {"Rome": 3}}),
         ("What?", {"history": "it is no list"}),
         ("What?", {"history": [{"role": "user"}]}),
     ],
@@ -336,3 +390,43 @@ def test_a_new_context_is_searched_at_once_and_embeds_nothing_again(tmp_path: Pa
         assert not memory.search_text("harbour").records
         assert memory.stats()["pending"] == 0
         assert memory.search("lease June").records
+
+
+def test_a_question_in_a_script_of_pairs_is_doubted_by_half_the_words(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name="n", content="该俱乐部的主场位于柏林市中心的旧港口。")])
+        assert memory.recall("俱乐部的主场在哪个城市？").hits
+        assert memory.recall("谁设计了大教堂的窗户？").abstained
+
+
+@pytest.mark.parametrize(
+    ("question", "knows"),
+    [
+        ("Wer hat das Tor im Finale geschossen?", False),
+        ("¿Quién marcó el gol en la final?", False),
+        ("Qui a marqué le but dans le match?", False),
+        ("谁进了球？", False),
+        ("Кто забил гол?", False),
+        ("Who scored the goal of the final in Las Palmas?", True),
+        ("dance studio flooring", True),
+    ],
+)
+def test_the_vectors_of_an_english_model_count_less_for_another_language(
+    chat: Memory, question: str, knows: bool
+) -> None:
+    from remloom.retrieve.languages import foreign
+
+    assert foreign(question, "all-MiniLM-L6-v2") is not knows
+    assert not foreign(question, "multilingual-e5-small")
+
+
+@pytest.mark.model
+def test_in_a_small_memory_what_is_far_off_does_not_fill_the_limit(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        memory.write([
+            Resource(name="lease", content="The lease of the harbour office ends in June."),
+            Resource(name="stars", content="Quasars are bright nuclei of young galaxies."),
+        ])  # fmt: skip
+        memory.embed_pending()
+        assert [hit.name for hit in memory.recall("When does the lease end?").hits] == ["lease"]
+        assert len(memory.recall("When does the lease end?", abstain=False).hits) == 2

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bench.quality import locomo, speed, tables, xquad
+from bench.quality import heldout, locomo, speed, tables, xquad
 
 
 def test_the_speed_of_recall_is_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,7 +15,7 @@ def test_the_speed_of_recall_is_measured(monkeypatch: pytest.MonkeyPatch, capsys
     assert capsys.readouterr().out.count("\n") == len(speed.WAYS)
 
 
-@pytest.mark.parametrize("bench", [locomo, xquad])
+@pytest.mark.parametrize("bench", [heldout, locomo, xquad])
 def test_without_its_data_a_benchmark_is_skipped_and_says_so(
     bench: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,63 @@
+"""LoCoMo's JSON form: long chats of two, in sessions, with questions and the turns that answer them.
+
+A list of `{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id", "text", "blip_caption"?}],
+"session_1_date_time": "10:05 am on 3 March, 2024", …}, "qa": [{"question", "category", "evidence": [dia_id]}]}`.
+Category 5 is of questions that have no answer; their evidence, if any, is what they were twisted from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from remloom import Message
+from remloom.sources.dates import parse
+
+__all__ = ["Conversation", "Question", "load"]
+
+_SESSION = re.compile(r"session_(\d+)")
+_TURN = re.compile(r"D:?(\d+):(\d+)")  # some of LoCoMo's evidence is malformed: "D8:6; D9:17", "D:11:26", "D30:05"
+
+
+@dataclass
+class Question:
+    text: str
+    category: int
+    gold: frozenset[str]  # ids of the turns that answer
+
+
+@dataclass
+class Conversation:
+    id: str
+    messages: list[Message]
+    questions: list[Question]
+
+
+def load(place: Path) -> list[Conversation]:
+    """The conversations of a file, or of every `.json` file of a folder."""
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    return [_conversation(one) for file in files for one in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def _conversation(given: dict[str, Any]) -> Conversation:
+    said = given["conversation"]
+    numbers = sorted(int(found[1]) for name in said if (found := _SESSION.fullmatch(name)))
+    messages = []
+    for number in numbers:
+        at = parse(said.get(f"session_{number}_date_time", ""))
+        for turn in said[f"session_{number}"]:
+            caption = turn.get("blip_caption") or ""
+            text = f"{turn.get('text') or ''}{f' [image: {caption}]' if caption else ''}".strip()
+            messages.append(Message(speaker=turn["speaker"], text=text or "…", id=turn["dia_id"], at=at))
+    known = {message.id for message in messages}
+    questions = [Question(one["question"], one["category"], _gold(one.get("evidence"), known)) for one in given["qa"]]
+    return Conversation(given["sample_id"], messages, questions)
+
+
+def _gold(evidence: Iterable[str] | None, known: set[str | None]) -> frozenset[str]:
+    named = (f"D{int(found[1])}:{int(found[2])}" for one in evidence or () for found in _TURN.finditer(one))
+    return frozenset(id for id in named if id in known)
