@@ -30,10 +30,12 @@ from remloom.predicates import Eq, Gt, Query
 from remloom.settings import Settings
 from remloom.store.contract import EdgeOrder
 from remloom.store.postgres import PostgresStore, migrate
+from remloom.store.postgres.migrations import scripts
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import names, put
 
 Opening = Callable[..., PostgresStore]
+NEWEST = scripts()[-1][0]
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 
 
@@ -435,7 +437,7 @@ def test_ten_that_start_together_migrate_once(fresh: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == [(0, 1)] + [(1, 1)] * 9
+    assert sorted(found) == [(0, NEWEST)] + [(NEWEST, NEWEST)] * 9
 
 
 def test_a_database_without_the_schema_a_newer_and_an_older_one_are_told_apart(fresh: str) -> None:
@@ -447,7 +449,7 @@ def test_a_database_without_the_schema_a_newer_and_an_older_one_are_told_apart(f
         connection.execute("COMMENT ON SCHEMA remloom IS 'Remloom, schema version 99'")
     with pytest.raises(SchemaVersionError, match="schema version 99") as caught:
         PostgresStore(fresh, "acme")
-    assert caught.value.fields == {"found": 99, "expected": 1}
+    assert caught.value.fields == {"found": 99, "expected": NEWEST}
 
 
 def test_who_may_not_migrate_is_told_who_may(fresh: str) -> None:
@@ -621,5 +623,5 @@ def test_migrate_and_its_url_from_the_command_line(fresh: str) -> None:
         done = subprocess.run([sys.executable, "-m", "remloom", *arguments], capture_output=True, text=True)
         return done.stdout + done.stderr
 
-    assert "has schema version 1, it had none" in run("migrate", "--home", fresh)
+    assert f"has schema version {NEWEST}, it had none" in run("migrate", "--home", fresh)
     assert "brought up to date when they are opened" in run("migrate", "--home", "folder")

@@ -171,6 +171,7 @@ class Capabilities(Struct, frozen=True):
     name: str
     encrypted: bool = False
     dialect: str = "sqlite"  # the sqlglot dialect that `select` takes
+    writable: bool = True  # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
     erases: bool = True  # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
 
 

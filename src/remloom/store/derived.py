@@ -162,7 +162,9 @@ class Derived:
         return state
 
     def save(self, kind: str) -> None:
-        """Store a snapshot of an index as it is now."""
+        """Store a snapshot of an index as it is now, if the store can be written."""
+        if self._database.read_only:
+            return
         with self._locks[kind]:
             state = self._states[kind]
             blob = state.index.dump_graph() if kind == "vectors" else state.index.dump()

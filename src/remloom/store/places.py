@@ -23,8 +23,9 @@ class Place(Protocol):
         """The store of the tenant that the settings name, made if it is not there and `create`."""
         ...
 
-    def migrate(self) -> tuple[int, int]:
-        """Bring it to the schema this version knows; returns the version it had and the one it has."""
+    def migrate(self, *, citus: bool) -> tuple[int, int]:
+        """Bring it to the schema this version knows, and distribute it if `citus`; returns the version it had and the
+        one it has."""
         ...
 
     def tenants(self) -> list[TenantInfo]:
@@ -81,7 +82,7 @@ class _Folder:
         self._home.begin(settings.tenant)
         return store
 
-    def migrate(self) -> tuple[int, int]:
+    def migrate(self, *, citus: bool) -> tuple[int, int]:
         raise InvalidInputError(
             "memories in a folder are brought up to date when they are opened", remedy="migrate a postgresql:// URL"
         )
@@ -125,10 +126,10 @@ class _Database:
             hnsw=_hnsw(settings),
         )
 
-    def migrate(self) -> tuple[int, int]:
+    def migrate(self, *, citus: bool) -> tuple[int, int]:
         from .postgres import migrate
 
-        return migrate(self._settings.home, self._settings.busy_timeout)
+        return migrate(self._settings.home, self._settings.busy_timeout, citus=citus)
 
     def tenants(self) -> list[TenantInfo]:
         from .postgres import tenants

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import Edge, Record, Resource
-from .batch import searchable_text
+from .batch import build, searchable_text
 from .contract import SCHEMAS, Batch, BatchRecord, Store, Vector
 
 __all__ = ["export", "import_"]
@@ -41,7 +41,13 @@ class _EdgeLine(msgspec.Struct, tag="edge", tag_field="line"):
     edge: Edge
 
 
-_decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine).decode
+class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
+    """An edge as a path string, from another system; never written by `export`, which keeps weights and properties."""
+
+    path: str
+
+
+_decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine).decode
 _encode = msgspec.json.encode
 
 
@@ -72,16 +78,18 @@ def import_(store: Store, stream: Iterable[bytes], *, model: str = "") -> dict[s
     header: _Header | None = None
     records: list[BatchRecord] = []
     edges: list[Edge] = []
+    names: dict[str, tuple[str, str]] = {}  # of the ends of paths
 
     def flush() -> None:
         dims = (header.dims if header else 0) if any(record.vectors for record in records) else 0
         written = store.write(
-            Batch(tuple(records), tuple(edges), {}, (), dims, model or (header.model if header else ""))
+            Batch(tuple(records), tuple(edges), dict(names), (), dims, model or (header.model if header else ""))
         )
         for kind in ("created", "updated", "unchanged"):
             counts[kind] += getattr(written, kind)
         records.clear()
         edges.clear()
+        names.clear()
 
     for number, line in enumerate(stream, 1):
         if not line.strip():
@@ -104,6 +112,13 @@ def import_(store: Store, stream: Iterable[bytes], *, model: str = "") -> dict[s
             if records:
                 flush()  # so that both ends of an edge are there
             edges.append(value.edge)
+            counts["edges"] += 1
+        elif isinstance(value, _PathLine):
+            if records:
+                flush()
+            built = build([Edge.from_path(value.path)], tenant="", model="")
+            edges += built.edges
+            names |= built.names
             counts["edges"] += 1
         if len(records) + len(edges) >= _BATCH:
             flush()

@@ -20,7 +20,7 @@ from ..model import Direction, Edge, Moment, Record, Resource
 from ..predicates import Predicate, Query
 from . import journal, rows, writing
 from .batch import embedded_text
-from .compiling import check_window, direction, known, split
+from .compiling import direction, known
 from .contract import (
     INDEX,
     SCHEMAS,
@@ -41,6 +41,7 @@ from .graph import Graph
 from .likeness import Likeness
 from .predicate_sql import SqliteCompiler, column, view_columns
 from .rows import COLUMNS, decode
+from .similar import similar
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -87,9 +88,11 @@ class SqliteStore:
         hnsw: dict[str, int] | None = None,
     ) -> None:
         self.path = path
-        self.capabilities = Capabilities(name="sqlite", encrypted=bool(key), dialect="sqlite")
         self._database = Database(
             path, key, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout, prepare=rows.prepare
+        )
+        self.capabilities = Capabilities(
+            name="sqlite", encrypted=bool(key), dialect="sqlite", writable=not self._database.read_only
         )
         self._translate = translate(path)
         self._derived = Derived(self._database, hnsw=hnsw or {})
@@ -273,23 +276,15 @@ class SqliteStore:
     # -- by field --------------------------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:
-        known(schema)
-        similar, rest = split(query.where)
-        if similar is not None and not query.order:
-            matches = self.search_vector(
-                similar.query, schema=schema, where=rest, limit=similar.top_k, min_score=similar.min_score
-            )
+        rest, matches = similar(self, schema, query)
+        if matches is not None and not query.order:
             return [match.record for match in matches[query.skip :][: query.count]]
         compiler = self._compiler(schema)
         sql, values = compiler.compile(rest)
-        if similar is not None:
-            matches = self.search_vector(
-                similar.query, schema=schema, where=rest, limit=similar.top_k, min_score=similar.min_score
-            )
+        if matches is not None:
             marks = ", ".join("?" * len(matches))
             sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
         order = [f"{column(compiler.field(field))} {direction(way)}" for field, way in query.order]
-        check_window(query.count, query.skip)
         statement = (
             f"SELECT {COLUMNS} FROM records r WHERE r.schema = '{schema}' AND ({sql})"
             f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
@@ -416,7 +411,8 @@ class SqliteStore:
         with self._translate:
             rows = self._database.reader.execute(
                 "SELECT r.id, v.first, v.last, v.data, v.hash FROM json_each(?) k"
-                " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
+                " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid"
+                " JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
                 (msgspec.json.encode(ids).decode(),),
             )
             for id, first, last, data, digest in rows:

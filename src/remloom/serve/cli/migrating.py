@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from click import option
+
 from .app import Call, command
 
 __all__: list[str] = []
 
 
 @command("migrate")
-def migrate(call: Call) -> None:
+@option("--citus", is_flag=True, help="Spread every table over the Citus cluster, by tenant.")
+def migrate(call: Call, citus: bool) -> None:
     """Bring the PostgreSQL database that is the home up to date, or make it ready for memories.
 
     Any number of processes may do this at once. Needs a user who may create extensions, roles and schemas there.
@@ -16,7 +19,8 @@ def migrate(call: Call) -> None:
     from ...memory import Memory
 
     settings = call.settings()
-    before, after = Memory.migrate(settings.home)
+    before, after = Memory.migrate(settings.home, citus=citus)
     was = f", it had {before or 'none'}" if before != after else ""
-    told = f"{settings.shown_home} has schema version {after}{was}"
-    call.show({"home": settings.shown_home, "before": before, "after": after}, lambda: told)
+    spread = "; its tables are distributed by tenant" if citus else ""
+    told = f"{settings.shown_home} has schema version {after}{was}{spread}"
+    call.show({"home": settings.shown_home, "before": before, "after": after, "citus": citus}, lambda: told)

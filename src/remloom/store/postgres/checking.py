@@ -21,10 +21,11 @@ _INVARIANTS = {
     " WHERE n.tenant_id = e.tenant_id AND n.key = e.dst)": "an edge enters {1!r}, which names nothing",
     "SELECT e.rel FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.rels t"
     " WHERE t.tenant_id = e.tenant_id AND t.rel = e.rel)": "an edge has type {0!r}, which is gone",
-    "SELECT coalesce(c.key, d.key) FROM (SELECT e.src AS key, 0 AS side, e.rel, count(*) AS edges FROM remloom.edges e"
-    " WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, 3 UNION ALL SELECT e.dst, 1, e.rel, count(*) FROM remloom.edges e"
-    " WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, 3) c FULL JOIN (SELECT * FROM remloom.degrees"
-    " WHERE tenant_id = %(tenant)s) d ON d.key = c.key AND d.side = c.side AND d.rel = c.rel"
+    "WITH counted AS (SELECT e.src AS key, 0 AS side, e.rel, count(*) AS edges FROM remloom.edges e WHERE e.tenant_id ="
+    " %(tenant)s GROUP BY 1, 2, GROUPING SETS ((e.rel), ()) UNION ALL SELECT e.dst, 1, e.rel, count(*) FROM"
+    " remloom.edges e WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, GROUPING SETS ((e.rel), ()))"
+    " SELECT DISTINCT coalesce(c.key, d.key) FROM counted c FULL JOIN (SELECT * FROM remloom.degrees WHERE tenant_id ="
+    " %(tenant)s) d ON d.key = c.key AND d.side = c.side AND d.rel = coalesce(c.rel, '')"
     " WHERE d.edges IS DISTINCT FROM c.edges": "the edges at {0!r} are counted wrongly",
     "SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
     " WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0)": "record {0} has no name",

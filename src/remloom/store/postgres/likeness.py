@@ -13,6 +13,7 @@ from ..compiling import Compiler
 from ..contract import Match
 from . import postings
 from .half import Half
+from .nearest import SERVING, Near, Nearest
 from .rows import COLUMNS, decode
 from .server import Server
 
@@ -63,7 +64,6 @@ class Likeness:
                     likely = [pair for pair in named if not good or all(word in pair[1] for word in words)]
                     found.add(likely, key, words, threshold)
             else:
-                cursor.execute("SET LOCAL enable_seqscan = off")
                 good = 0
                 for alike in _ALIKE:
                     found.add(numbers.of(self._whole(cursor, key, type, alike)), key, (), threshold)
@@ -96,7 +96,8 @@ class Likeness:
         if not any(len(word) > 2 for word in words):
             return []  # no trigram to look for
         patterns = [f"%{word}%" for word in words]  # words have neither % nor _
-        return self._candidates(cursor, "n.key LIKE ALL (%s::text[])", "length(n.key)", [patterns], [], type)
+        every = " AND ".join(["n.key LIKE %s"] * len(patterns))  # LIKE ALL would use no index
+        return self._candidates(cursor, every, "length(n.key)", patterns, [], type)
 
     def _with_some(self, cursor: Cursor[Any], words: Sequence[str], type: str | None) -> list[str]:
         cursor.execute("SELECT set_config('pg_trgm.word_similarity_threshold', %s, true)", (str(_WORDS_ALIKE),))
@@ -178,9 +179,8 @@ class Likeness:
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, where, schema)
         with self._server.read(self._tenant) as cursor:
-            model = cursor.execute(
-                "SELECT model, dims, indexed FROM remloom.models WHERE tenant_id = %s AND current", (self._tenant,)
-            ).fetchone()
+            ef = max(self._ef, limit)
+            model = cursor.execute(SERVING, (str(ef), self._tenant)).fetchone()
             if model is None:
                 return []
             if dims != model[1]:
@@ -188,23 +188,22 @@ class Likeness:
                     f"the query has {dims} dimensions, this memory's vectors {model[1]}",
                     remedy="embed the query with the embedder of this memory",
                 )
-            near = _Near(cursor, self._tenant, schema, model, Half(data), condition, values, self._ef)
-            best: dict[str, tuple[str, float]] = {}
+            nearest = Nearest(cursor, self._tenant, schema, model[:3], Half(data), condition, values, ef)
+            best: dict[str, Near] = {}
             count = limit  # more only where several windows of a record are among them: a filtered scan is dear
             while True:
-                found = near.best(count)
-                for id, first, last, distance in found:
-                    best.setdefault(id, (f"{first}:{last}", 1.0 - distance))
+                found = nearest.best(count)
+                for window in found:
+                    best.setdefault(window.id, window)
                 if len(best) >= limit or len(found) < count:
                     break
                 count *= _OVERFETCH
-            kept = [(id, *what) for id, what in best.items() if min_score is None or what[1] >= min_score][:limit]
-            rows = cursor.execute(
-                f"SELECT r.id, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%s)",
-                (self._tenant, [id for id, _, _ in kept]),
-            ).fetchall()
-            records = {id: row for id, *row in rows}
-            return [Match(decode(*records[id]), score, matched) for id, matched, score in kept]
+        matches = [
+            Match(decode(near.schema, near.body, near.content), 1.0 - near.distance, f"{near.first}:{near.last}")
+            for near in best.values()
+            if min_score is None or 1.0 - near.distance >= min_score
+        ]
+        return matches[:limit]
 
     def _condition(
         self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
@@ -218,55 +217,6 @@ class Likeness:
             sql, more = self._compiler(as_schema).compile(where if as_schema == schema else And((where,)))
             text, values = f"{text} AND ({sql})", [*values, *more]
         return text, values
-
-
-class _Near:
-    """The windows nearest to a vector: those in the HNSW index, and those that are not yet, one by one."""
-
-    def __init__(
-        self,
-        cursor: Cursor[Any],
-        tenant: str,
-        schema: str,
-        model: tuple[int, int, bool],
-        query: Half,
-        condition: str,
-        values: list[Any],
-        ef: int,
-    ) -> None:
-        self._cursor = cursor
-        self._number, self._dims, self._indexed = model
-        self._query = query
-        self._values = values
-        self._ef = ef
-        self._tenant = tenant
-        self._schema = schema
-        joined = " JOIN remloom.own_records r ON r.tenant_id = v.tenant_id AND r.id = v.id" if condition else ""
-        self._from = f"FROM remloom.own_vectors v{joined} WHERE v.tenant_id = %s AND v.model = %s AND v.schema = %s"
-        self._filter = condition
-
-    def best(self, count: int) -> list[tuple[str, int, int, float]]:
-        """Id, window and distance of the nearest, nearest first."""
-        if not self._indexed:
-            return self._ask(" AND NOT v.indexed", "v.data", count)
-        ef = min(max(self._ef, count), 1_000)
-        self._cursor.execute(
-            "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'strict_order', true)",
-            (str(ef),),
-        )
-        graph = self._ask(f" AND v.indexed AND v.dims = {self._dims}", f"v.data::halfvec({self._dims})", count)
-        if len(graph) < count and self._filter:  # the scan gave up before it found enough
-            return self._ask("", "v.data", count)
-        tail = self._ask(" AND NOT v.indexed", "v.data", count)
-        return sorted([*graph, *tail], key=lambda row: row[3])[:count]
-
-    def _ask(self, part: str, data: str, count: int) -> list[tuple[str, int, int, float]]:
-        cast = data.removeprefix("v.data") or "::halfvec"
-        return self._cursor.execute(
-            f"SELECT v.id, v.first, v.last, {data} <=> %b{cast} AS distance {self._from}{part}{self._filter}"
-            f" ORDER BY {data} <=> %b{cast} LIMIT {count}",
-            (self._query, self._tenant, self._number, self._schema, *self._values, self._query),
-        ).fetchall()
 
 
 class _Numbers:

@@ -31,7 +31,8 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
   uri = excluded.uri, body = excluded.body, content = excluded.content
 """
 NAMES = """
-INSERT INTO remloom.names SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[])
+INSERT INTO remloom.names
+SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[], %b::boolean[])
 ON CONFLICT DO NOTHING
 """
 _EDGES = """
@@ -104,9 +105,9 @@ class Linking(Transaction):
         return len(edges)
 
     def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
-        """Keep the degrees of keys whose edges were added (1) or removed (-1)."""
-        ends = Counter((src, 0, rel) for src, rel, _ in edges)
-        ends.update((dst, 1, rel) for _, rel, dst in edges)
+        """Keep the degrees of keys whose edges were added (1) or removed (-1), of each type and of all."""
+        ends = Counter((src, 0, kind) for src, rel, _ in edges for kind in (rel, ""))
+        ends.update((dst, 1, kind) for _, rel, dst in edges for kind in (rel, ""))
         if ends:
             self.do(_DEGREES, *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]))
             if change < 0:
@@ -143,10 +144,10 @@ class Linking(Transaction):
             )
             self.seq += 1
             rows.append(row_of(entity, self.seq, None))
-            names.append((key, entity.id, 0, whole if whole != key else None))
+            names.append((key, entity.id, 0, whole if whole != key else None, False))
         self.thin += len(rows)
         self.do(RECORDS, *columns(RECORD_KINDS, rows))
-        self.do(NAMES, *columns("ttit", names))
+        self.do(NAMES, *columns("ttitb", names))
 
     def release(self, keys: dict[str, str | None]) -> None:
         """Records gave up these keys: those that no other has, but edges do, become thin entities."""

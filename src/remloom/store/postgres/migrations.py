@@ -14,9 +14,9 @@ from .server import Server, translate
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["migrate", "scripts", "verify", "version"]
+__all__ = ["LOCK", "migrate", "scripts", "verify", "version"]
 
-_LOCK = 0x52656D6C6F6F6D  # one migration of a database at a time
+LOCK = 0x52656D6C6F6F6D  # one migration of a database at a time
 _EXTENSIONS = {"vector": "0.8", "pg_trgm": "1.5"}  # and the least version
 _SERVER = 150000
 
@@ -38,7 +38,7 @@ def migrate(server: Server) -> tuple[int, int]:
         StoreError: the server is too old, an extension is missing, or the user may not do this.
     """
     with server.connect() as connection, translate(server.place):
-        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         before = version(connection)
         known = scripts()
         _refuse_newer(server, before, known[-1][0])

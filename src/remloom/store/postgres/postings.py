@@ -147,15 +147,17 @@ def _postings(
     texts: Iterable[Text],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], dict[int, int]]:
     """Term, document and count of every posting of these texts, and how many terms each document has."""
-    lengths: dict[int, int] = {}
-    terms: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-    docs: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-    counts: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    numbers, words = [], []
     for doc, text in texts:
-        all_terms = np.frombuffer(codes(text), "<i8")
-        lengths[doc] = len(all_terms)
-        unique, times = np.unique(all_terms, return_counts=True)
-        terms.append(unique)
-        counts.append(times)
-        docs.append(np.full(len(unique), doc, np.int64))
-    return np.concatenate(terms), np.concatenate(docs), np.concatenate(counts), lengths
+        numbers.append(doc)
+        words.append(np.frombuffer(codes(text), "<i8"))
+    sizes = [len(some) for some in words]
+    terms = np.concatenate([*words, np.empty(0, np.int64)])
+    docs = np.repeat(np.array(numbers, np.int64), sizes)
+    order = np.lexsort((terms, docs))
+    terms, docs = terms[order], docs[order]
+    first = np.ones(len(terms), bool)
+    first[1:] = (terms[1:] != terms[:-1]) | (docs[1:] != docs[:-1])
+    starts = np.flatnonzero(first)
+    counts = np.diff(np.append(starts, len(terms)))
+    return terms[starts], docs[starts], counts, dict(zip(numbers, sizes, strict=True))

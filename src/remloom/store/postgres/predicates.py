@@ -92,6 +92,11 @@ def _shown(field: str) -> str:
 class PostgresCompiler(Compiler):
     """See `Compiler`."""
 
+    @property
+    def _indexed(self) -> str:
+        """The field that stands in the column `type` besides."""
+        return "category" if self.schema == "resources" else "type"
+
     def value(self, field: str) -> str:
         return _text(field)
 
@@ -113,6 +118,8 @@ class PostgresCompiler(Compiler):
             if field == "uri" and operator == "=":
                 return f"md5(r.uri) = md5(%s::text) AND {sql}", [value, value]
             return sql, values
+        if field == self._indexed and isinstance(value, str):
+            return f"r.type {operator} %s::text", [value]
         stored, text = json_value(field), _text(field)
         if isinstance(value, str):
             if operator == "=":
@@ -137,6 +144,8 @@ class PostgresCompiler(Compiler):
             return f"{_TIMES[field]} = ANY (%s::bigint[])", [values]
         if field in _COLUMNS:
             return f"{_COLUMNS[field]} = ANY (%s::text[])", [[value for value in values if isinstance(value, str)]]
+        if field == self._indexed:
+            return "r.type = ANY (%s::text[])", [[value for value in values if isinstance(value, str)]]
         stored = json_value(field)
         bound = [msgspec.json.encode(value).decode() for value in values]
         scalar = f"{stored} = ANY (%s::text[]::jsonb[])"

@@ -44,8 +44,10 @@ WHERE rolname = 'remloom_tenant' AND pg_has_role(current_user, oid, 'MEMBER')
 _PLANS = "; ".join((
     "SET plan_cache_mode = force_generic_plan", "SET join_collapse_limit = 1", "SET enable_seqscan = off",
     "SET enable_hashjoin = off", "SET enable_mergejoin = off", "SET jit = off",
+    "SET max_parallel_workers_per_gather = 0",
 ))  # fmt: skip
 _NUL = ("NUL", "0x00", "\\u0000")  # how its refusal is worded: by the client, for a text, within JSON
+_FULL = ("too many connections", "too many clients", "connection slots are reserved")
 _AT_ONCE = 500  # rows that a stream fetches at a time
 _AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
@@ -116,6 +118,11 @@ class Server:
         """A connection of its own, outside the pool, in autocommit mode."""
         with translate(self.place):
             return psycopg.connect(self.conninfo, autocommit=True)
+
+    def define(self, sql: str) -> None:
+        """Run a statement that makes an index, as the owner of the tables."""
+        with self.connect() as connection, translate(self.place):
+            connection.execute(sql.encode())
 
     def _configure(self, connection: Connection[Row]) -> None:
         connection.execute(f"SET lock_timeout = {round(self._timeout * 1000)}; {_PLANS}")
@@ -265,7 +272,7 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
     match error:
         case PoolClosed():
             return StoreClosedError("the memory is closed", remedy="open it again")
-        case PoolTimeout() | errors.TooManyConnections():
+        case PoolTimeout() | errors.TooManyConnections() | psycopg.OperationalError() if _is_full(error):
             return StoreBusyError(
                 f"{place}: no connection was free: {said}",
                 remedy="raise pool_size, or the server's max_connections; or try again later",
@@ -302,6 +309,11 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
             )
         case _:
             return StoreError(f"{place}: {said}", remedy="this is a bug in Remloom: please report it")
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether the pool or the server has no connection left. (A connection that is refused comes without its code.)"""
+    return isinstance(error, PoolTimeout) or any(words in str(error) for words in _FULL)
 
 
 def parse_url(url: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -11,16 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import force_setattr, replace
 
-from ...errors import InvalidInputError, StoreClosedError, StoreError
+from ...errors import InvalidInputError, StoreClosedError
 from ...journal import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
 from .. import rows as times
-from ..batch import embedded_text
-from ..compiling import check_window, direction, known, split
+from ..compiling import direction, known
 from ..contract import (
     INDEX,
-    SCHEMAS,
     Batch,
     Capabilities,
     Deletion,
@@ -32,17 +29,19 @@ from ..contract import (
     Walk,
     Written,
 )
+from ..similar import similar
 from . import journal
 from .checking import check
+from .counting import counts
 from .deleting import delete
+from .embeddings import Embeddings, adopt, embed, park, unpark
 from .graph import Graph, moment
-from .half import floats
+from .indexing import TAIL, Indexing
 from .keys import short
 from .likeness import Likeness
-from .models import register_model
 from .predicates import PostgresCompiler, json_value, order, shown_columns, sortable
 from .rows import COLUMNS, decode, paths_of
-from .server import Server, translate
+from .server import Server
 from .tables import Tables
 from .tenants import Tenants
 from .writing import Writing
@@ -53,11 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["PostgresStore"]
 
 _T = TypeVar("_T")
-_ATTEMPTS = 3  # failed embeddings of a text before it is parked
 _MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
 _NEWEST = EdgeOrder()
-_TAIL = 4_000  # vectors compared one by one before they go into the HNSW index
-_AT_ONCE = 1_000  # vectors put into it in one transaction
 _LOOKUP = "SELECT l.key, l.schema, l.body, l.content, l.paths FROM remloom.lookup(%s, %s::text[], %s, %s, %s) l"
 
 
@@ -86,15 +82,12 @@ class PostgresStore:
         pool_size: int = 8,
         timeout: float = 30.0,
         hnsw: dict[str, int] | None = None,
-        tail: int = _TAIL,
+        tail: int = TAIL,
     ) -> None:
         self.capabilities = Capabilities(name="postgres", erases=False)
+        hnsw = hnsw or {}
         self._tenant = tenant
-        self._hnsw = hnsw or {}
-        self._tail = tail
         self._closed = False
-        self._indexing = threading.Lock()  # one thread at a time moves vectors into the index
-        self._since = tail  # vectors written since the tail was last measured; unknown at first
         self._server = server = Server.at(url, pool_size, timeout)
         try:
             tenants = Tenants(server)
@@ -105,14 +98,16 @@ class PostgresStore:
             raise
         self._graph = Graph(server, tenant)
         self._compilers: dict[str, PostgresCompiler] = {}
-        self._likeness = Likeness(server, tenant, self._compiler, self._hnsw.get("ef", 50))
+        self._likeness = Likeness(server, tenant, self._compiler, hnsw.get("ef", 50))
+        self._embeddings = Embeddings(server, tenant)
+        self._indexing = Indexing(server, tenant, hnsw, tail)
         self._tables = Tables(server, tenant)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
     def write(self, batch: Batch) -> Written:
         written = self._write(lambda writing: writing.apply(batch))
-        self._grown(sum(len(record.vectors) for record in batch.records))
+        self._indexing.grown(sum(len(record.vectors) for record in batch.records))
         return written
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
@@ -277,18 +272,12 @@ class PostgresStore:
     # -- by field --------------------------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:
-        similar, rest = split(query.where)
+        rest, matches = similar(self, schema, query)
+        if matches is not None and not query.order:
+            return [match.record for match in matches[query.skip :][: query.count]]
         compiler = self._compiler(schema)
-        check_window(query.count, query.skip)
-        matches: list[Match] = []
-        if similar is not None:
-            matches = self.search_vector(
-                similar.query, schema=schema, where=rest, limit=similar.top_k, min_score=similar.min_score
-            )
-            if not query.order:
-                return [match.record for match in matches[query.skip :][: query.count]]
         sql, values = compiler.compile(rest)
-        if similar is not None:
+        if matches is not None:
             sql, values = f"({sql}) AND r.id = ANY (%s)", [*values, [match.record.id for match in matches]]
         terms = [order(compiler.field(field), direction(way)) for field, way in query.order]
         found = self._fetch(
@@ -306,16 +295,11 @@ class PostgresStore:
             return  # columns of their own
         name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
         expression = sortable(path).replace("r.body", "body").replace("%%", "%")
-        self._define(
+        self._open.define(
             f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression})) WHERE schema ="
             f" '{schema}'"
         )
         self.note([JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
-
-    def _define(self, sql: str) -> None:
-        """Run a statement as the owner of the tables."""
-        with self._open.connect() as connection, translate(self._server.place):
-            connection.execute(sql.encode())
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
         first, last = times.micros(start), times.micros(end)
@@ -355,173 +339,42 @@ class PostgresStore:
 
     # -- embedding queue -------------------------------------------------------------------------------------
 
+    @property
+    def _texts(self) -> Embeddings:
+        self._open  # noqa: B018
+        return self._embeddings
+
     def pending(self, limit: int) -> list[Pending]:
-        rows = self._fetch(
-            f"SELECT p.id, p.attempts, p.error, {COLUMNS} FROM remloom.pending p JOIN remloom.records r"
-            " ON r.tenant_id = p.tenant_id AND r.id = p.id WHERE p.tenant_id = %s AND NOT p.parked"
-            " ORDER BY p.attempts, p.seq LIMIT %s",
-            limit,
-        )
-        return [Pending(id, embedded_text(decode(*row)), tries, error or "") for id, tries, error, *row in rows]
+        return self._texts.pending(limit)
 
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
-        def work(writing: Writing) -> None:
-            number = register_model(writing.cursor, self._tenant, model, dims, current=current)
-            ids = list(vectors)
-            writing.cursor.execute(
-                "DELETE FROM remloom.vectors WHERE tenant_id = %s AND model = %s AND id = ANY (%s)",
-                (self._tenant, number, ids),
-            )
-            writing.vectors(number, dims, vectors)
-            if current:
-                writing.cursor.execute(
-                    "DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%s)", (self._tenant, ids)
-                )
-
-        self._write(work)
-        self._grown(sum(map(len, vectors.values())))
+        self._write(lambda writing: embed(writing, vectors, model, dims, current=current))
+        self._indexing.grown(sum(map(len, vectors.values())))
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:
-        rows = self._fetch(
-            f"SELECT r.id, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL"
-            " AND NOT EXISTS (SELECT FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)"
-            " WHERE v.tenant_id = r.tenant_id AND v.id = r.id AND m.name = %s) ORDER BY r.seq LIMIT %s",
-            model, limit,
-        )  # fmt: skip
-        return [Pending(id, embedded_text(decode(*row))) for id, *row in rows]
+        return self._texts.unembedded(model, limit)
 
     def adopt(self, model: str) -> None:
-        def work(writing: Writing) -> None:
-            execute, tenant = writing.cursor.execute, self._tenant
-            found = execute(
-                "SELECT model FROM remloom.models WHERE tenant_id = %s AND name = %s ORDER BY model DESC",
-                (tenant, model),
-            ).fetchone()
-            if found is None:
-                return  # there was nothing to embed
-            for table in ("vectors", "models"):
-                execute(f"DELETE FROM remloom.{table} WHERE tenant_id = %s AND model <> %s", (tenant, found[0]))
-            execute("UPDATE remloom.models SET current = true WHERE tenant_id = %s", (tenant,))
-            execute("DELETE FROM remloom.pending WHERE tenant_id = %s", (tenant,))
-            execute(  # what was written since the last text was moved
-                "INSERT INTO remloom.pending SELECT r.tenant_id, r.id, r.seq FROM remloom.records r WHERE"
-                " r.tenant_id = %s"
-                " AND r.doc IS NOT NULL AND NOT EXISTS (SELECT FROM remloom.vectors v WHERE v.tenant_id ="
-                " r.tenant_id AND v.id = r.id)",
-                (tenant,),
-            )
-
-        self._write(work)
-        self._grown(self._tail)
+        self._write(lambda writing: adopt(writing, model))
+        self._indexing.grown(None)
 
     def park(self, id: str, error: str) -> None:
-        self._write(
-            lambda writing: writing.cursor.execute(
-                f"UPDATE remloom.pending SET attempts = attempts + 1, error = %s, parked = attempts + 1 >= {_ATTEMPTS}"
-                " WHERE tenant_id = %s AND id = %s",
-                (error.replace("\0", " ")[:2000], self._tenant, id),
-            )
-        )
+        self._write(lambda writing: park(writing, id, error))
 
     def unpark(self) -> int:
-        return self._write(
-            lambda writing: (
-                writing.cursor.execute(
-                    "UPDATE remloom.pending SET parked = false, attempts = 0 WHERE tenant_id = %s AND parked",
-                    (self._tenant,),
-                ).rowcount
-            )
-        )
+        return self._write(unpark)
 
     def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
-        rows = self._fetch(
-            "SELECT DISTINCT ON (v.digest) v.digest, halfvec_send(v.data) FROM remloom.vectors v"
-            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.digest = ANY (%s) AND"
-            " m.name = %s",
-            list(digests), model,
-        )  # fmt: skip
-        return {digest: floats(data) for digest, data in rows}
+        return self._texts.cached(digests, model)
 
     def vectors(self, id: str) -> list[Vector]:
         return self.vectors_of([id]).get(id, [])
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
-        rows = self._fetch(
-            "SELECT v.id, v.first, v.last, halfvec_send(v.data), v.digest FROM remloom.vectors v"
-            " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.id = ANY (%s) AND m.current"
-            " ORDER BY v.part",
-            list(ids),
-        )
-        found: dict[str, list[Vector]] = {}
-        for id, first, last, data, digest in rows:
-            found.setdefault(id, []).append(Vector(first, last, floats(data), digest or b""))
-        return found
+        return self._texts.of(ids)
 
     def model(self) -> tuple[str, int] | None:
-        rows = self._fetch("SELECT name, dims FROM remloom.models WHERE tenant_id = %s AND current")
-        return rows[0] if rows else None
-
-    # -- the vector index ------------------------------------------------------------------------------------
-
-    def _grown(self, vectors: int) -> None:
-        """Vectors were written: look now and then whether the HNSW index should take those outside it."""
-        self._since += vectors
-        if vectors and self._since >= self._tail and self._indexing.acquire(blocking=False):
-            threading.Thread(target=self._index_in_background, name="remloom-vectors", daemon=True).start()
-
-    def _index_in_background(self) -> None:
-        try:
-            if self._unindexed() > self._tail:
-                self._index()
-        except StoreError:
-            pass  # the tail is searched one by one meanwhile; `settle` and `check` say what is wrong
-        finally:
-            self._indexing.release()
-
-    def _unindexed(self) -> int:
-        self._since = 0
-        rows = self._fetch(
-            "SELECT count(*) FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)"
-            " WHERE v.tenant_id = %s AND m.current AND NOT v.indexed"
-        )
-        return int(rows[0][0])
-
-    def _index(self) -> None:
-        """Put the vectors that serve into the HNSW index of their dimension, which is made if need be."""
-        model = self.model()
-        if model is None:
-            return
-        name = f"vectors_hnsw_{model[1]}"
-        with self._open.connect() as connection, translate(self._server.place):
-            row = connection.execute("SELECT to_regclass(%s) IS NULL", (f"remloom.{name}",)).fetchone()
-        self._index_tail()
-        if row != (True,):
-            return
-        # Made only now: a graph is built several times as quickly as it grows.
-        m, effort = self._hnsw.get("m", 16), self._hnsw.get("ef_construction", 200)
-        self._define(
-            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.vectors USING hnsw"
-            f" ((data::halfvec({model[1]})) halfvec_cosine_ops) WITH (m = {m}, ef_construction = {effort}) WHERE"
-            f" dims = {model[1]} AND indexed"
-        )
-
-    def _index_tail(self) -> None:
-        def move(cursor: Cursor[Any]) -> int:
-            moved = cursor.execute(
-                "WITH chosen AS (SELECT v.id, v.model, v.part FROM remloom.vectors v JOIN remloom.models m"
-                " USING (tenant_id, model) WHERE v.tenant_id = %s AND m.current AND NOT v.indexed LIMIT %s)"
-                " UPDATE remloom.vectors v SET indexed = true FROM chosen c WHERE v.tenant_id = %s AND v.id = c.id"
-                " AND v.model = c.model AND v.part = c.part",
-                (self._tenant, _AT_ONCE, self._tenant),
-            ).rowcount
-            if moved:
-                cursor.execute(
-                    "UPDATE remloom.models SET indexed = true WHERE tenant_id = %s AND current", (self._tenant,)
-                )
-            return moved
-
-        while not self._closed and self._server.write(self._tenant, move):
-            pass
+        return self._texts.model()
 
     # -- journal ---------------------------------------------------------------------------------------------
 
@@ -567,52 +420,7 @@ class PostgresStore:
 
     def stats(self) -> dict[str, Any]:
         with self._open.read(self._tenant) as cursor:
-
-            def fetch(sql: str) -> list[Any]:
-                return cursor.execute(sql, (self._tenant,)).fetchall()
-
-            by_type = fetch(
-                "SELECT schema, coalesce(type, ''), count(*), count(*) FILTER (WHERE thin) FROM remloom.records"
-                " WHERE tenant_id = %s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
-            )
-            edges = fetch("SELECT rel, count(*) FROM remloom.edges WHERE tenant_id = %s GROUP BY 1 ORDER BY 2 DESC, 1")
-            model = fetch("SELECT model, name, dims FROM remloom.models WHERE tenant_id = %s AND current")
-            number, name, dims = model[0] if model else (0, "", 0)
-            ((vectors, exact),) = fetch(
-                "SELECT count(*), count(*) FILTER (WHERE NOT indexed) FROM remloom.vectors"
-                f" WHERE tenant_id = %s AND model = {number}"
-            )
-            ((waiting, parked),) = fetch(
-                "SELECT count(*) FILTER (WHERE NOT parked), count(*) FILTER (WHERE parked) FROM remloom.pending"
-                " WHERE tenant_id = %s"
-            )
-            ((keys,),) = fetch("SELECT count(DISTINCT key) FROM remloom.names WHERE tenant_id = %s")
-            noted = fetch("SELECT kind, count(*) FROM remloom.journal WHERE tenant_id = %s GROUP BY 1 ORDER BY 1")
-            ((size,),) = fetch(
-                "SELECT coalesce(sum(pg_column_size(r.*)), 0) FROM remloom.records r WHERE tenant_id = %s"
-            )
-        records: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
-        for schema, type, count, _ in by_type:
-            records[schema][type] = count
-        return {
-            "records": {schema: sum(types.values()) for schema, types in records.items()},
-            "types": records,
-            "thin_entities": sum(thin for _, _, _, thin in by_type),
-            "keys": keys,
-            "edges": sum(count for _, count in edges),
-            "edge_types": dict(edges),
-            "vectors": {
-                "count": vectors,
-                "model": name,
-                "dims": dims,
-                "exact_share": round(exact / vectors, 4) if vectors else None,
-            },
-            "pending": waiting,
-            "parked": parked,
-            "journal": dict(noted),
-            "encrypted": self.capabilities.encrypted,
-            "bytes": int(size),
-        }
+            return counts(cursor, self._tenant) | {"encrypted": self.capabilities.encrypted}
 
     def check(self) -> list[str]:
         return check(self._open, self._tenant)
@@ -622,9 +430,8 @@ class PostgresStore:
 
     def settle(self) -> None:
         """Put the vectors into the HNSW index now, if there are more than are compared one by one."""
-        with self._indexing:
-            if self._unindexed() > self._tail:
-                self._index()
+        self._open  # noqa: B018
+        self._indexing.settle()
 
     def backup(self, path: str) -> None:
         raise InvalidInputError(
@@ -635,8 +442,8 @@ class PostgresStore:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            with self._indexing:  # what is moving vectors stops after its batch
-                self._server.release()
+            self._indexing.close()
+            self._server.release()
 
 
 def _entry(kind: str, id: str, data: bytes, subjects: list[str], version: int) -> JournalEntry:

@@ -15,9 +15,9 @@ from .server import Server, translate
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Tenants", "migrate", "tenants"]
+__all__ = ["TABLES", "Tenants", "migrate", "tenants"]
 
-_TABLES = (
+TABLES = (  # each before what it refers to
     "journal_subjects",
     "journal",
     "postings",
@@ -34,11 +34,16 @@ _TABLES = (
 )
 
 
-def migrate(url: str, timeout: float) -> tuple[int, int]:
-    """Bring the database at this URL up to date. See `migrations.migrate`."""
+def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]:
+    """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`."""
+    from .citus import distribute
+
     server = Server.at(url, 2, timeout)
     try:
-        return migrations.migrate(server)
+        versions = migrations.migrate(server)
+        if citus:
+            distribute(server)
+        return versions
     finally:
         server.release()
 
@@ -120,7 +125,7 @@ class Tenants:
 
         def work(cursor: Cursor[Any]) -> int:
             cursor.execute("SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,))
-            for table in _TABLES:
+            for table in TABLES:
                 cursor.execute(f"DELETE FROM remloom.{table} WHERE tenant_id = %s", (tenant,))
             return cursor.rowcount  # of the last: the tenant itself
 

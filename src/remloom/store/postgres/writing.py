@@ -78,7 +78,7 @@ class Writing(Linking):
         loosened = self.unlink(batch.unlinked)
         changes, ids, outcomes, thin = self._changes(batch.records)
         if changes:
-            self._store(changes, model, batch.dims, [id for id in thin if id not in changes])
+            self._store(changes, model, batch.dims, thin)
             self._refer(batch.records, ids, outcomes)
         edges = self.link(batch.edges)
         if loosened:
@@ -94,17 +94,17 @@ class Writing(Linking):
             thin=self.thin,
         )
 
-    def _changes(self, items: Sequence[BatchRecord]) -> tuple[dict[str, _Change], list[str], list[str], set[str]]:
+    def _changes(self, items: Sequence[BatchRecord]) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
         """What has to be written, by id; of each item the id under which it is stored and what became of it; and the
-        thin entities whose keys are taken."""
+        key of each thin entity that has one of these keys."""
         namesakes: dict[str, list[_Twin]] = {}
-        thin_ones: set[str] = set()
+        thin_ones: dict[str, str] = {}
         keys = {short(key) for item in items for key in item.keys}
         for key, rank, id, schema, type, thin in self.cursor.execute(
             _HOLDERS, (Column("t", list(keys)), self.tenant, self.tenant)
         ).fetchall():
             if thin:
-                thin_ones.add(id)
+                thin_ones[id] = key
             if rank == 0 and schema == "entities":
                 namesakes.setdefault(key, []).append((id, type, thin))
         wanted = [item.record.id for item in items if not item.fresh]
@@ -142,7 +142,7 @@ class Writing(Linking):
             outcomes.append("updated")
         return changes, ids, outcomes, thin_ones
 
-    def _store(self, changes: dict[str, _Change], model: int, dims: int, thin: Sequence[str]) -> None:
+    def _store(self, changes: dict[str, _Change], model: int, dims: int, thin: dict[str, str]) -> None:
         embed = {id for id, change in changes.items() if change.item.embed and not change.item.vectors}
         released = self._clear(changes, embed)
         rows, texts, gone = [], [], []
@@ -158,17 +158,18 @@ class Writing(Linking):
                     texts.append((doc, text))
             rows.append(row_of(change.item.record, change.seq, doc))
         names = [
-            (short(key), id, rank, key if short(key) != key else None)
+            (short(key), id, rank, key if short(key) != key else None, len(change.item.keys) > 1)
             for id, change in changes.items()
             for rank, key in enumerate(change.item.keys)
         ]
-        if thin:
-            self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", thin))
+        taken = {name[0] for name in names}
+        if replaced := [id for id, key in thin.items() if id not in changes and key in taken]:
+            self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", replaced))
         if gone:
             postings.remove(self.cursor, self.tenant, gone)
         with self.cursor.connection.pipeline():  # the server works while we prepare the next statement
             self.do(RECORDS, *columns(RECORD_KINDS, rows))
-            self.do(NAMES, *columns("ttit", names))
+            self.do(NAMES, *columns("ttitb", names))
             self.vectors(model, dims, {id: change.item.vectors for id, change in changes.items()})
             if embed:
                 self.do(

@@ -1,0 +1,133 @@
+"""The windows nearest to a vector: from the HNSW index where there is one, exactly where a filter keeps few."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .half import Half
+from .rows import COLUMNS
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["SERVING", "Near", "Nearest"]
+
+_FEW = 5_000  # records that a filter keeps: so many are compared one by one, which is quicker than a graph, and exact
+_MOST = 1_000  # candidates that an HNSW search may keep
+# The model that serves; and, in the same trip, how the HNSW index is to be searched until the transaction ends.
+SERVING = (
+    "SELECT m.model, m.dims, m.indexed, set_config('hnsw.iterative_scan', 'strict_order', true),"
+    f" set_config('hnsw.ef_search', least(s.ef::integer, {_MOST})::text, true)"
+    " FROM remloom.models m CROSS JOIN (SELECT %b::text AS ef) s WHERE m.tenant_id = %s AND m.current"
+)
+_OURS = "v.tenant_id = %(tenant)s AND v.model = %(model)s AND v.schema = %(schema)s"
+_RECORD = (
+    "SELECT r.schema, r.body, r.content FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = n.id OFFSET 0"
+)
+
+
+class Near(NamedTuple):
+    """A window, how far away it is, and the row of its record."""
+
+    id: str
+    first: int
+    last: int
+    distance: float
+    schema: str
+    body: bytes
+    content: str | None
+
+
+class Nearest:
+    """One search, of which more and more may be asked.
+
+    Args:
+        model: number and dimensions of the model that serves, and whether vectors of this tenant are in the index.
+        condition: over the records `r`, with its values; empty when there is no filter.
+        ef: candidates that an HNSW search keeps, as set by `SERVING`.
+    """
+
+    def __init__(
+        self,
+        cursor: Cursor[Any],
+        tenant: str,
+        schema: str,
+        model: tuple[int, int, bool],
+        query: Half,
+        condition: str,
+        values: list[Any],
+        ef: int,
+    ) -> None:
+        self._cursor = cursor
+        number, self._dims, self._indexed = model
+        self._condition, named = _named(condition, values)
+        self._values = named | {"tenant": tenant, "schema": schema, "model": number, "query": query}
+        self._ef = ef
+
+    def best(self, count: int) -> list[Near]:
+        """The nearest windows, nearest first."""
+        if self._condition:
+            found, kept = self._among(count, _FEW)
+            if kept <= _FEW:
+                return found
+        if not self._indexed:
+            return self._ask(self._exact(" AND NOT v.indexed", count), count)
+        if self._ef < min(count, _MOST):
+            self._ef = min(count, _MOST)
+            self._cursor.execute("SELECT set_config('hnsw.ef_search', %s, true)", (str(self._ef),))
+        found = self._ask(f"({self._graph(count)}) UNION ALL ({self._exact(' AND NOT v.indexed', count)})", count)
+        if len(found) == count:
+            return found
+        # Few of what the graph has near are this tenant's, or pass the filter.
+        return self._among(count, None)[0] if self._condition else self._ask(self._exact("", count), count)
+
+    def _among(self, count: int, most: int | None) -> tuple[list[Near], int]:
+        """The nearest among the records that the filter keeps, and how many it keeps; none when more than `most`."""
+        limit, few = ("", "true") if most is None else (f" LIMIT {most + 1}", f"(SELECT kept FROM number) <= {most}")
+        rows = self._cursor.execute(
+            "WITH kept AS MATERIALIZED (SELECT r.id FROM remloom.own_records r WHERE r.tenant_id = %(tenant)s"
+            f" AND r.schema = %(schema)s{self._condition}{limit}), number AS MATERIALIZED (SELECT count(*) AS"
+            " kept FROM kept), n AS MATERIALIZED (SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS"
+            " distance FROM kept CROSS JOIN LATERAL (SELECT v.* FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s"
+            f" AND v.id = kept.id AND v.model = %(model)s OFFSET 0) v WHERE {few}"
+            f" ORDER BY 4 LIMIT {count}) SELECT number.kept, n.*, {COLUMNS} FROM number LEFT JOIN n ON true"
+            f" LEFT JOIN LATERAL ({_RECORD}) r ON true ORDER BY n.distance",
+            self._values,
+        ).fetchall()
+        return [Near(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
+
+    def _graph(self, count: int) -> str:
+        cast = f"::halfvec({self._dims})"
+        joined = "JOIN remloom.own_records r ON r.tenant_id = v.tenant_id AND r.id = v.id" if self._condition else ""
+        return (
+            f"SELECT v.id, v.first, v.last, v.data{cast} <=> %(query)b{cast} AS distance FROM remloom.own_vectors v"
+            f" {joined} WHERE {_OURS} AND v.indexed AND v.dims = {self._dims}{self._condition}"
+            f" ORDER BY v.data{cast} <=> %(query)b{cast} LIMIT {count}"
+        )
+
+    def _exact(self, part: str, count: int) -> str:
+        kept = (
+            " CROSS JOIN LATERAL (SELECT FROM remloom.own_records r WHERE r.tenant_id = v.tenant_id AND r.id = v.id"
+            f"{self._condition} OFFSET 0) r"
+        )
+        return (
+            "SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS distance FROM (SELECT * FROM"
+            f" remloom.own_vectors v WHERE {_OURS}{part} OFFSET 0) v{kept if self._condition else ''}"
+            f" ORDER BY 4 LIMIT {count}"
+        )
+
+    def _ask(self, near: str, count: int) -> list[Near]:
+        rows = self._cursor.execute(
+            f"WITH n AS MATERIALIZED (SELECT * FROM ({near}) n ORDER BY distance LIMIT {count}) SELECT n.*, {COLUMNS}"
+            f" FROM n CROSS JOIN LATERAL ({_RECORD}) r ORDER BY n.distance",
+            self._values,
+        ).fetchall()
+        return [Near(*row) for row in rows]
+
+
+def _named(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:
+    """A condition whose parameters have names, so that it may stand in a statement more than once."""
+    names = iter(range(len(values)))
+    text = re.sub(r"%s|%%", lambda found: f"%(v{next(names)})s" if found[0] == "%s" else found[0], condition)
+    return text, {f"v{at}": value for at, value in enumerate(values)}
