@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import targets
+from . import postgres_report, targets
 from .measure import RESULTS
 from .targets import Found, Row, shown_time
 
@@ -63,6 +63,7 @@ def main() -> None:
             measured,
         ),
         _peers(peers["measurements"]),
+        postgres_report.section(_load("postgres")["measurements"], _load("load")["measurements"]),
         _METHOD,
     ]
     _plot(measured, peers["measurements"])

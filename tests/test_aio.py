@@ -15,6 +15,7 @@ from remloom.aio import AsyncMemory
 from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError
 from remloom.memory import Memory
 from remloom.model import Edge, Entity
+from remloom.testing.embedder import WordEmbedder
 
 
 def public(kind: type) -> dict[str, Callable[..., Any]]:
@@ -34,6 +35,21 @@ def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> 
             assert inspect.getdoc(ours[name]) == inspect.getdoc(method), name
         if name != "open":
             assert inspect.iscoroutinefunction(ours[name]), name
+
+
+def test_it_has_the_properties_of_memory_while_it_is_open(tmp_path: Path) -> None:
+    properties = [name for name, value in vars(Memory).items() if isinstance(value, property)]
+    embedder = WordEmbedder()
+
+    async def session() -> None:
+        async with AsyncMemory.open(tmp_path, tenant="acme", embedder=embedder) as memory:
+            assert [name for name in properties if not hasattr(memory, name)] == []
+            assert (memory.tenant, memory.settings.home, memory.embedder) == ("acme", str(tmp_path), embedder)
+            assert memory.llm is None
+        with pytest.raises(StoreClosedError):
+            memory.tenant  # noqa: B018
+
+    asyncio.run(session())
 
 
 def test_it_writes_and_answers_as_memory_does(tmp_path: Path) -> None:

@@ -233,6 +233,14 @@ def test_an_embedder_that_raises_anything_fails_as_one_and_loses_no_text(tmp_pat
         assert [hit.name for hit in memory.search_text("alpha").records] == ["a"]
 
 
+def test_reading_with_an_embedder_that_fails_keeps_the_report_and_what_was_read(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=Failing()) as memory:
+        report = memory.read_text("Alpha grows.", uri="note:1")
+        assert (report.resources, report.pending) == (1, 1)
+        assert "ConnectionError: refused" in report.embedding_error
+        assert memory.search_text("alpha").records
+
+
 def test_embedding_that_stopped_in_the_background_says_why_in_the_stats(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=Failing()) as memory:
         memory.write([Resource(name="a", content="alpha")])

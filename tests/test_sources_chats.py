@@ -120,10 +120,19 @@ def test_other_json_is_read_as_text(tmp_path: Path, value: Any):
     assert document.text == json.dumps(value)
 
 
-def test_messages_without_text_are_left_out(tmp_path: Path):
-    value = [{"speaker": "Ann", "text": "hi"}, {"speaker": "Bob", "text": ""}, {"speaker": "Bob", "text": None}]
-    (document,) = read(tmp_path, "chat.json", value)
-    assert said(document) == [("Ann", "hi")]
+def test_entries_that_are_no_messages_or_say_nothing_are_left_out_and_told_of(tmp_path: Path):
+    value = [{"speaker": "Ann", "text": f"hello {n}"} for n in range(5)]
+    value[1:1] = [{"speaker": "Bob", "text": ""}, {"event": "Bob joined"}]
+    (tmp_path / "chat.json").write_text(json.dumps(value))
+    (tmp_path / "chat.jsonl").write_text("\n" + "\n".join(map(json.dumps, value)))
+    for name, told in (("chat.json", "entry 2, 3"), ("chat.jsonl", "line 3, 4")):
+        document, left_out = open_source(tmp_path / name)
+        assert isinstance(document, Document)
+        assert isinstance(left_out, Skipped)
+        assert [turn.message.text for turn in document.turns] == [f"hello {n}" for n in range(5)]
+        assert (left_out.uri, left_out.failed) == (document.uri, False)
+        assert left_out.reason == f"2 of its entries are no messages, or say nothing: {told}"
+    assert document.turns[1].lines == (5, 5)
 
 
 def test_a_transcript_with_times_is_a_chat(tmp_path: Path):

@@ -207,7 +207,11 @@ def test_encodings_are_told_apart_and_a_guess_is_flagged(tmp_path: Path, data: b
         ("a.docx", PNG, "named .docx but it is a PNG image"),
         ("a.html", PNG, "named .html but it is a PNG image"),
         ("a.json", b"{not json", "named .json but it is not JSON"),
-        ("a.jsonl", b'{"a": 1}\n{oops', "named .jsonl but it is not JSON"),
+        (
+            "a.jsonl",
+            b'{"a": 1}\n{oops',
+            "named .jsonl but line 2 of it is not JSON: Expecting property name enclosed in double quotes, column 2",
+        ),
         ("a.json", b"[" * 100_000, "nested too deeply"),
     ],
 )
@@ -246,6 +250,31 @@ def test_a_huge_file_is_passed_over_unread(tmp_path: Path):
 def test_a_pipe_in_a_folder_is_no_file(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.md")
     assert skipped(tmp_path / "pipe.md").reason == "not a regular file"
+
+
+def test_links_that_lead_out_of_the_folder_are_not_followed_and_say_so(tmp_path: Path):
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "keys.txt").write_text("the key")
+    notes = tmp_path / "notes"
+    (notes / "inner").mkdir(parents=True)
+    (notes / "inner" / "a.md").write_text("alpha")
+    (notes / "keys.md").symlink_to(tmp_path / "secrets" / "keys.txt")
+    (notes / "all").symlink_to(tmp_path / "secrets")
+    (notes / "again").symlink_to(notes / "inner")
+    (notes / "b.md").symlink_to(notes / "inner" / "a.md")
+    found = read(notes)
+    assert {name for name, one in found.items() if isinstance(one, Document)} == {"inner/a.md", "b.md"}
+    reasons = {name: one.reason for name, one in found.items() if isinstance(one, Skipped)}
+    assert "out of the folder" in reasons["keys.md"]
+    assert str(tmp_path / "secrets" / "keys.txt") in reasons["keys.md"]
+    assert "out of the folder" in reasons["all"]
+    assert "in its own place" in reasons["again"]
+
+
+def test_a_file_named_itself_is_read_though_it_is_a_link(tmp_path: Path):
+    (tmp_path / "a.md").write_text("alpha")
+    (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
+    assert document(tmp_path / "link.md").text == "alpha"
 
 
 def test_a_broken_link_fails_and_the_rest_is_read(tmp_path: Path):
@@ -328,7 +357,7 @@ def test_no_bytes_break_a_reading(suffix: str, data: bytes):
 def test_no_json_breaks_the_search_for_chats(value: object):
     with contextlib.suppress(SourceError):
         for one in read_bytes("chat", json.dumps(value).encode(), ".json"):
-            assert one.text or all(turn.message.text for turn in one.turns)
+            assert isinstance(one, Skipped) or one.text or all(turn.message.text for turn in one.turns)
 
 
 def test_a_memory_inside_the_folder_is_not_read_into_itself(tmp_path: Path) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -34,6 +39,7 @@ from remloom.store.contract import EdgeOrder
 from remloom.store.database import Database, migrations
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
+from remloom.testing.embedder import WordEmbedder
 
 KEY = "5a" * 32
 SECRET = "the-secret-word-of-tenant-acme"
@@ -253,16 +259,102 @@ def test_a_home_that_is_a_file_or_cannot_be_written_is_an_error(tmp_path: Path) 
         memory(Path("/proc/remloom"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_an_error(tmp_path: Path) -> None:
-    fill(tmp_path)
-    folder = database_of(tmp_path).parent
-    folder.chmod(0o500)
-    try:
-        with pytest.raises(ReadOnlyStoreError), memory(tmp_path) as opened:
-            opened.write([Entity(name="y")])
-    finally:
-        folder.chmod(0o700)
+# What a visitor does who may look at a tenant and not write. Root may write anywhere, so it becomes somebody else, once
+# everything is imported: Python itself may be where only root can read.
+VISIT = """
+import json, os, sys, tempfile
+from remloom.memory import Memory
+from remloom.model import Entity, Resource
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import ScriptedModel
+
+STEP = {"reasoning": "", "staged_plan": [], "memo": "", "confidence": 1, "answer": "",
+    "statement": "LOOKUP 'Sarah Chen'"}
+MODEL = ScriptedModel([STEP, {**STEP, "statement": "", "answer": "She manages [1]."}] * 2)
+
+def look(memory):
+    seen["lookup"] = [hit.name for hit in memory.lookup("Sarah Chen").records]
+    seen["fuzzy"] = [hit.name for hit in memory.fuzzy("sara chen").records]
+    seen["search"] = [hit.name for hit in memory.search("berth", limit=1).records]
+    seen["words"] = [hit.name for hit in memory.search_text("berth").records]
+    seen["walk"] = [node["name"] for node in memory.traverse("Sarah Chen").nodes]
+    seen["ask"] = memory.ask("Who is Sarah?").answer
+    seen["check"] = memory.check()
+    memory.settle()
+
+seen = {}
+opened = {"key": sys.argv[2], "embedder": WordEmbedder(), "llm": MODEL}
+with tempfile.TemporaryDirectory() as home, Memory.open(home, **opened) as memory:
+    memory.write([Entity(name="x"), Resource(name="y", content="z")])
+    look(memory)
+if os.geteuid() == 0:
+    os.setuid(65534)
+seen = {}
+try:
+    with Memory.open(sys.argv[1], **opened) as memory:
+        look(memory)
+        memory.write([Entity(name="y")])
+except Exception as error:
+    seen["error"] = [type(error).__name__, str(error)]
+print(json.dumps(seen))
+"""
+
+
+@pytest.fixture
+def exhibit() -> Iterator[Path]:
+    """A home that its owner may read and not write. It is not in `tmp_path`, which is closed to others than root."""
+    home = Path(tempfile.mkdtemp(prefix="remloom-exhibit-"))
+    with Memory.open(home, key=KEY, embedder=WordEmbedder()) as memory:
+        memory.write(
+            [
+                Entity(name="Sarah Chen"),
+                Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+                Resource(name="Pricing", content="They charge per berth."),
+            ]
+        )
+        memory.embed_pending()
+    yield home
+    for path in [home, *home.rglob("*")]:
+        path.chmod(0o700)
+    shutil.rmtree(home)
+
+
+def visit(home: Path) -> dict[str, Any]:
+    for path in [home, *home.rglob("*")]:
+        if os.geteuid() == 0:
+            os.chown(path, 65534, 65534)
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    done = subprocess.run([sys.executable, "-c", VISIT, str(home), KEY], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_a_memory_in_a_read_only_folder_can_be_looked_at_and_not_written(exhibit: Path) -> None:
+    seen = visit(exhibit)
+    assert seen["error"][0] == "ReadOnlyStoreError", seen
+    assert seen["lookup"] == seen["fuzzy"] == ["Sarah Chen"]
+    assert seen["search"] == seen["words"] == ["Pricing"]
+    assert seen["walk"] == ["Sarah Chen", "Bob Smith"]
+    assert seen["ask"] == "She manages [1]."
+    assert seen["check"] == []
+    assert "opened to look only" in seen["error"][1]
+
+
+def test_writes_that_only_the_log_has_are_not_left_out_unseen_in_a_read_only_folder(exhibit: Path) -> None:
+    with memory(exhibit, key=KEY) as opened:
+        opened.write([Entity(name="Late")])
+        folder, copy = database_of(exhibit).parent, exhibit / "tenants" / "copy"
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*-shm"))
+    shutil.rmtree(folder)
+    copy.rename(folder)
+    assert "copy the folder" in visit(exhibit)["error"][1]
+
+
+def test_a_read_only_folder_that_another_process_writes_shows_its_writes(exhibit: Path) -> None:
+    with memory(exhibit, key=KEY) as opened:
+        opened.write([Entity(name="Late")])
+        seen = visit(exhibit)
+        assert seen.get("lookup") == ["Sarah Chen"], seen
 
 
 def test_a_full_disk_fails_the_write_and_harms_nothing(tmp_path: Path) -> None:

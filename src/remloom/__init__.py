@@ -22,6 +22,7 @@ from .model import (
     Speaker,
 )
 from .predicates import Query
+from .query.asked import Asked
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Asked",
     "AsyncMemory",
     "Edge",
     "Entity",

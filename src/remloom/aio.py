@@ -20,10 +20,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .errors import StoreClosedError
 from .memory import Memory
+
+if TYPE_CHECKING:
+    from .embed.contract import Embedder
+    from .llm import LLM
+    from .settings import Settings
 
 __all__ = ["AsyncMemory"]
 
@@ -133,15 +138,47 @@ class AsyncMemory:
     remove_job = _in_thread(Memory.remove_job)
     work = _in_thread(Memory.work)
 
+    learn = _in_thread(Memory.learn)
+    dream = _in_thread(Memory.dream)
+    moments = _in_thread(Memory.moments)
+    affinity = _in_thread(Memory.affinity)
+    consolidate = _in_thread(Memory.consolidate)
+    metrics = _in_thread(Memory.metrics)
+    runs = _in_thread(Memory.runs)
+    made = _in_thread(Memory.made)
+    rollback = _in_thread(Memory.rollback)
+    parked = _in_thread(Memory.parked)
+
     show = _in_thread(Memory.show)
     forget = _in_thread(Memory.forget)
     history = _in_thread(Memory.history)
+    usage = _in_thread(Memory.usage)
     stats = _in_thread(Memory.stats)
     check = _in_thread(Memory.check)
     settle = _in_thread(Memory.settle)
     export = _in_thread(Memory.export)
     import_ = _in_thread(Memory.import_)
     backup = _in_thread(Memory.backup)
+
+    @property
+    def tenant(self) -> str:
+        """Whose memory this is."""
+        return self._opened().tenant
+
+    @property
+    def settings(self) -> Settings:
+        """The settings it was opened with."""
+        return self._opened().settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedder; None when there is none. Loaded here and now if it was not yet, which may take a second."""
+        return self._opened().embedder
+
+    @property
+    def llm(self) -> LLM | None:
+        """The language model; None when none is set. Its `ask` blocks: call it in a thread."""
+        return self._opened().llm
 
     async def close(self) -> None:
         """Wait for the calls that have begun, then close the memory. Closing twice is fine."""

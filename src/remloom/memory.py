@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar, get_args
@@ -20,6 +20,7 @@ from .errors import (
     EmbedderError,
     EmbedderMismatchError,
     InvalidInputError,
+    ModelNotConfiguredError,
     NotFoundError,
     ReadOnlyStoreError,
     UnknownNameError,
@@ -51,11 +52,19 @@ from .store.places import place
 if TYPE_CHECKING:
     from threading import Event
 
+    from .dream.chores import Chore, Theme
+    from .dream.learning import Progress as LearnProgress
+    from .dream.metrics import Metrics
+    from .dream.parked import Parked
+    from .dream.runs import Run
+    from .dream.session import Dreamt, Learned, Means
+    from .dream.writer import Writer
     from .embed.contract import Embedder
     from .ingest.embedding import EmbeddingQueue
     from .ingest.entities import Extractor
     from .jobs import Job, StoredQueue
     from .jobs.contract import State
+    from .llm import LLM, Model, UsageReport
     from .query.asked import Asked, AskTurn
     from .query.executor import Executor
     from .query.plan import Plan, Statement
@@ -84,10 +93,13 @@ class Memory:
     ['Sarah Chen', 'Bob Smith']
     """
 
-    def __init__(self, store: Store, settings: Settings, embedder: Embedder | str | None) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, embedder: Embedder | str | None, model: Model | None = None
+    ) -> None:
         self._store = store
         self._settings = settings
         self._given_embedder = embedder
+        self._given_model = model
         _opened.add(self)
 
     # -- opening ---------------------------------------------------------------------------------------------
@@ -100,6 +112,7 @@ class Memory:
         tenant: str | None = None,
         key: str | None = None,
         embedder: Embedder | str | None = None,
+        llm: Model | str | None = None,
         settings: Settings | None = None,
         create: bool = True,
     ) -> Self:
@@ -111,6 +124,8 @@ class Memory:
             key: the master key; with it a new tenant is encrypted. Default the setting `key`.
             embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an `Embedder`; default the
                 setting `embedder`. Loaded when it is first needed.
+            llm: a name ("openai:gpt-5-mini", "local:smollm2", …) or a `llm.Model`; default the setting `llm_model`.
+                Opened when it is first needed.
             settings: all settings as one value, instead of environment and TOML.
             create: False refuses a tenant that is not there.
 
@@ -124,13 +139,18 @@ class Memory:
             raise InvalidInputError(
                 f"a {type(embedder).__name__} is no embedder", remedy="give a name such as 'minilm', or an Embedder"
             )
+        if not (llm is None or isinstance(llm, str) or hasattr(llm, "complete")):
+            raise InvalidInputError(
+                f"a {type(llm).__name__} is no language model", remedy="give a name such as 'local:smollm2', or a Model"
+            )
+        model, named = (None, llm) if isinstance(llm, str) else (llm, None)
         if settings is None:
-            settings = Settings.load(home=url, tenant=tenant, key=key)
+            settings = Settings.load(home=url, tenant=tenant, key=key, llm_model=named)
         else:
-            given = {"home": url, "tenant": tenant, "key": key}
+            given = {"home": url, "tenant": tenant, "key": key, "llm_model": named}
             settings = msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v is not None})
         store = place(settings).open(settings, create=create)
-        return cls(store, settings, embedder if embedder is not None else settings.embedder)
+        return cls(store, settings, embedder if embedder is not None else settings.embedder, model)
 
     def __enter__(self) -> Self:
         return self
@@ -145,6 +165,9 @@ class Memory:
         queue: EmbeddingQueue | None = self.__dict__.get("_queue")
         if queue is not None:
             queue.close()
+        llm: LLM | None = self.__dict__.get("_llm")
+        if llm is not None:
+            llm.close()
         self._store.close()
         _opened.discard(self)
 
@@ -166,6 +189,27 @@ class Memory:
             EmbedderError, MissingExtraError, UnknownNameError: it cannot be loaded.
         """
         return self._embedder
+
+    @property
+    def llm(self) -> LLM | None:
+        """The language model, opened if it was not yet; None when none is set.
+
+        Raises:
+            SettingsError, MissingExtraError: it cannot be opened.
+        """
+        return self._llm if self._given_model is not None or self._settings.llm_model else None
+
+    @cached_property
+    def _llm(self) -> LLM:
+        from .llm import LLM, open_llm, open_model
+
+        model = self._given_model if self._given_model is not None else open_llm(self._settings)
+        if model is None:
+            raise ModelNotConfiguredError
+        opening = partial(open_model, settings=self._settings)
+        journal = self._store if self._store.capabilities.writable else None
+        owned = self._given_model is None
+        return LLM(model, settings=self._settings, journal=journal, opening=opening, owned=owned)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -312,7 +356,8 @@ class Memory:
     def show(self, id_or_label: str) -> dict[str, Any]:
         """All that is known of one thing: its records, edges in and out, where it came from, what came of it.
 
-        Returns: `records`, each as JSON-ready values with `parents` and `children` (ids); `edges_out` and `edges_in`
+        Returns: `records`, each as JSON-ready values with `parents` and `children` (ids), and, of what was derived, the
+        `sources` it rests on in the end (with lines); `edges_out` and `edges_in`
         (the newest hundred of each), those out with their path strings as `paths`; `edge_counts`.
 
         Raises:
@@ -334,12 +379,18 @@ class Memory:
             "records": [
                 record_dict(record)
                 | {"parents": self._store.parents(record.id), "children": self._store.children(record.id)}
+                | self._grounds(record.id)
                 for record in records
             ],
             "edges_out": [edge | {"paths": msgspec.convert(edge, Edge).paths(records[0].schema)} for edge in at("out")],
             "edges_in": at("in"),
             "edge_counts": [msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both")],
         }
+
+    def _grounds(self, id: str) -> dict[str, list[str]]:
+        """Of what was derived: the sources, with their lines, that it rests on in the end."""
+        above = self.history(id)[1:]
+        return {"sources": [entry["source"] for entry in above if not entry["parents"]]} if above else {}
 
     def history(self, id: str) -> list[dict[str, Any]]:
         """Where a record came from: itself, its parents, theirs, down to what was read, each with source and lines.
@@ -630,8 +681,8 @@ class Memory:
             where: only resources for which this holds.
             vector: of the question, instead of the embedder's.
             fusion: "blend" (of scores) or "rrf" (of ranks).
-            without: parts of the search to leave out, of "text", "vector", "entity", "graph", "speaker", "asks", "answers",
-                "time", "history", "recency", "preferences", "rerank", "hops".
+            without: parts of the search to leave out, of "text", "vector", "entity", "graph", "speaker", "asks",
+                "answers", "time", "history", "recency", "preferences", "rerank", "hops".
             neighbours: resources before and after each hit to return with it.
             preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
             half_life: days after which a record's recency counts half; default: 30 in mode "contextual", else age
@@ -795,7 +846,7 @@ class Memory:
                 stored=stored[0], given=self._model_name,
             )  # fmt: skip
         waiting = len(self._store.pending(_AT_ONCE + 1))
-        if 0 < waiting <= _AT_ONCE:
+        if 0 < waiting <= _AT_ONCE and self._store.capabilities.writable:
             queue.run(_AT_ONCE)
         elif not waiting and stored is None and self._store.unembedded(self._model_name, 1):
             raise EmbedderError(
@@ -843,7 +894,7 @@ class Memory:
         """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
 
         What was read before and did not change writes nothing; what changed replaces its old chunks. A document
-        that cannot be read is in the report with the reason and stops no other.
+        that cannot be read is in the report with the reason and stops no other; so is an embedder that does not work.
 
         Args:
             category: of the resources; default by format.
@@ -908,11 +959,15 @@ class Memory:
         )
         if self._embedder is None or not self._store.pending(1):
             return report
+        failed = ""
         if wait:
-            self._queue.run(progress=progress)
+            try:
+                self._queue.run(progress=progress)
+            except (EmbedderError, VectorError) as error:
+                failed = str(error)
         else:
             self._queue.start()
-        return msgspec.structs.replace(report, pending=self._store.stats()["pending"])
+        return msgspec.structs.replace(report, pending=self._store.stats()["pending"], embedding_error=failed)
 
     @cached_property
     def _extractor(self) -> Extractor:
@@ -923,6 +978,327 @@ class Memory:
         from .ingest.spacy_names import SpacyNames
 
         return SpacyNames()
+
+    # -- dreaming --------------------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        order: str = "strict",
+        period: str | int = "month",
+        dreams: int | float | str | None = None,
+        seed: str = "",
+        window: int | None = None,
+        budget_tokens: int | None = None,
+        budget_calls: int | None = None,
+        budget_cost: float | None = None,
+        glob: str | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
+    ) -> Learned:
+        """Read a source and learn from it, document by document in time order, and dream whenever a period is over.
+        See docs/dreaming.md. Source: seed 1.
+
+        What was read before and not learned yet is learned too. A run that was killed or stopped goes on where it was
+        when it is started again with the same arguments. A document of which a call of the model failed is parked with
+        the reason; the next run tries it again.
+
+        Args:
+            source: what to read first, as for `read`; None: learn from all that was read.
+            order: "strict": one document after another, so that the outcome is the same each time; "relaxed": many at
+                once.
+            period: after which a REM cycle follows: "month", "year", a number of documents, or "none".
+            dreams: of each cycle: a number, or a ratio of the records ("10%"); default 100, but one for each record of
+                the period at most.
+            seed: of the dreams; another one, other dreams.
+            window: documents at once in relaxed order; default twice the setting `llm_concurrency`.
+            budget_tokens, budget_calls, budget_cost: (US dollars) what this call may spend; then it stops cleanly.
+            progress: called after each document and each ten dreams.
+
+        Raises:
+            ModelNotConfiguredError, EmbedderError: there is no model, or no embedder.
+            ModelError: the model refused, or did not answer for several documents in a row. What is done is done.
+            ConflictError: a run is learning already.
+            InvalidInputError, SourceError: of the arguments.
+        """
+        from .dream.session import Learned, Wanted, allowed, learn_run
+
+        wanted = Wanted(
+            source=None if source is None else os.fspath(source), order=order, period=period, dreams=dreams, seed=seed,
+            window=2 * self._settings.llm_concurrency if window is None else window,
+            budget=allowed(budget_tokens, budget_calls, budget_cost),
+        )  # fmt: skip
+        means = self._means()
+        report = uris = None
+        if source is not None:
+            report = self.read(source, glob=glob, progress=_told_as_reading(progress))
+            uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
+        if self._store.pending(1):
+            self._queue.run()
+        run = learn_run(means, uris, wanted, progress)
+        return Learned(run=run, read=report, parked=self.parked("learn") + self.parked("dream"))
+
+    def dream(
+        self,
+        dreams: int | float | str | None = None,
+        *,
+        seed: str | None = None,
+        period: str | None = None,
+        dry_run: bool = False,
+        budget_tokens: int | None = None,
+        budget_calls: int | None = None,
+        budget_cost: float | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
+    ) -> Dreamt:
+        """Dream once about what is remembered: three records at a time, one of them of the current period, the question
+        that binds them, and what its answer reveals. See docs/dreaming.md. Source: seed 1.
+
+        Args:
+            dreams: a number, or a ratio of the records ("10%"); default 100, but one for each record of the current
+                period at most.
+            seed: the same seed over the same memory draws the same records; default another one each time.
+            period: the current period: a month ("2021-03") or a year; default the year of the latest record.
+            dry_run: write nothing; the report has what would be written. The model is called (and paid) all the same.
+            budget_tokens, budget_calls, budget_cost: as for `learn`.
+            progress: called after each ten dreams.
+
+        Raises:
+            ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as for `learn`.
+        """
+        from .dream.session import allowed, dream_run
+
+        budget = allowed(budget_tokens, budget_calls, budget_cost)
+        means = self._means()
+        if self._store.pending(1):
+            self._queue.run()
+        return dream_run(
+            means, dreams=dreams, seed=seed, period=period, dry_run=dry_run, progress=progress, budget=budget,
+            settings={"dreams": dreams, "seed": seed, "period": period},
+        )  # fmt: skip
+
+    def moments(
+        self,
+        *,
+        hours: float | None = 24.0,
+        since: datetime | None = None,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget_tokens: int | None = None,
+        budget_calls: int | None = None,
+        budget_cost: float | None = None,
+        progress: Progress | None = None,
+    ) -> Chore:
+        """Tell what happened as moments: sessions, their parts by topic, and, with a model, what happened in them; each
+        connected by label with its people, resources, topics, and what came before and after. See docs/moments.md.
+        Again, it writes nothing. Source: seed 5.
+
+        Args:
+            hours: how far to look back, at what happened or was remembered; None: at everything.
+            since: from when on, instead of `hours`.
+            model: True asks the model, False does not; None asks it if there is one.
+            dry_run: write nothing; the report has what would be written. The model is called all the same.
+            budget_tokens, budget_calls, budget_cost: as for `learn`.
+            progress: called as `progress(sessions done, sessions)`.
+
+        Raises:
+            ModelNotConfiguredError: the model is wanted, and there is none.
+            ConflictError: such a run is going on. InvalidInputError: of the arguments.
+        """
+        from .dream.chores import lookback
+        from .dream.moments import extract
+
+        now = datetime.now(UTC)
+        start = lookback(hours, since, now)
+
+        def work(writer: Writer, llm: LLM | None) -> list[Theme]:
+            extract(self._store, writer, since=start, now=now, llm=llm, progress=progress)
+            return []
+
+        settings = {"since": start.isoformat() if since and start else None, "hours": hours}
+        return self._chore("moments", settings, work, model, dry_run, (budget_tokens, budget_calls, budget_cost))
+
+    def affinity(
+        self,
+        *,
+        hours: float | None = None,
+        since: datetime | None = None,
+        neighbours: int = 5,
+        min_score: float | None = None,
+        judge: bool = False,
+        dry_run: bool = False,
+        budget_tokens: int | None = None,
+        budget_calls: int | None = None,
+        budget_cost: float | None = None,
+        progress: Progress | None = None,
+    ) -> Chore:
+        """Connect resources that are about the same: `related` by their vectors, `entity` by the names they share.
+        Edges are merged into what is there. Again, it writes nothing. See docs/moments.md. Source: seed 5.
+
+        Args:
+            hours, since: edges only from what happened or was remembered since then; default from everything.
+            neighbours: edges of each type from one resource, at most.
+            min_score: cosine from which two are related; None: found from the memory itself.
+            judge: keep only those edges by vectors that the model agrees to. Each pair is asked about once.
+            dry_run, budget_tokens, budget_calls, budget_cost: as for `moments`.
+            progress: called as `progress(resources done, resources)`.
+
+        Raises:
+            ModelNotConfiguredError: the model is to judge, and there is none.
+            ConflictError: such a run is going on. InvalidInputError: of the arguments.
+        """
+        from .dream.affinity import Options, link
+        from .dream.chores import lookback
+
+        if min_score is not None and not -1 <= min_score <= 1:
+            raise InvalidInputError(f"a cosine is between -1 and 1, not {min_score!r}")
+        start = lookback(hours, since, datetime.now(UTC))
+        options = Options(since=start, neighbours=_positive(neighbours), min_score=min_score)
+
+        def work(writer: Writer, llm: LLM | None) -> list[Theme]:
+            link(self._store, writer, options, llm=llm, progress=progress)
+            return []
+
+        settings = {"neighbours": neighbours, "min_score": min_score, "judge": judge, "hours": hours}
+        return self._chore("affinity", settings, work, judge, dry_run, (budget_tokens, budget_calls, budget_cost))
+
+    def consolidate(
+        self,
+        *,
+        min_score: float = 0.95,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget_tokens: int | None = None,
+        budget_calls: int | None = None,
+        budget_cost: float | None = None,
+        progress: Progress | None = None,
+    ) -> Chore:
+        """Tidy up what was derived: an insight that says what an older one says is superseded by it, and, with a model,
+        those that are close to each other get a summary. What was read stays as it is. See docs/metrics.md.
+
+        Args:
+            min_score: cosine above which two insights say the same.
+            model, dry_run, budget_tokens, budget_calls, budget_cost: as for `moments`.
+            progress: called as `progress(summaries done, summaries)`.
+
+        Raises:
+            ModelNotConfiguredError: the model is wanted, and there is none.
+            MissingExtraError: the extra `consolidate` is not installed.
+            ConflictError: such a run is going on. InvalidInputError: of the arguments.
+        """
+        from .dream.chores import Theme
+        from .dream.consolidate import consolidate
+
+        if not 0 < min_score < 1:
+            raise InvalidInputError(f"a cosine that says the same is between 0 and 1, not {min_score!r}")
+
+        def work(writer: Writer, llm: LLM | None) -> list[Theme]:
+            found = consolidate(
+                self._store, writer, tenant=self.tenant, llm=llm, min_score=min_score, progress=progress
+            )
+            return [
+                Theme(topics=cluster.topics, insights=tuple(record.name for record in cluster.members))
+                for cluster in found
+            ]
+
+        settings = {"min_score": min_score}
+        return self._chore("consolidate", settings, work, model, dry_run, (budget_tokens, budget_calls, budget_cost))
+
+    def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
+        """How good what was dreamt is: coherence, coverage, novelty, depth, cost. Definitions: docs/metrics.md.
+
+        Args:
+            held_out: a file or folder that was not read: coverage is how much of it is foreseen.
+
+        Raises:
+            SourceError: there is no such file or folder. EmbedderError: `held_out` without an embedder.
+        """
+        from .dream.metrics import measure, passages
+        from .llm.ledger import rows
+        from .sources import open_source
+
+        texts = [] if held_out is None else passages(open_source(held_out))
+        if (texts or self._embedder is not None) and self._store.pending(1):
+            self._queue.run()
+        embed = self._queue.windows if texts else None
+        return measure(self._store, rows(self._store), held_out=texts, embed=embed)
+
+    def _chore(
+        self,
+        kind: str,
+        settings: dict[str, Any],
+        work: Callable[[Writer, LLM | None], list[Theme]],
+        model: bool | None,
+        dry_run: bool,
+        budget: tuple[int | None, int | None, float | None],
+    ) -> Chore:
+        """A run that a model helps with if it is wanted (or, when None, if there is one)."""
+        from .dream.chores import chore
+        from .llm import Budget
+
+        llm = self._llm if model or (model is None and self.llm is not None) else None
+        if self._embedder is not None and self._store.pending(1):
+            self._queue.run()
+        writer = self._writer(kind, settings, dry_run=dry_run)
+        tokens, calls, cost = budget
+        return chore(
+            self._store, writer, lambda calls: work(writer, calls),
+            llm=llm, budget=Budget(tokens=tokens, calls=calls, cost=cost), dry_run=dry_run,
+        )  # fmt: skip
+
+    def runs(self, kind: str = "", *, limit: int | None = None) -> list[Run]:
+        """Every time this memory learned, dreamt or tidied up, newest first."""
+        from .dream.runs import runs
+
+        return list(runs(self._store, kind, limit=limit))
+
+    def made(self, run: str) -> list[Record]:
+        """The records that a run made and that are still there, in order."""
+        from .dream.rollback import made
+
+        found = (self._store.get(None, id) for id in made(self._store, run))
+        return [record for record in found if record is not None]
+
+    def rollback(self, run: str) -> Run:
+        """Take a run back: what it made goes, what it changed is as it was before. All of it, or nothing.
+
+        What you changed since stays, and is counted as `kept` in the receipt.
+
+        Args:
+            run: its id, or one end of it that no other has.
+
+        Raises:
+            NotFoundError: there is no such run.
+            ConflictError: it is going on, was rolled back already, or something was built on it since; says what.
+        """
+        from .dream.rollback import rollback
+
+        return rollback(self._store, run)
+
+    def parked(self, kind: str = "") -> list[Parked]:
+        """What runs could not do because a call of the model failed, with the reason; the next run tries it again."""
+        from .dream.parked import parked
+
+        return parked(self._store, kind)
+
+    def _means(self) -> Means:
+        """What cycles are done with."""
+        from .dream.mind import Limits
+        from .dream.session import Means
+
+        llm = self._llm
+        return Means(
+            self._store, self.tenant, llm, self._model_name, self._queue.windows, self._embed_query,
+            Limits(depth=self._settings.dream_depth),
+        )  # fmt: skip
+
+    def _writer(self, kind: str, settings: dict[str, Any], *, dry_run: bool = False) -> Writer:
+        """A run of a kind, begun; for what needs no model."""
+        from .dream.runs import begin
+        from .dream.writer import Writer
+
+        run = begin(self._store, kind, settings, dry_run=dry_run)
+        embed = self._queue.windows if self._embedder is not None else None
+        return Writer(self._store, self.tenant, run, model=self._model_name, embed=embed, dry_run=dry_run)
 
     # -- jobs ------------------------------------------------------------------------------------------------
 
@@ -1022,6 +1398,19 @@ class Memory:
 
         return forget(self._store, targets, dry_run=dry_run)
 
+    def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
+        """What the language model was used for: calls, tokens, US dollars and time, by task and by run.
+
+        Args:
+            run: of one run only.
+            since: calls that began then or later.
+        """
+        from .llm import ledger
+
+        if since is not None:
+            _aware(since)
+        return ledger.report(ledger.rows(self._store, run=run, since=since))
+
     def stats(self) -> dict[str, Any]:
         """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes.
         `embedding_error` is there when embedding in the background stopped, and says why."""
@@ -1078,17 +1467,17 @@ class Memory:
     # -- tenants ---------------------------------------------------------------------------------------------
 
     @staticmethod
-    def migrate(home: str | os.PathLike[str] | None = None) -> tuple[int, int]:
+    def migrate(home: str | os.PathLike[str] | None = None, *, citus: bool = False) -> tuple[int, int]:
         """Bring a PostgreSQL database to the schema this version knows; returns the version it had, and the one it has.
 
-        `open` does so too, unless `create` is False.
+        `open` does so too, unless `create` is False. With `citus` its tables are distributed by tenant.
 
         Raises:
             InvalidInputError: the home is a folder.
             SchemaVersionError: a newer Remloom made the schema.
             StoreError: an extension is missing, or the user may not do this.
         """
-        return place(_settings(home)).migrate()
+        return place(_settings(home)).migrate(citus=citus)
 
     @staticmethod
     def copy(
@@ -1160,6 +1549,15 @@ def _close_all() -> None:
 
 def _settings(home: str | os.PathLike[str] | None, key: str | None = None) -> Settings:
     return Settings.load(home=None if home is None else os.fspath(home), key=key)
+
+
+def _told_as_reading(told: Callable[[LearnProgress], None] | None) -> Progress | None:
+    """Reading's progress, told as that of learning."""
+    if told is None:
+        return None
+    from .dream.learning import Progress as LearnProgress
+
+    return lambda done, total: told(LearnProgress(phase="reading", done=done, total=total))
 
 
 def _of(value: Any, kind: type[Any]) -> Any:

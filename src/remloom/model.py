@@ -396,6 +396,7 @@ class ReadReport(Struct, frozen=True, kw_only=True):
     edges: int = 0
     seconds: float = 0.0
     pending: int = 0  # texts still waiting for their embedding
+    embedding_error: str = ""  # why they do: what was read is kept, and is found by words and names
     ids: tuple[str, ...] = ()  # of the resources, in reading order
 
     @property

@@ -61,6 +61,15 @@ class EmbeddingQueue:
                     progress(done, max(total, done))
         return done
 
+    def windows(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
+        """The windows of texts that are not queued, for who writes them together with their vectors.
+
+        Raises:
+            EmbedderError, VectorError: the embedder does not work.
+        """
+        found = self._vectors([Pending(str(place), text) for place, text in enumerate(texts)])
+        return [found[str(place)] for place in range(len(texts))]
+
     def start(self) -> None:
         """Embed in the background until the queue is empty. Does nothing while that is going on."""
         if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():

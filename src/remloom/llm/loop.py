@@ -6,7 +6,8 @@ import atexit
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["at_end", "run"]
 
+_GRACE = 2.0  # seconds that anything may take once the process ends; then it is left to that
+
 _T = TypeVar("_T")
 _lock = threading.Lock()
-_stack = ExitStack()
 _portal: BlockingPortal | None = None
 _owner = 0  # the process that has the thread; its forks do not
+_ending = False
 
 
 class _Closing(Protocol):
@@ -32,7 +35,7 @@ _open: WeakSet[_Closing] = WeakSet()
 
 
 def at_end(closing: _Closing) -> None:
-    """Have something closed before the loop ends, unless it is gone by then."""
+    """Have something closed before the process ends, unless it is gone by then."""
     _open.add(closing)
 
 
@@ -40,7 +43,7 @@ def run(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run `work` in the loop and wait for it, from any other thread. What interrupts the wait cancels the work."""
     future = _started().start_task_soon(work)
     try:
-        return future.result()
+        return future.result(_GRACE if _ending else None)
     except BaseException:
         future.cancel()
         raise
@@ -51,11 +54,12 @@ def _started() -> BlockingPortal:
     with _lock:
         if _portal is None:
             try:
-                from anyio.from_thread import start_blocking_portal
+                import anyio
             except ImportError as error:
                 raise MissingExtraError("calling a language model", "llm") from error
-            _portal = _stack.enter_context(start_blocking_portal(name="remloom-models"))
-            _owner = os.getpid()
+            ready: Future[BlockingPortal] = Future()
+            threading.Thread(target=anyio.run, args=(_serve, ready), name="remloom-models", daemon=True).start()
+            _portal, _owner = ready.result(), os.getpid()
             atexit.register(_stop)
         if _owner != os.getpid():
             raise InvalidInputError(
@@ -65,11 +69,22 @@ def _started() -> BlockingPortal:
         return _portal
 
 
+async def _serve(ready: Future[BlockingPortal]) -> None:
+    from anyio.from_thread import BlockingPortal
+
+    async with BlockingPortal() as portal:
+        ready.set_result(portal)
+        await portal.sleep_until_stopped()
+
+
 def _stop() -> None:
-    global _portal
-    if _portal is not None and _owner == os.getpid():
-        for closing in list(_open):
+    """Close what is open and cancel what is under way. Nothing here may keep the process from ending."""
+    global _ending
+    if _portal is None or _owner != os.getpid():
+        return
+    _ending = True
+    for closing in list(_open):
+        with suppress(Exception):
             closing.close()
-        _portal.call(_portal.stop, True)  # cancels what is still under way
-        _stack.close()
-        _portal = None
+    with suppress(Exception):
+        _portal.start_task_soon(_portal.stop, True).result(_GRACE)

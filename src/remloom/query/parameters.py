@@ -14,7 +14,7 @@ from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import Predicate
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Start, Traverse
 
-__all__ = ["from_parameters"]
+__all__ = ["from_parameters", "to_parameters"]
 
 # Parameter -> field of the value, for each kind of query.
 _PARAMETERS: dict[str, dict[str, str]] = {
@@ -68,6 +68,52 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
     if kind == "sql":
         return _sql(fields)
     return Traverse(_start(_required(kind, fields, "initial_query", "initial_query")), **fields)
+
+
+def to_parameters(query: Plan) -> dict[str, Any]:
+    """A value in the JSON form, `{"query_type": …, "parameters": …}`; what has its default is left out, but the depth.
+
+    >>> to_parameters(Traverse("sarah chen", ["manages"], max_depth=0))["parameters"]
+    {'initial_query': 'sarah chen', 'edge_types': ['manages'], 'max_depth': 0}
+    """
+    match query:
+        case Lookup(labels=labels):
+            return _json("lookup", {"key": labels[0]} if len(labels) == 1 else {"labels": list(labels)})
+        case Fuzzy():
+            return _json(
+                "fuzzy", {"query_text": query.text} | _changed(query, Fuzzy("x"), "type", "threshold", "limit")
+            )
+        case Search():
+            from .where import render as condition
+
+            given: dict[str, Any] = {"query_text": query.text}
+            given |= {"table_name": query.schema} if query.schema != "resources" else {}
+            given |= {"where_clause": condition(query.where)} if query.where is not None else {}
+            return _json("search", given | _changed(query, Search("x"), "min_score", "limit"))
+        case Sql(text=text):
+            return _json("sql", {"query": text})
+    given = {"initial_query": _start_json(query.start)}
+    given |= {"edge_types": list(query.edge_types)} if query.edge_types else {}
+    given |= {"max_depth": query.max_depth}
+    return _json(
+        "traverse", given | _changed(query, Traverse("x"), "direction", "breadth", "order_by", "limit", "plan_memo")
+    )
+
+
+def _json(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"query_type": kind, "parameters": parameters}
+
+
+def _changed(query: Plan, default: Plan, *fields: str) -> dict[str, Any]:
+    found = ((field, getattr(query, field)) for field in fields)
+    return {field: value for field, value in found if value != getattr(default, field)}
+
+
+def _start_json(start: Start) -> str | dict[str, Any]:
+    """A single label stands for itself, unless it reads like a statement."""
+    if isinstance(start, Lookup) and len(start.labels) == 1 and not _STARTS.match(start.labels[0]):
+        return start.labels[0]
+    return to_parameters(start)
 
 
 def _fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

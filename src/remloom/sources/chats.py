@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..model import Message
 from . import dates
@@ -47,6 +48,7 @@ class Chat(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     title: str = ""
     id: str = ""
+    odd: tuple[int, ...] = ()  # entries that are no messages, or say nothing: their lines in JSON lines, else from 1
 
 
 def from_json(value: Any, text: str) -> list[Chat]:
@@ -56,55 +58,58 @@ def from_json(value: Any, text: str) -> list[Chat]:
     """
     chats = list(_chats(value))
     places = _Places(text)
-    return [
-        Chat(turns=tuple(places.placed(turn) for turn in chat.turns), title=chat.title, id=chat.id) for chat in chats
-    ]
+    return [replace(chat, turns=tuple(places.placed(turn) for turn in chat.turns)) for chat in chats]
 
 
 def from_json_lines(values: list[tuple[int, Any]]) -> list[Chat]:
     """The chats in JSON lines, given with their line numbers: a message a line, or a conversation a line."""
     objects = [value for _, value in values]
     if _is_messages(objects):
-        turns = []
-        for line, value in values:
-            turn = _turn(value)
-            if turn:
-                turns.append(Turn(message=turn.message, lines=(line, line), session=turn.session))
-        return [Chat(turns=tuple(turns))]
-    chats = []
-    for line, value in values:
-        for chat in _chats(value):
-            turns = [Turn(message=turn.message, lines=(line, line), session=turn.session) for turn in chat.turns]
-            chats.append(Chat(turns=tuple(turns), title=chat.title, id=chat.id))
-    return chats
+        chat = _listed(objects)
+        lines = [line for number, (line, _) in enumerate(values, 1) if number not in chat.odd]
+        turns = tuple(replace(turn, lines=(line, line)) for turn, line in zip(chat.turns, lines, strict=True))
+        return [Chat(turns=turns, odd=tuple(values[number - 1][0] for number in chat.odd))]
+    return [
+        replace(chat, turns=tuple(replace(turn, lines=(line, line)) for turn in chat.turns))
+        for line, value in values
+        for chat in _chats(value)
+    ]
+
+
+def _listed(items: list[Any]) -> Chat:
+    """A list of messages."""
+    found = [(number, _turn(item)) for number, item in enumerate(items, 1)]
+    return Chat(
+        turns=tuple(turn for _, turn in found if turn), odd=tuple(number for number, turn in found if turn is None)
+    )
 
 
 def _chats(value: Any) -> Iterator[Chat]:
     if isinstance(value, list):
         if _is_messages(value):
-            yield Chat(turns=tuple(filter(None, map(_turn, value))))
+            yield _listed(value)
         elif value and all(isinstance(item, dict) for item in value):
             for item in value:
                 yield from _chats(item)
         return
     if not isinstance(value, dict):
         return
-    turns: tuple[Turn, ...] = ()
+    chat = Chat(turns=())
     if isinstance(value.get("mapping"), dict):
-        turns = tuple(_mapped(value["mapping"], value.get("current_node")))
+        chat = Chat(turns=tuple(_mapped(value["mapping"], value.get("current_node"))))
     for name in _LISTS:
         inner = value.get(name)
-        if not turns and isinstance(inner, list) and _is_messages(inner):
-            turns = tuple(filter(None, map(_turn, inner)))
-        elif not turns and isinstance(inner, dict):
-            turns = tuple(_sessions(inner))
-    turns = turns or tuple(_sessions(value))
-    if turns:
+        if not chat.turns and isinstance(inner, list) and _is_messages(inner):
+            chat = _listed(inner)
+        elif not chat.turns and isinstance(inner, dict):
+            chat = _sessions(inner)
+    chat = chat if chat.turns else _sessions(value)
+    if chat.turns:
         title = next((str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int)), "")
         identity = next(
             (str(value[name]) for name in ("id", "conversation_id", "uuid", "sample_id") if value.get(name)), ""
         )
-        yield Chat(turns=turns, title=title, id=identity)
+        yield replace(chat, title=title, id=identity)
 
 
 def _is_messages(items: list[Any]) -> bool:
@@ -181,16 +186,17 @@ def _with_role(message: Any) -> Any:
     return message
 
 
-def _sessions(value: dict[str, Any]) -> Iterator[Turn]:
+def _sessions(value: dict[str, Any]) -> Chat:
+    """Numbered sessions, one after another; the entries are counted through all of them."""
     numbered = sorted(
         (int(found[1]), name) for name in value if (found := _SESSION.fullmatch(name)) and isinstance(value[name], list)
     )
+    turns: list[Turn | None] = []
     for _, name in numbered:
         at = dates.parse(value.get(f"{name}_date_time") or value.get(f"{name}_date"))
-        for item in value[name]:
-            turn = _turn(item, at, name)
-            if turn:
-                yield turn
+        turns += [_turn(item, at, name) for item in value[name]]
+    odd = tuple(number for number, turn in enumerate(turns, 1) if turn is None)
+    return Chat(turns=tuple(turn for turn in turns if turn), odd=odd)
 
 
 class _Places:
@@ -208,5 +214,5 @@ class _Places:
             if offset >= 0:
                 self._line += self._text.count("\n", self._offset, offset)
                 self._offset = offset
-                return Turn(message=turn.message, lines=(self._line, self._line), session=turn.session)
+                return replace(turn, lines=(self._line, self._line))
         return turn

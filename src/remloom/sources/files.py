@@ -28,6 +28,7 @@ _BARE_NAMES = ("readme", "license", "licence", "copying", "notice", "authors", "
 _PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CVS"))
 _MARKS = ("pyvenv.cfg", "memory.db")  # of a folder that is a virtual environment, or a tenant of ours
 _DATE_KEYS = ("date", "created", "published", "year", "period")
+_LISTED = 10  # odd entries of a chat that are named one by one
 _TITLE_LINES = 40  # of a text in which its title is looked for
 
 
@@ -52,7 +53,8 @@ def open_source(
 
     A folder's files come in the order of their names. Hidden files and folders, version control, installed packages
     and Remloom's own tenants are left out without a word; every other file is read or comes as `Skipped` with its
-    reason. Nothing is opened before its turn, and no file above `max_bytes` at all.
+    reason. So do links that lead out of the folder, and links to folders. Nothing is opened before its turn, and no
+    file above `max_bytes` at all.
 
     Args:
         path: what to read.
@@ -72,7 +74,8 @@ def open_source(
             found = (
                 file for file in found if fnmatch(file.name, glob) or fnmatch(file.relative_to(root).as_posix(), glob)
             )
-        return Source([partial(_read_file, file, bool(glob), max_bytes) for file in found])
+        real = root.resolve()
+        return Source([partial(_read_inside, real, file, bool(glob), max_bytes) for file in found])
     if not os.path.lexists(root):
         raise SourceError(
             f"there is no file or folder {path}", uri=str(path), remedy="check the path; to read a text, use read_text"
@@ -80,8 +83,9 @@ def open_source(
     return Source([partial(_read_file, root, True, max_bytes)])
 
 
-def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[Document]:
-    """The documents in the bytes of one file: one, except for exports that hold several chats.
+def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[Document | Skipped]:
+    """The documents in the bytes of one file: one, except for exports that hold several chats; and what was left out of
+    those.
 
     Args:
         uri: what to cite.
@@ -108,7 +112,7 @@ def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[D
     if suffix in _JSON:
         found = _json_chats(uri, text, suffix)
         if found:
-            return [_chat(uri, chat, len(found) > 1, number, title, metadata) for number, chat in enumerate(found, 1)]
+            return list(_chats(uri, found, title, metadata, "line" if suffix != ".json" else "entry"))
         return [Document(uri=uri, title=title, text=text, media_type="application/json", metadata=metadata)]
     if suffix in _TABLES:
         return [
@@ -133,9 +137,22 @@ def _walk(root: Path, recursive: bool) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         inner = (name for name in folders if recursive and not name.startswith(".") and name not in _PRUNED)
         folders[:] = sorted(name for name in inner if not any(Path(folder, name, mark).exists() for mark in _MARKS))
-        for name in sorted(files):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in sorted((*files, *links)):
             if not name.startswith("."):
                 yield Path(folder, name)
+
+
+def _read_inside(root: Path, path: Path, named: bool, max_bytes: int) -> Iterator[Document | Skipped]:
+    """A file of a folder; a link only if it stays inside, since who may put a link there may not be one who may read
+    what it leads to."""
+    target = path.resolve()
+    if not target.is_relative_to(root):
+        yield Skipped(uri=str(path), reason=f"a link out of the folder: read {target} itself if it is wanted")
+    elif path.is_symlink() and target.is_dir():
+        yield Skipped(uri=str(path), reason="a link to a folder, which is read in its own place")
+    else:
+        yield from _read_file(path, named, max_bytes)
 
 
 def _read_stdin(max_bytes: int) -> Iterator[Document | Skipped]:
@@ -176,7 +193,7 @@ def _read_file(path: Path, named: bool, max_bytes: int) -> Iterator[Document | S
     yield from _guarded(uri, lambda: read_bytes(uri, path.read_bytes(), suffix))
 
 
-def _guarded(uri: str, read: Callable[[], list[Document]]) -> Iterator[Document | Skipped]:
+def _guarded(uri: str, read: Callable[[], list[Document | Skipped]]) -> Iterator[Document | Skipped]:
     try:
         documents = read()
     except RemloomError as error:
@@ -193,11 +210,33 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
         if suffix == ".json":
             return chats.from_json(json.loads(text), text)
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        return chats.from_json_lines([(number, json.loads(line)) for number, line in lines])
+        return chats.from_json_lines([(number, _json_line(uri, suffix, number, line)) for number, line in lines])
     except json.JSONDecodeError as error:
         raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
     except RecursionError as error:
         raise SourceError("JSON nested too deeply", uri=uri) from error
+
+
+def _json_line(uri: str, suffix: str, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        said = f"{error.msg}, column {error.colno}"
+        raise SourceError(f"named {suffix} but line {number} of it is not JSON: {said}", uri=uri) from error
+
+
+def _chats(
+    uri: str, found: list[chats.Chat], title: str, metadata: dict[str, Any], unit: str
+) -> Iterator[Document | Skipped]:
+    """The chats of an export, each followed by what was left out of it."""
+    for number, chat in enumerate(found, 1):
+        document = _chat(uri, chat, len(found) > 1, number, title, metadata)
+        if chat.turns:
+            yield document
+        if chat.odd:
+            places = ", ".join(map(str, chat.odd[:_LISTED])) + (", …" if len(chat.odd) > _LISTED else "")
+            are = "is no message, or says nothing" if len(chat.odd) == 1 else "are no messages, or say nothing"
+            yield Skipped(uri=document.uri, reason=f"{len(chat.odd)} of its entries {are}: {unit} {places}")
 
 
 def _chat(uri: str, chat: chats.Chat, several: bool, number: int, title: str, metadata: dict[str, Any]) -> Document:

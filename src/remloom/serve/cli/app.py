@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...memory import Memory
     from ...settings import Settings
 
-__all__ = ["Call", "Program", "command", "console", "program", "report", "run", "to_json"]
+__all__ = ["Call", "Program", "command", "console", "model_option", "program", "report", "run", "to_json"]
 
 PIPE_WIDTH = 120  # columns of output that goes to no terminal
 INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70  # exit codes beside those of `RemloomError.exit_code`
@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Start here": {"demo": "demo", "shell": "shell"},
     "Remember": {"read": "reading", "import": "care", "forget": "care"},
     "Ask": {
+        "ask": "ask",
         "recall": "recall",
         "lookup": "queries",
         "fuzzy": "queries",
@@ -46,11 +47,23 @@ SECTIONS: dict[str, dict[str, str]] = {
         "query": "queries",
         "show": "care",
     },
+    "Dream": {
+        "learn": "dreaming",
+        "dream": "dreaming",
+        "moments": "chores",
+        "affinity": "chores",
+        "consolidate": "chores",
+        "metrics": "metrics",
+    },
     "Care": {
         "stats": "care",
+        "usage": "usage",
+        "jobs": "jobs",
+        "schedule": "schedule",
         "doctor": "doctor",
         "tenant": "tenants",
         "migrate": "migrating",
+        "copy": "copying",
         "export": "care",
         "backup": "care",
         "reembed": "reading",
@@ -60,7 +73,7 @@ SECTIONS: dict[str, dict[str, str]] = {
 EPILOG = """\b
 Exit codes: 0 done, also when nothing is found; 1 something could not be done;
 2 wrong input; 3 no such record or tenant; 4 already there; 5 a missing extra;
-6 the embedder; 7 the store; 130 interrupted.
+6 the embedder; 7 the store; 8 the language model; 130 interrupted.
 
 \b
 A key never stands on a command line: set REMLOOM_KEY to it, or to file:PATH
@@ -74,11 +87,12 @@ class Call:
     home: str | None = None
     tenant: str | None = None
     json: bool = False
+    llm: str | None = None
 
     def settings(self) -> Settings:
         from ...settings import Settings
 
-        return Settings.load(home=self.home, tenant=self.tenant)
+        return Settings.load(home=self.home, tenant=self.tenant, llm_model=self.llm)
 
     def open(self, *, create: bool = False) -> Memory:
         """The memory in question. A tenant that is not there is made only when `create` is set."""
@@ -169,6 +183,10 @@ COMMON = (
 )
 
 
+# For commands that call a language model; the value is in their `Call`.
+model_option = click.option("--llm", metavar="MODEL", help="Language model, for example openai:gpt-5-mini.")
+
+
 @click.group(
     cls=Program,
     params=list(COMMON),
@@ -188,7 +206,7 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
     def register(function: Function) -> Function:
         def invoke(home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
             before: Call = click.get_current_context().obj
-            call = Call(home or before.home, tenant or before.tenant, json or before.json)
+            call = Call(home or before.home, tenant or before.tenant, json or before.json, given.pop("llm", None))
             with boundary(json=call.json):
                 function(call, **given)
 
@@ -221,13 +239,22 @@ def boundary(*, json: bool) -> Iterator[None]:
     except OSError as error:
         _fail(RemloomError(str(error)), json=json)
     except Exception as error:
-        if os.environ.get("REMLOOM_DEBUG"):
+        if _debugging():
             raise
         bug = RemloomError(
             f"unexpected {type(error).__name__}: {error}",
             remedy="this is a bug in Remloom: set REMLOOM_DEBUG=1 to see where, and please report it",
         )
         _fail(bug, json=json, code=UNEXPECTED)
+
+
+def _debugging() -> bool:
+    from ...settings import Settings
+
+    try:
+        return Settings.load().debug
+    except RemloomError:  # what is wrong with the settings is not what is to be told now
+        return False
 
 
 def _fail(error: RemloomError, *, json: bool, code: int | None = None) -> NoReturn:

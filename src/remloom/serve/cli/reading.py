@@ -11,7 +11,7 @@ import msgspec
 from click import argument, option
 from click.exceptions import Exit
 
-from ...errors import SourceError
+from ...errors import EmbedderError, SourceError
 from ...model import ReadItem, ReadReport
 from .app import Call, command, console
 
@@ -41,8 +41,8 @@ def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, g
 
     What was read before and has not changed is not read again. Makes the tenant if need be.
 
-    Exits with 1 when a document failed, or when nothing could be read. What is skipped (a picture, a hidden folder)
-    is no failure.
+    Exits with 1 when a document failed, or when nothing could be read, and with 6 when the embedder did. What is
+    skipped (a picture, a link to elsewhere) is no failure.
     """
     reports = []
     with call.open(create=True) as memory:
@@ -58,6 +58,8 @@ def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, g
     statuses = {item.status for item in report.items}
     if "failed" in statuses or not statuses & {"read", "unchanged"}:
         raise Exit(FAILED)
+    if report.embedding_error:
+        raise Exit(EmbedderError.exit_code)
 
 
 @command("reembed")
@@ -91,6 +93,7 @@ def merged(reports: list[ReadReport]) -> ReadReport:
         edges=sum(report.edges for report in reports),
         seconds=round(sum(report.seconds for report in reports), 3),
         pending=reports[-1].pending if reports else 0,
+        embedding_error=reports[-1].embedding_error if reports else "",
         ids=tuple(id for report in reports for id in report.ids),
     )
 
@@ -100,7 +103,7 @@ def report_view(report: ReadReport) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import place, plural
+    from .render import clean, place, plural
 
     counts = dict.fromkeys(("read", "unchanged", "skipped", "failed"), 0)
     for item in report.items:
@@ -126,6 +129,8 @@ def report_view(report: ReadReport) -> RenderableType:
         lines.append(Text.assemble((f"{status}  ", style), place(uris[0]), more, (f"  {reason}", "dim")))
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))
+    if report.embedding_error:
+        lines.append(Text(f"not embedded: {clean(report.embedding_error)}", "red"))
     if report.pending:
         lines.append(Text(f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"))
     if counts["read"] or counts["unchanged"]:

@@ -1,0 +1,68 @@
+"""The vectors of many records as one matrix: what a whole record is about, not its best window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..store.contract import Store, Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float32]
+
+__all__ = ["TYPICAL", "matrix", "typical", "whole"]
+
+TYPICAL = {"all-MiniLM-L6-v2": (0.27, 0.13)}  # mean and standard deviation of the cosine of two texts, by embedder
+_PRIOR = 500  # pairs of texts that tell as much as that does
+
+
+def matrix(store: Store, ids: Sequence[str]) -> Floats:
+    """A unit vector for each record, in order; zeros for one that has none. Shape (len(ids), dims).
+
+    A record that fits the embedder has a window of its whole text, which is taken; of a longer one the windows are
+    averaged.
+    """
+    import numpy as np
+
+    stored = store.model()
+    found = np.zeros((len(ids), stored[1] if stored else 1), np.float32)
+    windows = store.vectors_of(ids)
+    for row, id in enumerate(ids):
+        if id in windows:
+            found[row] = whole(windows[id])
+    return found
+
+
+def typical(vectors: Floats, model: str) -> tuple[float, float]:
+    """Mean and standard deviation of the cosine of any two of these vectors.
+
+    Few vectors tell little: what is typical of the embedder, where that is known, counts as much as `_PRIOR` pairs.
+    """
+    import numpy as np
+
+    some = vectors[vectors.any(axis=1)].astype(np.float64)
+    count = len(some)
+    pairs = count * (count - 1) / 2
+    mean = square = 0.0
+    if pairs:
+        mean = float(np.square(some.sum(axis=0)).sum() - count) / (2 * pairs)
+        square = float(np.square(some.T @ some).sum() - count) / (2 * pairs)
+    if prior := TYPICAL.get(model):
+        share = pairs / (pairs + _PRIOR)
+        mean = share * mean + (1 - share) * prior[0]
+        square = share * square + (1 - share) * (prior[0] ** 2 + prior[1] ** 2)
+    return mean, max(0.0, square - mean**2) ** 0.5
+
+
+def whole(windows: Sequence[Vector]) -> Floats:
+    """The unit vector of a text by its windows."""
+    import numpy as np
+
+    first = windows[0]
+    if first.start <= min(window.start for window in windows) and first.end >= max(window.end for window in windows):
+        return np.frombuffer(first.data, np.float32)
+    mean = np.mean([np.frombuffer(window.data, np.float32) for window in windows], axis=0, dtype=np.float32)
+    return np.asarray(mean / (np.linalg.norm(mean) or 1.0), np.float32)

@@ -1,0 +1,65 @@
+"""Cron expressions: which times they mean.
+
+Five fields (minute, hour, day, month, weekday) as Debian's cron reads them, or six with seconds first. Where clocks are
+put forward a time that is skipped is kept at the hour's end; where they are put back it comes once.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from cronsim import CronSim
+
+__all__ = ["in_words", "next_time"]
+
+
+def next_time(expression: str, zone: str, after: datetime) -> datetime:
+    """The first time of a cron expression after another, in UTC.
+
+    Raises:
+        InvalidInputError: the expression is none, or has no time in fifty years; the zone is unknown.
+        MissingExtraError: cronsim is not installed.
+
+    >>> next_time("0 2 * * *", "Europe/Riga", datetime(2026, 7, 1, 12, tzinfo=UTC)).isoformat()
+    '2026-07-01T23:00:00+00:00'
+    """
+    found = next(_times(expression, zone, after), None)
+    if found is None:
+        raise InvalidInputError(f"{expression!r} means no time at all", remedy='for example "0 2 * * *"')
+    return found.astimezone(UTC)
+
+
+def in_words(expression: str) -> str:
+    """What a cron expression means, in English.
+
+    >>> in_words("0 2 * * *")
+    'At 02:00 every day'
+    """
+    return _times(expression, "UTC", datetime.now(UTC)).explain()
+
+
+def _times(expression: str, zone: str, after: datetime) -> CronSim:
+    try:
+        from cronsim import CronSim, CronSimError
+    except ImportError:
+        raise MissingExtraError("a schedule", "jobs") from None
+    try:
+        return CronSim(expression, after.astimezone(_zone(zone)))
+    except CronSimError as error:
+        raise InvalidInputError(
+            f"{expression!r} is no cron expression: {str(error).lower()}",
+            remedy='minute, hour, day, month, weekday; for example "0 2 * * *" for two o\'clock every night',
+        ) from None
+
+
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones is an OSError
+        raise InvalidInputError(f"there is no time zone {name!r}", remedy="for example UTC or Europe/Riga") from None

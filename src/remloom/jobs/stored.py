@@ -1,0 +1,224 @@
+"""A queue in the tenant's own journal: nothing to install or to run, and as encrypted as the tenant is.
+
+A job is one entry, changed only by compare-and-set, so of two workers one wins. Claiming reads every job that is yet to
+be done: fine for the hundreds a tenant has; for many more, put a queue server behind the same contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from secrets import token_hex
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
+from ..journal import Journal, JournalEntry
+from .contract import LEASE, MAX_ATTEMPTS, Job, State
+from .cron import next_time
+
+__all__ = ["StoredQueue"]
+
+LIVE = "job"  # kind of the entries that are waiting, running or parked
+DONE = "job.done"
+FIRST_PAUSE = 30.0  # seconds after the first failed attempt, then twice as long each time
+LONGEST_PAUSE = 3600.0  # seconds
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class StoredQueue:
+    """The jobs of one tenant. See `contract.JobQueue` for what each method does.
+
+    Args:
+        clock: the present; every machine that works for a tenant must agree on it to within a lease.
+    """
+
+    def __init__(self, journal: Journal, clock: Callable[[], datetime] = _now) -> None:
+        self._journal = journal
+        self._clock = clock
+
+    def add(
+        self,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str = "",
+        not_before: datetime | None = None,
+        every: str = "",
+        zone: str = "UTC",
+    ) -> Job:
+        now = self._clock()
+        due = _aware(not_before) if not_before is not None else now
+        if every:
+            due = next_time(every, zone, max(now, due))
+        job = Job(
+            id=key or f"{kind}-{token_hex(5)}", kind=kind, payload=_json(payload or {}), not_before=due, every=every,
+            zone=zone, created_at=now,
+        )  # fmt: skip
+        try:
+            self._journal.note([_entry(job)], expect=0)
+        except ConflictError:
+            return self._same(job)
+        if key and self._journal.journal_entry(DONE, key) is not None:
+            self._journal.note([], struck=[(LIVE, key)])
+            return self._same(job)
+        return job
+
+    def _same(self, job: Job) -> Job:
+        stored = self.job(job.id)
+        if any(getattr(stored, name) != getattr(job, name) for name in ("kind", "payload", "every", "zone")):
+            raise ConflictError(
+                f"there is another job {job.id!r}: {stored.kind} {stored.every}".rstrip(),
+                remedy="remove that one first, or give this one another name", id=job.id,
+            )  # fmt: skip
+        return stored
+
+    def claim(self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE) -> Job | None:
+        now = self._clock()
+        until = now + _seconds(lease)
+        due = [
+            (job, entry.version)
+            for job, entry in self._live()
+            if _due(job) <= now and job.state != "parked" and (kinds is None or job.kind in kinds)
+        ]
+        for job, version in sorted(due, key=lambda found: (_due(found[0]), found[0].id)):
+            if job.state == "done" or (not job.every and self._journal.journal_entry(DONE, job.id) is not None):
+                self._put_away(
+                    job
+                )  # its worker died between the two steps of finishing, or it was added once too often
+            elif job.state == "running" and job.attempts >= MAX_ATTEMPTS:
+                self._swap(self._failed(job, f"its worker ({job.worker}) died", again=True), version)
+            else:
+                claimed = replace(job, state="running", worker=worker, attempts=job.attempts + 1, lease_until=until)
+                if self._swap(claimed, version):
+                    return claimed
+        return None
+
+    def extend(self, job: Job, lease: float = LEASE) -> Job:
+        return self._change(job, lambda job: replace(job, lease_until=self._clock() + _seconds(lease)))
+
+    def finish(self, job: Job, result: Any = None) -> Job:
+        now, told = self._clock(), _json(result)
+
+        def done(job: Job) -> Job:
+            job = replace(job, attempts=0, lease_until=None, error="", result=told, finished_at=now)
+            return self._again(job) if job.every else replace(job, state="done")
+
+        finished = self._change(job, done)
+        if finished.state == "done":
+            self._put_away(finished)
+        return finished
+
+    def fail(self, job: Job, error: str, *, again: bool = True) -> Job:
+        return self._change(job, lambda job: self._failed(job, error, again))
+
+    def release(self, job: Job) -> Job:
+        return self._change(job, lambda job: replace(job, state="waiting", attempts=job.attempts - 1, lease_until=None))
+
+    def jobs(self, state: State | None = None) -> list[Job]:
+        live = sorted((job for job, _ in self._live()), key=lambda job: (job.not_before, job.id))
+        done = [_job(entry) for entry in self._journal.journal(DONE)]
+        done.sort(key=lambda job: (job.finished_at or job.created_at, job.id))
+        each = {job.id: job for job in (*live, *done)}  # one may have been put away in between
+        return [job for job in each.values() if state is None or job.state == state]
+
+    def job(self, id: str) -> Job:
+        entry = self._journal.journal_entry(LIVE, id) or self._journal.journal_entry(DONE, id)
+        if entry is None:
+            raise NotFoundError(f"there is no job {id!r}", remedy="`remloom jobs list` shows them all", id=id)
+        return _job(entry)
+
+    def retry(self, id: str) -> Job:
+        job, entry = self.job(id), self._journal.journal_entry(LIVE, id)
+        if entry is None or job.state not in ("waiting", "parked"):
+            raise ConflictError(f"job {id!r} is {job.state}", remedy="add it again under another key", id=id)
+        waiting = replace(job, state="waiting", not_before=self._clock(), attempts=0, error="")
+        if not self._swap(waiting, entry.version):
+            raise ConflictError(f"job {id!r} has just been claimed", remedy="look at it again", id=id)
+        return waiting
+
+    def remove(self, id: str) -> None:
+        self.job(id)
+        self._journal.note([], struck=[(LIVE, id), (DONE, id)])
+
+    def _live(self) -> list[tuple[Job, JournalEntry]]:
+        return [(_job(entry), entry) for entry in self._journal.journal(LIVE)]
+
+    def _change(self, job: Job, change: Callable[[Job], Job]) -> Job:
+        """Change a job that its worker still holds."""
+        while True:
+            entry = self._journal.journal_entry(LIVE, job.id)
+            held = None if entry is None else _job(entry)
+            if (
+                entry is None
+                or held is None
+                or (held.state, held.worker, held.attempts) != ("running", job.worker, job.attempts)
+            ):
+                raise LeaseLostError(
+                    f"job {job.id!r} is no longer that of {job.worker}: its lease ran out, or it was removed",
+                    remedy="claim jobs with a longer lease", id=job.id,
+                )  # fmt: skip
+            changed = change(held)
+            if self._swap(changed, entry.version):
+                return changed
+
+    def _swap(self, job: Job, version: int) -> bool:
+        """Write a job, if it is still as it was read."""
+        try:
+            self._journal.note([_entry(job)], expect=version)
+        except ConflictError:
+            return False
+        return True
+
+    def _put_away(self, job: Job) -> None:
+        done = [] if job.state != "done" else [_entry(job, DONE)]
+        self._journal.note(done, struck=[(LIVE, job.id)])
+
+    def _failed(self, job: Job, error: str, again: bool) -> Job:
+        job = replace(job, lease_until=None, error=error)
+        if again and job.attempts < MAX_ATTEMPTS:
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (job.attempts - 1))
+            return replace(job, state="waiting", not_before=self._clock() + _seconds(pause))
+        return self._again(replace(job, attempts=0)) if job.every else replace(job, state="parked")
+
+    def _again(self, job: Job) -> Job:
+        """A job with a schedule, waiting for its next time."""
+        after = max(self._clock(), job.not_before)  # the latter, where the clock of another machine was ahead
+        return replace(job, state="waiting", not_before=next_time(job.every, job.zone, after))
+
+
+def _due(job: Job) -> datetime:
+    return job.lease_until if job.state == "running" and job.lease_until else job.not_before
+
+
+def _entry(job: Job, kind: str = LIVE) -> JournalEntry:
+    return JournalEntry(kind, job.id, msgspec.json.encode(job))
+
+
+def _job(entry: JournalEntry) -> Job:
+    return msgspec.json.decode(entry.data, type=Job)
+
+
+def _seconds(count: float) -> timedelta:
+    if not count > 0:
+        raise InvalidInputError(f"a lease is a number of seconds above 0, not {count!r}")
+    return timedelta(seconds=count)
+
+
+def _aware(at: datetime) -> datetime:
+    if not isinstance(at, datetime) or at.utcoffset() is None:
+        raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+    return at
+
+
+def _json(value: Any) -> Any:
+    """The value as it comes back from the journal."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(value))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"what a job is given and what it returns must be JSON: {error}") from error

@@ -1,0 +1,116 @@
+"""A worker: claims jobs one after another, and holds each while it is done."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..errors import InvalidInputError, LeaseLostError, MissingExtraError, ModelNotConfiguredError, StoreError
+from .contract import LEASE, Job, Queue
+
+__all__ = ["Worker"]
+
+POLL = 5.0  # seconds
+HOPELESS = (InvalidInputError, MissingExtraError, ModelNotConfiguredError)  # the same again, however often it is tried
+
+
+class Worker:
+    """Does the jobs of a queue in the calling thread; run as many as you like, in one process or several.
+
+    A job that raises is tried again later (see `Queue.fail`), or parked at once when it would only
+    fail again: its input is wrong, an extra or the model is missing.
+    One that is interrupted (KeyboardInterrupt, SystemExit) goes back into the queue, and the interruption goes on.
+
+    Args:
+        do: does a job and returns what is to be kept of its outcome.
+        told: called with each job as it begins, and as it is afterwards.
+        kinds: to do; None: all.
+        lease: seconds after which another worker takes over when this one has died.
+        poll: seconds between two looks into an empty queue.
+        stop: once set, no job is begun any more, and `work` returns.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        do: Callable[[Job], Any],
+        *,
+        told: Callable[[Job], None] | None = None,
+        kinds: Collection[str] | None = None,
+        lease: float = LEASE,
+        poll: float = POLL,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self.name = f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
+        self._queue = queue
+        self._do = do
+        self._told = told or (lambda job: None)
+        self._kinds = kinds
+        self._lease = lease
+        self._poll = poll
+        self._stop = stop or threading.Event()
+
+    def work(self, *, until_idle: bool = False) -> int:
+        """Do what is due until `stop` is set, or `until_idle`: until nothing is. Returns how many jobs were begun."""
+        count = 0
+        while not self._stop.is_set():
+            job = self._queue.claim(self.name, kinds=self._kinds, lease=self._lease)
+            if job is not None:
+                count += 1
+                self._told(self._done(job))
+            elif until_idle:
+                break
+            else:
+                self._stop.wait(self._poll)
+        return count
+
+    def _done(self, job: Job) -> Job:
+        """Do a job; returns it as it is afterwards."""
+        try:
+            try:
+                self._told(job)
+                if self._stop.is_set():  # since it was claimed
+                    return self._queue.release(job)
+                with self._held(job):
+                    result = self._do(job)
+            except Exception as error:
+                return self._queue.fail(job, _reason(error), again=not isinstance(error, HOPELESS))
+            except BaseException:
+                with suppress(LeaseLostError):
+                    self._queue.release(job)
+                raise
+            return self._queue.finish(job, result)
+        except LeaseLostError as error:  # another has it now, and will say what became of it
+            return replace(job, error=str(error))
+
+    @contextmanager
+    def _held(self, job: Job) -> Iterator[None]:
+        """Extend the lease of a job all the while."""
+        over = threading.Event()
+
+        def hold() -> None:
+            while not over.wait(self._lease / 3):
+                try:
+                    self._queue.extend(job, self._lease)
+                except LeaseLostError:
+                    return
+                except StoreError:  # try again before the lease runs out
+                    continue
+
+        holder = threading.Thread(target=hold, name=f"remloom-lease-{job.id}", daemon=True)
+        holder.start()
+        try:
+            yield
+        finally:
+            over.set()
+            holder.join()
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,108 @@
+"""`schedule`: what is done again and again, and the worker that does it."""
+
+from __future__ import annotations
+
+import signal
+from threading import Event
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from ...errors import NotFoundError
+from .app import Call, command, program
+from .jobs import moment, payload, told
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...jobs import Job
+
+__all__: list[str] = []
+
+
+@program.group("schedule")
+def schedule() -> None:
+    """Do things at set times: add and list them, and run the worker that does them."""
+
+
+@command("add", to=schedule)
+@click.argument("every", metavar="CRON")
+@click.argument("kind")
+@click.argument("arguments", metavar="[NAME=VALUE]...", nargs=-1)
+@click.option("--name", default="", help="What to call it. [default: the kind]")
+@click.option("--zone", default="UTC", help="Time zone of the expression, such as Europe/Riga.")
+def add(call: Call, every: str, kind: str, arguments: tuple[str, ...], name: str, zone: str) -> None:
+    """Have a method called at set times.
+
+    CRON is minute, hour, day, month, weekday. For example: remloom schedule add "0 2 * * *" affinity
+    """
+    with call.open(create=True) as memory:
+        job = memory.add_job(kind, payload(arguments), key=name or kind, every=every, zone=zone)
+    call.show(msgspec.to_builtins(job), lambda: f"{job.id}: {_when(job)}, next {moment(job.not_before)}")
+
+
+@command("list", to=schedule)
+def list_schedule(call: Call) -> None:
+    """List what is scheduled, and what came of it."""
+    with call.open() as memory:
+        found = [job for job in memory.jobs() if job.every]
+
+    def view() -> RenderableType:
+        from .jobs import outcome, work
+        from .render import table
+
+        if not found:
+            return 'nothing is scheduled: remloom schedule add "0 2 * * *" affinity'
+        rows = [(job.id, work(job), _when(job), moment(job.not_before), outcome(job)) for job in found]
+        return table(("name", "does", "when", "next", "last outcome"), rows)
+
+    call.show(msgspec.to_builtins(found), view)
+
+
+@command("remove", to=schedule)
+@click.argument("name")
+def remove(call: Call, name: str) -> None:
+    """Do something no longer."""
+    with call.open() as memory:
+        names = [job.id for job in memory.jobs() if job.every]
+        if name not in names:
+            raise NotFoundError(f"nothing is scheduled as {name!r}", remedy=f"there is {', '.join(names) or 'nothing'}")
+        memory.remove_job(name)
+    call.show({"removed": name}, lambda: f"removed {name}")
+
+
+@command("run", to=schedule)
+@click.option("--once", is_flag=True, help="Do what is due, then end; else go on until interrupted or terminated.")
+@click.option("--kind", "kinds", multiple=True, help="Only jobs of this kind; repeat it for several.")
+@click.option(
+    "--lease", default=60.0, metavar="SECONDS", help="After which another worker takes over a dead one's job."
+)
+def run(call: Call, once: bool, kinds: tuple[str, ...], lease: float) -> None:
+    """Do the jobs that are due, scheduled or not.
+
+    Any number of workers may run at the same time. A job that is interrupted goes back into the queue.
+    """
+    stop, busy = Event(), False
+
+    def terminate(number: int, frame: object) -> None:
+        stop.set()
+        if busy:  # interrupt the job; else the worker sees `stop`
+            raise SystemExit(0)
+
+    def tell(job: Job) -> None:
+        nonlocal busy
+        busy = job.state == "running" and not job.error
+        if not call.json:
+            click.echo(told(job))
+
+    signal.signal(signal.SIGTERM, terminate)
+    with call.open() as memory:
+        count = memory.work(until_idle=once, kinds=kinds or None, lease=lease, told=tell, stop=stop)
+    call.show({"jobs": count}, lambda: f"did {count} {'job' if count == 1 else 'jobs'}" if count else "nothing was due")
+
+
+def _when(job: Job) -> str:
+    from ...jobs.cron import in_words
+
+    return f"{in_words(job.every)} ({job.zone})"

@@ -1,0 +1,58 @@
+"""`usage`: what the language model was used for, and what it cost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+from click import option
+
+from .app import Call, command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...llm import UsageLine, UsageReport
+
+RUNS = 10  # shown; --json has them all
+
+
+@command("usage")
+@option("--run", metavar="RUN", help="Of one run only.")
+@option("--days", type=float, help="Of the last so many days only.")
+def usage(call: Call, run: str | None, days: float | None) -> None:
+    """Show what the language model was used for: calls, tokens, cost and time, by task and by run."""
+    with call.open() as memory:
+        found = memory.usage(run=run, since=None if days is None else datetime.now(UTC) - timedelta(days=days))
+    call.show(msgspec.to_builtins(found), lambda: _view(found))
+
+
+def _view(found: UsageReport) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    if not found.total.calls:
+        return Text("The language model was not called.")
+    parts: list[RenderableType] = [_table("task", [*found.tasks, found.total])]
+    if found.runs:
+        parts += [Text(), _table("run", found.runs[:RUNS])]
+    if len(found.runs) > RUNS:
+        parts.append(Text(f"{len(found.runs) - RUNS} earlier runs are not shown.", "dim"))
+    if found.total.unpriced:
+        parts += [Text(), Text("?: the price of the model is not known, so the cost lacks these calls.", "dim")]
+    return Group(*parts)
+
+
+def _table(name: str, lines: list[UsageLine] | tuple[UsageLine, ...]) -> RenderableType:
+    from .render import table
+
+    columns = [name, "calls", "failed", "tokens in", "tokens out", "cost", "median"]
+    return table(columns, [_row(line) for line in lines], right=columns[1:])
+
+
+def _row(line: UsageLine) -> list[str]:
+    cost = "?" if line.unpriced and not line.cost else f"${line.cost:,.4f}{' + ?' if line.unpriced else ''}"
+    counts = (line.calls, line.failed, line.input_tokens, line.output_tokens)
+    median = f"{line.seconds:.2f} s" if line.calls > line.failed else ""
+    return [line.name, *(f"{count:,}" for count in counts), cost, median]

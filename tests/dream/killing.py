@@ -1,0 +1,129 @@
+"""Kills learning runs in the middle, has each finished by another process, and tells how the outcomes differ.
+
+    python killing.py SOURCE WORK TRIALS SEED    # prints JSON
+
+Every trial is a process that kills itself (SIGKILL) right before or right after one of its transactions, chosen at
+random, and another one that learns to the end. The processes are forked, so that importing is paid for once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import minds
+
+from remloom import Memory
+from remloom.llm import Request
+from remloom.llm.replies import KIND, identify
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import Said, ScriptedModel
+
+
+def learn(source: str, home: Path, log: Path, *, kill_at: int = 0, after: bool = False) -> int:
+    """Learn; returns the number of transactions. Every request is logged when it begins."""
+    count = 0
+
+    def reply(request: Request) -> Said:
+        with log.open("a") as lines:
+            lines.write(f"{os.getpid()} {identify('scripted:model', request)}\n")
+        return minds.reply(request)
+
+    def counted(transaction: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **given: Any) -> Any:
+            nonlocal count
+            count += 1
+            mine = count == kill_at
+            if mine and not after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done = transaction(*args, **given)
+            if mine:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return call
+
+    model = ScriptedModel(reply, latency=0.003)
+    with Memory.open(home, embedder=WordEmbedder(), llm=model) as memory:
+        store: Any = memory._store
+        for name in ("write", "note"):
+            setattr(store, name, counted(getattr(store, name)))
+        memory.learn(source, dreams=3)
+    return count
+
+
+def kept(home: Path) -> list[str]:
+    """Requests whose replies are in the journal."""
+    with Memory.open(home, embedder="none", create=False) as memory:
+        return [entry.id.rpartition("/")[2] for entry in memory._store.journal(KIND)]
+
+
+def outcome(home: Path) -> dict[str, Any]:
+    """What was learned, and what is wrong with the store."""
+    with Memory.open(home, embedder="none") as memory:
+        left = sum(memory._store.stats()["journal"].get(kind, 0) for kind in (KIND, "checkpoint", "checkpoint.write"))
+        return {
+            "content": minds.content(memory), "problems": memory.check(), "left": left,
+            "runs": [run.status for run in memory.runs()],
+        }  # fmt: skip
+
+
+def forked(work: Callable[[], Any], result: Path) -> Any:
+    """What `work` returns in a process of its own; None if that was killed."""
+    result.unlink(missing_ok=True)
+    child = os.fork()
+    if not child:
+        try:
+            result.write_text(json.dumps(work()))
+        finally:
+            os._exit(0 if result.exists() else 1)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return None
+    if os.WEXITSTATUS(status):
+        raise RuntimeError("a process of the test failed; see its traceback")
+    return json.loads(result.read_text())
+
+
+def main(source: str, work: Path, trials: int, seed: int) -> dict[str, Any]:
+    import langgraph.graph  # noqa: F401 - so that it is there before the forks
+
+    choose = random.Random(seed)
+    log, result = work / "calls.log", work / "result.json"
+    transactions = forked(lambda: learn(source, work / "whole", log), result)
+    calls = len(log.read_text().splitlines())
+    whole = forked(lambda: outcome(work / "whole"), result)
+    told: dict[str, Any] = {"transactions": transactions, "calls": calls, "trials": [], "whole": whole["problems"]}
+    for trial in range(trials):
+        at, after = choose.randint(1, transactions), choose.random() < 0.5
+        told["trials"].append(kill(source, work / f"trial-{trial}", at, after, whole["content"]))
+    return told
+
+
+def kill(source: str, home: Path, at: int, after: bool, whole: Any) -> dict[str, Any]:
+    """One trial."""
+    home.mkdir()
+    log, result = home / "calls.log", home / "result.json"
+    killed = forked(lambda: learn(source, home, log, kill_at=at, after=after), result) is None
+    paid = set(forked(lambda: kept(home), result)) if (home / "tenants").is_dir() else set()
+    first = log.read_text().splitlines() if log.exists() else []
+    forked(lambda: learn(source, home, log), result)
+    lines = log.read_text().splitlines() if log.exists() else []
+    before = {line.split()[1] for line in first}
+    again = [line.split()[1] for line in lines[len(first) :]]
+    found = forked(lambda: outcome(home), result)
+    return {
+        "at": at, "after": after, "killed": killed, "same": found["content"] == whole, "problems": found["problems"],
+        "left": found["left"], "runs": found["runs"], "paid_twice": len(paid & set(again)),
+        "in_flight": len(before & set(again)), "calls": len(before | set(again)),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))))

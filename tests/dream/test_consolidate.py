@@ -1,0 +1,188 @@
+"""Consolidation: insights that say the same become one, close ones are summed up, and nothing read is touched."""
+
+from __future__ import annotations
+
+import builtins
+import io
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Memory, Resource
+from remloom.errors import InvalidInputError, MissingExtraError, ModelNotConfiguredError, ModelRefusedError
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import ScriptedModel
+
+ROSES = "roses bloom garden palace summer sun"
+TIDB = "tidb cluster keeps three replicas everywhere"
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def source(name: str, content: str) -> Resource:
+    return Resource(name=name, content=content, uri=f"{name}.md")
+
+
+def insight(name: str, content: str, parent: str, **changes: Any) -> Resource:
+    return Resource(
+        name=name, content=content, kind="synthesis", generation=1, trust="derived", parents=(parent,), **changes
+    )
+
+
+def filled(path: Path, model: ScriptedModel | None = None) -> Memory:
+    memory = Memory.open(path, embedder=WordEmbedder(), llm=model)
+    (read,) = memory.write([source("Source", "sources of knowledge")])
+    memory.write([source(f"Other {n}", f"word{n} thing{n} item{n} part{n}") for n in range(12)])
+    memory.write(
+        [
+            insight("First", f"{ROSES} one", read, created_at=DAY),
+            insight("Second", f"{ROSES} one", read, created_at=DAY.replace(day=2)),
+            insight("Third", f"{ROSES} two", read),
+            insight("Fourth", f"{ROSES} three", read),
+            insight("Fifth", TIDB, read),
+        ]
+    )
+    memory.embed_pending()
+    return memory
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with filled(tmp_path) as memory:
+        yield memory
+
+
+def exported(memory: Memory) -> bytes:
+    stream = io.BytesIO()
+    memory.export(stream)
+    return stream.getvalue()
+
+
+def one(memory: Memory, name: str) -> Resource:
+    (record,) = memory._store.lookup([name.lower()])[name.lower()]
+    assert isinstance(record, Resource)
+    return record
+
+
+def test_an_insight_that_says_what_an_older_one_says_is_superseded(memory: Memory) -> None:
+    done = memory.consolidate(min_score=0.99)
+    assert done.run.receipt["superseded"] == 1
+    old = one(memory, "Second")
+    assert (old.content, old.metadata["superseded"]["by"]) == ("", one(memory, "First").id)
+    assert "Second" not in [hit.name for hit in memory.search(ROSES, limit=10).records]
+    assert "First" in [hit.name for hit in memory.search(ROSES, limit=10).records]
+
+
+def test_what_was_read_is_never_superseded(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write([source("One", ROSES), source("Two", ROSES)])
+        (read,) = memory.write([source("Three", TIDB)])
+        memory.write([insight("Derived", ROSES, read)])
+        assert memory.consolidate().run.receipt.get("superseded", 0) == 0
+        assert all(one(memory, name).content for name in ("One", "Two", "Derived"))
+
+
+def test_what_is_told_of_one_entity_never_stands_for_another(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        (read,) = memory.write([source("Source", TIDB)])
+        memory.write(
+            [
+                insight("Of Spain", ROSES, read, metadata={"entity": "Spain"}),
+                insight("Of France", ROSES, read, metadata={"entity": "France"}),
+            ]
+        )
+        assert memory.consolidate().run.receipt.get("superseded", 0) == 0
+
+
+def test_without_a_model_clusters_are_told_and_nothing_is_summed_up(memory: Memory) -> None:
+    done = memory.consolidate(min_score=0.99)
+    (theme,) = done.themes
+    assert set(theme.insights) == {"First", "Third", "Fourth"}
+    assert "summaries" not in done.run.counts
+
+
+def test_a_cluster_gets_a_summary_that_knows_its_parents(tmp_path: Path) -> None:
+    model = ScriptedModel({"summary": "Roses bloom at the palace."})
+    with filled(tmp_path, model) as memory:
+        done = memory.consolidate(min_score=0.99)
+        assert done.run.counts["summaries"] == 1
+        (summary,) = [r for r in memory._store.records("resources") if isinstance(r, Resource) and r.kind == "summary"]
+        members = {one(memory, name).id for name in ("First", "Third", "Fourth")}
+        assert (set(summary.parents), summary.generation, summary.content) == (members, 2, "Roses bloom at the palace.")
+        assert {edge.dst for edge in memory.get_edges(summary.name)} == {"first", "third", "fourth"}
+        assert summary.name in [hit.name for hit in memory.search("roses bloom palace", limit=10).records]
+
+
+def test_a_second_run_writes_and_asks_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel({"summary": "Roses bloom at the palace."})
+    with filled(tmp_path, model) as memory:
+        memory.consolidate(min_score=0.99)
+        before, asked = exported(memory), len(model.requests)
+        memory.consolidate(min_score=0.99)
+        assert (exported(memory) == before, len(model.requests)) == (True, asked)
+
+
+def test_a_summary_of_more_supersedes_that_of_fewer(tmp_path: Path) -> None:
+    texts = iter(["Roses bloom at the palace.", "Roses of the palace bloom, and there are four of them."])
+    with filled(tmp_path, ScriptedModel(lambda request: next(texts))) as memory:
+        memory.consolidate(min_score=0.99)
+        read = one(memory, "Source").id
+        memory.write([insight("Sixth", f"{ROSES} four", read)])
+        assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 1
+        summaries = [r for r in memory._store.records("resources") if isinstance(r, Resource) and r.kind == "summary"]
+        assert sorted(bool(summary.content) for summary in summaries) == [False, True]
+
+
+def test_a_failed_summary_is_parked_and_made_by_the_next_run(tmp_path: Path) -> None:
+    replies: list[Any] = [ModelRefusedError("not today"), "Roses bloom at the palace."]
+    with filled(tmp_path, ScriptedModel(replies)) as memory:
+        assert [item.reason for item in memory.consolidate(min_score=0.99).parked] == ["not today"]
+        again = memory.consolidate(min_score=0.99)
+        assert (again.parked, again.run.counts["summaries"]) == ([], 1)
+
+
+def test_rolling_back_brings_superseded_insights_back(tmp_path: Path) -> None:
+    with filled(tmp_path, ScriptedModel({"summary": "Roses bloom at the palace."})) as memory:
+        before = exported(memory)
+        memory.rollback(memory.consolidate(min_score=0.99).run.id)
+        assert exported(memory) == before
+
+
+def test_a_dry_run_names_what_would_be_superseded_and_writes_nothing(memory: Memory) -> None:
+    before = exported(memory)
+    done = memory.consolidate(min_score=0.99, dry_run=True)
+    assert done.diff is not None
+    assert done.diff.superseded == ((one(memory, "Second").id, one(memory, "First").id),)
+    assert exported(memory) == before
+
+
+def test_a_memory_without_insights_has_nothing_to_consolidate(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([source("Source", ROSES)])
+        assert memory.consolidate().run.counts["insights"] == 0
+
+
+def test_a_missing_extra_says_what_to_install(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.startswith("scipy"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"remloom\[consolidate\]"):
+        memory.consolidate()
+
+
+@pytest.mark.parametrize("score", [0, 1, 1.5])
+def test_a_cosine_that_cannot_mean_the_same_is_refused(memory: Memory, score: float) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.consolidate(min_score=score)
+
+
+def test_a_model_that_is_wanted_and_missing_is_named(memory: Memory) -> None:
+    with pytest.raises(ModelNotConfiguredError):
+        memory.consolidate(model=True)

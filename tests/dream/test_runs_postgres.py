@@ -1,0 +1,31 @@
+"""Learning and its rollback over PostgreSQL, under the same contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import minds
+import pytest
+
+from remloom import Memory
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import ScriptedModel
+
+pytest.importorskip("langgraph")
+
+
+def test_learning_and_its_rollback_are_the_same_over_postgresql(tmp_path: Path, postgres: str) -> None:
+    source = minds.folder(tmp_path / "essays")
+    contents = []
+    for home in (postgres, str(tmp_path / "home")):
+        model = ScriptedModel(minds.reply)
+        with Memory.open(home, tenant="learning", embedder=WordEmbedder(), llm=model) as memory:
+            memory.read(source)
+            before = minds.exported(memory)
+            run = memory.learn(source, dreams=2).run
+            assert run.status == "done"
+            contents.append(sorted(minds.content(memory)[0]))
+            memory.rollback(run.id)
+            assert minds.exported(memory) == before
+            assert memory.check() == []
+    assert contents[0] == contents[1]

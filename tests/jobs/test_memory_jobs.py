@@ -1,0 +1,150 @@
+"""Jobs as a user of Memory and of the command line has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from remloom import Memory
+from remloom.errors import ConflictError, InvalidInputError, UnknownNameError
+from remloom.serve.cli.app import program
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in [name for name in os.environ if name.startswith("REMLOOM_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "alpha.md").write_text("# Alpha\n\nSarah Chen leads Project Alpha from Riga.\n")
+    return folder
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(program, [str(word) for word in words])
+
+
+def test_a_job_reads_a_folder_and_keeps_the_numbers_of_the_report(home: Path, notes: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.add_job("read", {"source": str(notes)}, key="notes")
+        assert memory.work(until_idle=True) == 1
+        (job,) = memory.jobs()
+        assert (job.state, job.result["resources"]) == ("done", 1)
+        assert "items" not in job.result
+        assert memory.lookup("Sarah Chen").records
+
+
+def test_what_cannot_be_done_is_refused_when_it_is_added(home: Path) -> None:
+    with Memory.open(home) as memory:
+        with pytest.raises(UnknownNameError, match="forget"):
+            memory.add_job("forget", {"targets": ["everything"]})
+        with pytest.raises(InvalidInputError, match="missing a required argument") as refused:
+            memory.add_job("read", {})
+        assert "source" in refused.value.remedy
+        with pytest.raises(InvalidInputError, match="unexpected"):
+            memory.add_job("read", {"source": "a", "colour": "red"})
+        assert memory.jobs() == []
+
+
+def test_a_job_about_a_folder_that_is_gone_is_parked_with_the_reason(home: Path, notes: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.add_job("read", {"source": str(notes / "gone")}, key="gone")
+        memory.work(until_idle=True)
+        (job,) = memory.jobs("parked")
+        assert "gone" in job.error
+
+
+def test_jobs_are_of_one_tenant_encrypted_with_it_and_not_in_its_export(home: Path, tmp_path: Path) -> None:
+    with Memory.open(home, tenant="a", key="ab" * 32) as memory:
+        memory.add_job("read", {"source": "zanzibar-holdings"}, every="0 2 * * *", key="secret-plan")
+        memory.export(tmp_path / "export.jsonl")
+        assert "zanzibar" not in (tmp_path / "export.jsonl").read_text()
+    with Memory.open(home, tenant="b", key="ab" * 32) as memory:
+        assert memory.jobs() == []
+    assert not any(b"zanzibar" in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+def test_the_command_line_schedules_lists_and_removes(home: Path, notes: Path) -> None:
+    added = run("schedule", "add", "0 2 * * *", "read", f"source={notes}", "wait=false", "--zone", "Europe/Riga")
+    assert added.exit_code == 0, added.output
+    assert "read: At 02:00 every day (Europe/Riga), next" in added.output
+    listed = run("schedule", "list")
+    assert "At 02:00 every day" in listed.output
+    assert run("schedule", "add", "0 2 * * *", "read", f"source={notes}", "wait=false", "--zone", "Europe/Riga")
+    (job,) = json.loads(run("schedule", "list", "--json").output)
+    assert (job["payload"], job["every"]) == ({"source": str(notes), "wait": False}, "0 2 * * *")
+    other = run("schedule", "add", "0 3 * * *", "read", f"source={notes}")
+    assert other.exit_code == ConflictError.exit_code
+    assert "remove that one first" in other.output
+    assert run("schedule", "run", "--once").output == "nothing was due\n"
+    assert run("schedule", "remove", "read").output == "removed read\n"
+    assert run("schedule", "remove", "read").exit_code == 3
+    assert "nothing is scheduled" in run("schedule", "list").output
+
+
+def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes: Path) -> None:
+    assert run("jobs", "add", "read", f"source={notes}", "--key", "notes").exit_code == 0
+    assert run("jobs", "add", "read", f"source={notes}", "--key", "later", "--at", "2999-01-01").exit_code == 0
+    done = run("schedule", "run", "--once")
+    assert f"notes: read source={notes}\n" in done.output
+    assert "1 resources" in done.output
+    assert "did 1 job" in done.output
+    assert [job["id"] for job in json.loads(run("jobs", "list", "--json", "--state", "done").output)] == ["notes"]
+    assert "2999-01-01 00:00:00 UTC" in run("jobs", "list").output
+    assert run("jobs", "retry", "later").output == "read later is due now\n"
+    assert run("jobs", "remove", "later").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("schedule", "add", "every night", "read", "source=a"), 2, "no cron expression"),
+        (("schedule", "add", "0 2 * * *", "raed", "source=a"), 2, "did you mean 'read'"),
+        (("schedule", "add", "0 2 * * *", "read", "notes/"), 2, "name=value"),
+        (("jobs", "add", "read", "source=a", "--at", "tonight"), 2, "is not a time"),
+        (("jobs", "retry", "nothing"), 3, "there is no job"),
+        (("schedule", "run", "--once", "--lease", "0"), 2, "above 0"),
+    ],
+)
+def test_wrong_input_says_what_would_be_right(home: Path, words: tuple[str, ...], code: int, told: str) -> None:
+    Memory.open(home).close()
+    done = run(*words)
+    assert (done.exit_code, told in done.output) == (code, True), done.output
+
+
+def test_a_terminated_worker_ends_cleanly_and_its_job_can_be_claimed_at_once(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.add_job("embed_pending", {}, key="first")
+    code = (
+        "import sys, time\nfrom remloom import Memory\n"
+        "Memory.embed_pending = lambda self, progress=None: time.sleep(60)\n"
+        "from remloom.serve.cli import main\nmain()"
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-c", code, "schedule", "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with Memory.open(home) as memory:
+        deadline = time.monotonic() + 20
+        while not memory.jobs("running"):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        worker.send_signal(signal.SIGTERM)
+        _, errors = worker.communicate(timeout=20)
+        assert (worker.returncode, errors) == (0, "")
+        (job,) = memory.jobs()
+        assert (job.state, job.attempts) == ("waiting", 0)
