@@ -14,10 +14,10 @@ from remloom import embed
 from remloom.embed.minilm import MiniLM
 from remloom.embed.prefixes import identity, prefixes
 from remloom.embed.queries import CachedQueries
-from remloom.verify import verified
 from remloom.embed.windows import approximate_tokens, split
 from remloom.errors import EmbedderError, MissingExtraError, UnknownNameError
 from remloom.settings import Settings
+from remloom.verify import verified
 
 DIGEST = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # of "foo"
 

@@ -1,0 +1,105 @@
+"""Forgetting, checking, exporting, and what it all cost."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
+from ..model import Receipt
+from ..store.places import place
+from .checks import aware
+from .opened import Opened
+
+if TYPE_CHECKING:
+    from ..ingest.embedding import EmbeddingQueue
+    from ..llm import UsageReport
+
+__all__ = ["Care"]
+
+
+class Care(Opened):
+    """What keeps a memory in order."""
+
+    def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
+        """Forget records by id, sources by uri, or things by label, with all that hangs on them.
+
+        Raises:
+            NotFoundError: one of them is not known. Nothing was forgotten.
+        """
+        from ..store.forgetting import forget
+
+        return forget(self._store, targets, dry_run=dry_run)
+
+    def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
+        """What the language model was used for: calls, tokens, US dollars and time, by task and by run.
+
+        Args:
+            run: of one run only.
+            since: calls that began then or later.
+        """
+        from ..llm import ledger
+
+        if since is not None:
+            aware(since)
+        return ledger.report(ledger.rows(self._store, run=run, since=since))
+
+    def stats(self) -> dict[str, Any]:
+        """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes.
+        `embedding_error` is there when embedding in the background stopped, and says why."""
+        queue: EmbeddingQueue | None = self.__dict__.get("_queue")
+        failed = {"embedding_error": str(queue.error)} if queue is not None and queue.error else {}
+        return {"tenant": self.tenant, **self._store.stats(), **failed}
+
+    def check(self) -> list[str]:
+        """Verify the files and every index against its table; a line for each disagreement, none when all is well."""
+        return self._store.check()
+
+    def settle(self) -> None:
+        """Finish background work on indexes now; may take minutes. Answers are right without."""
+        self._store.settle()
+
+    def export(self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> dict[str, int]:
+        """Write everything as JSON lines into a new file, or into an open stream; returns counts.
+
+        Raises:
+            ConflictError: the file is there already.
+        """
+        from ..store.portable import export
+
+        if not isinstance(path, str | os.PathLike):
+            return export(self._store, path, tenant=self.tenant, vectors=vectors)
+        try:
+            with open(path, "xb", opener=_private) as stream:
+                return export(self._store, stream, tenant=self.tenant, vectors=vectors)
+        except FileExistsError:
+            raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
+        except OSError as error:
+            raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
+
+    def import_(self, path: str | os.PathLike[str] | IO[bytes]) -> dict[str, int]:
+        """Write an export (a file, or an open stream) into this memory, by id; returns counts."""
+        from ..store.portable import import_
+
+        if not isinstance(path, str | os.PathLike):
+            return import_(self._store, path, model=self._model_name)
+        try:
+            with Path(path).open("rb") as stream:
+                return import_(self._store, stream, model=self._model_name)
+        except OSError as error:
+            raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy this tenant, as encrypted as it is, into a new folder that can stand in for the tenant's own.
+
+        Raises:
+            InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
+        """
+        place(self._settings).backup(self._store, self.tenant, Path(path))
+
+
+def _private(path: str, flags: int) -> int:
+    """An opener of files that only their owner may read: an export is plaintext, whatever the tenant is."""
+    return os.open(path, flags, 0o600)

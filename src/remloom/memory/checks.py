@@ -1,0 +1,34 @@
+"""Checks of arguments that several parts of `Memory` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from ..errors import InvalidInputError
+
+__all__ = ["Progress", "aware", "names", "of", "positive"]
+
+Progress: TypeAlias = Callable[[int, int], None]  # told (done, all)
+
+
+def aware(at: datetime) -> None:
+    if not isinstance(at, datetime) or at.utcoffset() is None:
+        raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+
+
+def names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
+    return (edge_types,) if isinstance(edge_types, str) else tuple(edge_types or ())
+
+
+def of(value: Any, kind: type[Any]) -> Any:
+    if not isinstance(value, kind):
+        raise InvalidInputError(f"expected a {kind.__name__}, not a {type(value).__name__}")
+    return value
+
+
+def positive(limit: int) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise InvalidInputError(f"a limit is a whole number from 1, not {limit!r}")
+    return limit

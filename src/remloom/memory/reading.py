@@ -1,0 +1,153 @@
+"""Reading documents and chats in, and embedding what was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..errors import EmbedderError, VectorError
+from ..model import Edge, Message, ReadReport, Record
+from ..store.contract import Written
+from .checks import Progress
+from .records import Records
+
+if TYPE_CHECKING:
+    from ..embed.contract import Embedder
+    from ..ingest.entities import Extractor
+    from ..sources import Document, Skipped
+
+__all__ = ["Reading"]
+
+
+class Reading(Records):
+    """`read` and its kin."""
+
+    # -- embedding ----------------------------------------------------------------------------------------------------
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Embed every queued text now, parked ones too, and what was written before there was an embedder;
+        returns how many. `progress(done, total)`.
+
+        Raises:
+            EmbedderError: there is no embedder, or it does not work; the queue is kept.
+        """
+        self._store.unpark()
+        done = self._queue.run(progress=progress)
+        if self._store.model() is None and self._store.unembedded(self._model_name, 1):
+            return self._queue.move(progress)
+        return done
+
+    def reembed(self, embedder: Embedder | str | None = None, progress: Progress | None = None) -> int:
+        """Move this memory to another embedder. The old vectors serve until the last new one is there; an
+        interrupted move goes on where it was. Returns how many texts were embedded."""
+        if embedder is not None:
+            self.__dict__.pop("_queue", None)
+            self._given_embedder = embedder
+            for name in ("_embedder", "_model_name", "_queue", "_recaller"):
+                self.__dict__.pop(name, None)
+        return self._queue.move(progress)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def read(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        category: str | None = None,
+        recursive: bool = True,
+        glob: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+    ) -> ReadReport:
+        """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
+
+        What was read before and did not change writes nothing; what changed replaces its old chunks. A document
+        that cannot be read is in the report with the reason and stops no other; so is an embedder that does not work.
+
+        Args:
+            category: of the resources; default by format.
+            recursive, glob: which files of a folder.
+            wait: embed before returning. Without, texts are embedded in the background; words and labels are
+                findable either way.
+            progress: called as `progress(done, total)` while reading, then while embedding.
+
+        Raises:
+            SourceError: there is no such file or folder.
+        """
+        from ..sources import open_source
+
+        documents = open_source(source, recursive=recursive, glob=glob)
+        return self._ingest(documents, category=category, wait=wait, progress=progress)
+
+    def read_text(
+        self, text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
+    ) -> ReadReport:
+        """Read a text that is at hand. `uri` says where it is from; reading it again under it replaces it.
+
+        Raises:
+            InvalidInputError: the uri is empty, or `at` has no time zone.
+        """
+        from ..sources import from_text
+
+        return self._ingest([from_text(text, uri=uri, name=name, category=category, at=at)])
+
+    def read_chat(self, messages: Iterable[Message], *, uri: str, name: str | None = None) -> ReadReport:
+        """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of.
+
+        Raises:
+            InvalidInputError: the uri is empty, or a message has a time without zone.
+        """
+        from ..sources import from_messages
+
+        return self._ingest([from_messages(messages, uri=uri, name=name)])
+
+    def _ingest(
+        self,
+        documents: Iterable[Document | Skipped],
+        *,
+        category: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+    ) -> ReadReport:
+        from ..ingest.pipeline import ingest
+
+        def write(
+            items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
+        ) -> Written:
+            return self._write(items, removed, unlinked, background=False)
+
+        report = ingest(
+            documents,
+            tenant=self.tenant,
+            store=self._store,
+            write=write,
+            category=category,
+            extractor=self._extractor,
+            progress=progress,
+        )
+        if self._embedder is None or not self._store.pending(1):
+            return report
+        failed = ""
+        if wait:
+            try:
+                self._queue.run(progress=progress)
+            except (EmbedderError, VectorError) as error:
+                failed = str(error)
+        else:
+            self._queue.start()
+        return msgspec.structs.replace(report, pending=self._store.stats()["pending"], embedding_error=failed)
+
+    @cached_property
+    def _extractor(self) -> Extractor:
+        from ..ingest.entities import CapitalizedNames
+
+        if self._settings.names == "rules":
+            return CapitalizedNames()
+        from ..ingest.spacy_names import SpacyNames
+
+        return SpacyNames()
