@@ -60,7 +60,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
     threads: int = 2  # of models that run in this process
     synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
-    cache_mb: int = 256  # page cache of the database: three quarters for reading, half while writing
+    cache_mb: int = 256  # page cache of the database for reading; half as much again while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write
     pool_size: int = 8  # connections to PostgreSQL at most
     hnsw_m: int = 16

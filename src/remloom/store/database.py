@@ -49,7 +49,7 @@ class Database:
         path: the file; its folder exists.
         key: data key in hex; empty for an unencrypted file.
         synchronous: "full" or "normal".
-        cache_mb: page cache; the first reader takes up to three quarters, the writer, while it writes, up to half.
+        cache_mb: page cache; the first reader takes up to all of it, the writer, while it writes, up to half as much.
         busy_timeout: seconds to wait for another process.
         prepare: called with every new connection, to register functions.
 
@@ -138,7 +138,7 @@ class Database:
             return self._local.cursor
         except AttributeError:
             first = len(self._open) == 1
-            connection = self.connect(self._cache_mb * 3 // 4 if first else _READER_CACHE, read_only=True)
+            connection = self.connect(self._cache_mb if first else _READER_CACHE, read_only=True)
             self._local.cursor = connection.cursor()
             return self._local.cursor
 

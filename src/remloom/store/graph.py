@@ -32,12 +32,16 @@ _ORDERS = {
     "rel_type": "(SELECT name FROM rels t WHERE t.rel = e.rel)",
 }  # fmt: skip
 _CACHE = 200_000  # label numbers whose keys are remembered
-_NEIGHBOURHOODS = 50_000  # lists of edges that a thread remembers until the next write, about 1 kB each
+_NEIGHBOURHOODS = 60_000  # lists of some nine edges that a thread remembers until the next write, about 1 kB each
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 _DEGREE = {
     "out": "SELECT leaves FROM degrees WHERE lid = ?",
     "in": "SELECT enters FROM degrees WHERE lid = ?",
+}
+_DEGREES = {
+    end: f"SELECT v.value, coalesce({column}, 0) FROM json_each(?) v LEFT JOIN degrees d ON d.lid = v.value"
+    for end, column in (("out", "d.leaves"), ("in", "d.enters"))
 }
 _BOUNDED = (
     "SELECT EXISTS (SELECT 1 FROM edges INDEXED BY edges_until WHERE valid_to IS NOT NULL)"
@@ -194,6 +198,7 @@ class Graph:
             }
             if fetch.as_of is None:
                 self._seen.triples[lid, sql] = found
+                self._seen.weight += 1 + len(found) // 9
         return found
 
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
@@ -226,6 +231,7 @@ class Graph:
         edges = tuple([self._edge(cursor, row) for row in rows])
         if as_of is None and len(lids) == 1:
             self._seen.outgoing[lids[0], limit] = edges
+            self._seen.weight += 1 + len(edges) // 5
         return edges
 
     def all(self, cursor: apsw.Cursor) -> Iterable[Edge]:
@@ -301,26 +307,38 @@ class Graph:
     ) -> None:
         """Learn where the edges of these nodes lead, of those that are not in `around` yet."""
         families = self._seen.families
-        new = {node: self._follow(cursor, node, families[node], ends, fetch) for node in nodes if node not in around}
-        self._know_families(cursor, [other for rows, _ in new.values() for other, _ in rows])
-        for node, (rows, unfollowed) in new.items():
-            around[node] = _Near(rows, unfollowed, any(families[other] for other, _ in rows))
+        missing = [node for node in nodes if node not in around]
+        found = {
+            (lid, end): cursor.execute(fetch.ends[end], (fetch.at, lid)).fetchall()
+            for node in missing
+            for lid in (node, *families[node])
+            for end in ends
+        }
+        for end in ends:  # beyond what was fetched there may be more
+            full = [lid for (lid, at), rows in found.items() if at == end and len(rows) == fetch.limit]
+            self._know_degrees(cursor, full, end, fetch)
+        self._know_families(cursor, [other for rows in found.values() for other, _ in rows])
+        for node in missing:
+            rows: list[_End] = []
+            total = 0
+            for lid in (node, *families[node]):
+                for end in ends:
+                    part = found[lid, end]
+                    full_here = len(part) == fetch.limit
+                    total += self._degree(cursor, lid, end, fetch) if full_here else len(part)
+                    rows = rows + part if rows else part
+            if families[node] or len(ends) > 1:
+                rows = fetch.sorted(rows)[: fetch.limit]
+            around[node] = _Near(rows, total - len(rows), any(families[other] for other, _ in rows))
+        self._seen.weight += len(missing)
 
-    def _follow(
-        self, cursor: apsw.Cursor, node: int, family: tuple[int, ...], ends: tuple[str, ...], fetch: _Fetch
-    ) -> tuple[list[_End], int]:
-        """The other ends of a node's edges in order, at most `breadth`, and how many edges there are beyond."""
-        rows: list[_End] = []
-        total = 0
-        for lid in (node, *family):
-            for end in ends:
-                found = cursor.execute(fetch.ends[end], (fetch.at, lid)).fetchall()
-                full = len(found) == fetch.limit
-                total += self._degree(cursor, lid, end, fetch) if full else len(found)
-                rows += found
-        if family or len(ends) > 1:
-            rows = fetch.sorted(rows)[: fetch.limit]
-        return rows, total - len(rows)
+    def _know_degrees(self, cursor: apsw.Cursor, lids: Sequence[int], end: str, fetch: _Fetch) -> None:
+        """Learn how many edges there are at one end of many labels, where every one of them counts."""
+        if fetch.counted and not self._seen.bounded:
+            known = self._seen.degrees
+            unknown = [lid for lid in lids if (lid, end, None, None) not in known]
+            for lid, degree in cursor.execute(_DEGREES[end], (str(unknown),)):
+                known[lid, end, None, None] = degree
 
     def _degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: _Fetch) -> int:
         """Edges at one end of a label: as counted when they were made, if every one of them counts, else one by one."""
@@ -328,7 +346,7 @@ class Graph:
         known = self._seen.degrees
         degree = known.get(key)
         if degree is None:
-            if fetch.rels is None and fetch.as_of is None and not self._seen.bounded:
+            if fetch.counted and not self._seen.bounded:
                 degree = cursor.execute(_DEGREE[end], (lid,)).get or 0
             else:
                 degree = cursor.execute(fetch.count[end], (fetch.at, lid)).get
@@ -367,7 +385,7 @@ class Graph:
         if seen.held:
             return
         version = cursor.execute("PRAGMA data_version").get
-        if version != seen.version or now >= seen.until or seen.size > _NEIGHBOURHOODS:
+        if version != seen.version or now >= seen.until or seen.weight > _NEIGHBOURHOODS:
             seen.clear()
             seen.version = version
             seen.until = cursor.execute(_NEXT_CHANGE, (now,)).get or sys.maxsize
@@ -385,6 +403,7 @@ class _Seen(threading.local):
         self.clear()
 
     def clear(self) -> None:
+        self.weight = 0  # in lists of some nine edges
         self.lids: dict[str, int] = {}
         self.families: dict[int, tuple[int, ...]] = {}
         self.degrees: dict[tuple[Any, ...], int] = {}
@@ -395,11 +414,6 @@ class _Seen(threading.local):
     def around(self, direction: Direction, fetch: _Fetch) -> dict[int, _Near]:
         """Where nodes lead, as far as it was seen by the same fetch; nothing is kept of the past."""
         return self.near.setdefault((direction, fetch.ends["out"]), {}) if fetch.as_of is None else {}
-
-    @property
-    def size(self) -> int:
-        near = sum(map(len, self.near.values()))
-        return len(self.lids) // 8 + near + len(self.outgoing) + 8 * len(self.triples)
 
 
 class _Fetch:
@@ -418,6 +432,7 @@ class _Fetch:
         self.rels = rels
         self.limit = limit
         self.as_of = as_of
+        self.counted = rels is None and as_of is None  # `degrees` tells how many there are
         self.at = _instant(as_of)
         self._down = order.order == "desc"
         self._value = _last_value if order.field.startswith("valid") else itemgetter(1)
