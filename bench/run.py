@@ -359,6 +359,7 @@ def cli(bench: Bench, size: int) -> None:
     }
     settings = {"REMLOOM_HOME": str(bench.home), "REMLOOM_TENANT": "cli", "REMLOOM_EMBEDDER": "none"}
     environment = os.environ | settings | ({"REMLOOM_KEY": stores.KEY} if bench.encrypted else {})
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed, modules are compiled once
     program = str(Path(sys.executable).parent / "remloom")
     for what, arguments in commands.items():
         spent = []
