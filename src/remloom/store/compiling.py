@@ -38,6 +38,7 @@ from .contract import SCHEMAS
 from .rows import micros
 
 __all__ = [
+    "DEFAULTS",
     "LISTS",
     "OBJECTS",
     "TIMES",
@@ -59,6 +60,9 @@ LISTS = frozenset({
 })  # fmt: skip
 OBJECTS = frozenset({"metadata", "properties"})
 TIMES = frozenset({"created_at", "updated_at", "starts_at", "ends_at"})
+DEFAULTS: dict[str, Any] = {  # bodies leave out what has its default
+    "ordinal": 0, "generation": 0, "trust": "read", "kind": "chunk", "thin": False,
+}  # fmt: skip
 RENAMED = {  # seed 5's column names
     "resource_timestamp": "starts_at",
     "resource_ends_timestamp": "ends_at",

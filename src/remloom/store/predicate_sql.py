@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiling import LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
+from .compiling import DEFAULTS, LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
 
 __all__ = ["SqliteCompiler", "column", "view_columns"]
 
@@ -42,20 +42,17 @@ def column(field: str) -> str:
         return f"r.{field}"
     if field == "content":
         return "CASE WHEN r.content IS NULL THEN r.body ->> '$.content' ELSE decompress(r.content) END"
-    return f"r.body ->> {_path(field)}"
+    default = DEFAULTS.get(field)
+    if default is None:
+        return f"r.body ->> {_path(field)}"
+    literal = f"'{default}'" if isinstance(default, str) else int(default)
+    return f"coalesce(r.body ->> {_path(field)}, {literal})"
 
 
 def _shown(field: str) -> str:
     if field in LISTS or field in OBJECTS:
         return f"coalesce(r.body -> {_path(field)}, '{'[]' if field in LISTS else '{}'}')"
-    if field == "thin":
-        return "coalesce(r.thin, 0)"
-    if field in ("ordinal", "generation"):
-        return f"coalesce({column(field)}, 0)"
-    if field in TIMES:
-        return f"r.body ->> {_path(field)}"
-    default = {"trust": "read", "kind": "chunk"}.get(field)
-    return f"coalesce({column(field)}, '{default}')" if default else column(field)
+    return f"r.body ->> {_path(field)}" if field in TIMES else column(field)
 
 
 def _path(field: str) -> str:

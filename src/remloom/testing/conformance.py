@@ -672,6 +672,27 @@ class StoreConformance:
         assert isinstance(kept, Moment)
         assert kept.parent_moment == ""
 
+    def test_a_field_that_has_its_default_is_found_by_it(self, store: Store) -> None:
+        put(
+            store,
+            Resource(name="read", content="a"),
+            Resource(name="derived", content="b", kind="synthesis", generation=2, ordinal=3, trust="derived"),
+            Entity(name="Known", type="thing"),
+        )
+
+        def found(schema: str, predicate: Predicate) -> list[str]:
+            return names(store.query(schema, Query().filter(predicate)))
+
+        for predicate in (
+            Eq("kind", "chunk"), Eq("trust", "read"), Lt("generation", 1), Lt("ordinal", 3),
+            In("kind", ["chunk", "note"]), Ne("kind", "synthesis"), StartsWith("trust", "re"),
+        ):  # fmt: skip
+            assert found("resources", predicate) == ["read"], predicate
+        assert found("resources", Gte("generation", 0)) == ["read", "derived"]
+        assert found("resources", Gt("generation", 0)) == ["derived"]
+        assert found("entities", Eq("thin", False)) == ["Known"]
+        assert found("entities", Eq("thin", True)) == []
+
     def test_text_is_not_compared_with_numbers(self, store: Store) -> None:
         put(store, Entity(name="3", type="number"))
         for predicate in (Gt("name", 2), Eq("type", 1), In("name", [3])):

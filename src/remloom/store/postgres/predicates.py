@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ...errors import InvalidInputError
-from ..compiling import LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
+from ..compiling import DEFAULTS, LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
 
 __all__ = ["PostgresCompiler", "json_value", "order", "shown_columns", "sortable"]
 
@@ -27,6 +27,8 @@ _COLUMNS = {"id": "r.id", "schema": "r.schema", "content": "r.content", "uri": "
 def json_value(field: str) -> str:
     """The JSON value of a field or path within the body. Names hold no quote (see `Compiler.field`)."""
     parts = [part.replace("%", "%%") for part in field.split(".")]
+    if field in DEFAULTS:
+        return f"coalesce(r.body -> '{field}', '{msgspec.json.encode(DEFAULTS[field]).decode()}'::jsonb)"
     if len(parts) == 1:
         return f"(r.body -> '{parts[0]}')"
     listed = ",".join(f'"{part}"' for part in parts)
@@ -81,12 +83,10 @@ def _shown(field: str) -> str:
     if field == "thin":
         return "r.thin::integer"
     if field in ("ordinal", "generation"):
-        return f"coalesce((r.body ->> '{field}')::integer, 0)"
+        return f"({_text(field)})::integer"
     if field in TIMES:
         return f"(r.body ->> '{field}') COLLATE \"C\""
-    default = {"trust": "read", "kind": "chunk"}.get(field)
-    text = f"coalesce({_text(field)}, '{default}')" if default else _text(field)
-    return f'{text} COLLATE "C"'
+    return f'{_text(field)} COLLATE "C"'
 
 
 class PostgresCompiler(Compiler):
