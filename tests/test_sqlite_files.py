@@ -285,7 +285,7 @@ def look(memory):
 seen = {}
 opened = {"key": sys.argv[2], "embedder": WordEmbedder(), "llm": MODEL}
 with tempfile.TemporaryDirectory() as home, Memory.open(home, **opened) as memory:
-    memory.write([Entity(name="x"), Resource(name="y", content="z")])
+    memory.write([Entity(name="Sarah Chen"), Resource(name="y", content="z")])
     look(memory)
 if os.geteuid() == 0:
     os.setuid(65534)

@@ -68,7 +68,7 @@ class ScriptedModel:
             self._reply = lambda request: by_task[request.task]
         else:
             script = list(replies)
-            self._reply = lambda _: script.pop(0)
+            self._reply = lambda request: _next(script, request)
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """See `llm.contract.Priced`."""
@@ -101,3 +101,9 @@ class ScriptedModel:
             model=self.name,
             finish=finish,
         )
+
+
+def _next(script: list[Said], request: Request) -> Said:
+    if not script:
+        raise AssertionError(f"the script has no reply left for a request of the task {request.task!r}")
+    return script.pop(0)
