@@ -3,8 +3,8 @@
     python -m bench.dreaming [DOCUMENTS] [LATENCY]
 
 A fake model answers after LATENCY seconds (default 0.2). Measured: the share of the allowed concurrency that is busy
-in relaxed order, our own CPU time a document (embedding and the vector index, which grows in the background, apart),
-and how memory grows. Prints JSON.
+in relaxed order, our own CPU time a document (apart: the model, embedding, and the vector index, which grows in the
+background), and how memory grows. Prints JSON.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ class Hashed:
 
 
 class Clocked(ScriptedModel):
-    """Adds up how long how many requests are under way."""
+    """Adds up how long how many requests are under way, and what thinking of a reply takes."""
 
     def __init__(self, latency: float) -> None:
         super().__init__(self.said, latency)
         self.busy = 0.0  # seconds, of all requests together
+        self.seconds = 0.0  # of this process
 
     async def complete(self, request: Request) -> Any:
         began = time.monotonic()
@@ -69,8 +70,15 @@ class Clocked(ScriptedModel):
             self.busy += time.monotonic() - began
             self.requests.clear()  # it would keep them all
 
+    def said(self, request: Request) -> Any:
+        began = time.thread_time()
+        try:
+            return self._said(request)
+        finally:
+            self.seconds += time.thread_time() - began
+
     @staticmethod
-    def said(request: Request) -> Any:
+    def _said(request: Request) -> Any:
         said = sha256(request.prompt.encode()).hexdigest()[:8]
         if request.task != "entities":
             return f"An insight of {request.task}: {said}. It relates to what is known in this and that way."
@@ -121,7 +129,8 @@ def main(documents: int, latency: float) -> dict[str, Any]:
             embedder.seconds, building[0] = 0.0, 0.0
             before, began = time.process_time(), time.perf_counter()
             run = memory.learn(order="relaxed", period="none", progress=told).run
-            took, cpu = time.perf_counter() - began, time.process_time() - before - embedder.seconds - building[0]
+            took, apart = time.perf_counter() - began, embedder.seconds + building[0] + model.seconds
+            cpu = time.process_time() - before - apart
             calls = run.counts["calls"]
             return {
                 "documents": documents, "latency": latency, "concurrency": settings.llm_concurrency, "calls": calls,

@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -619,3 +621,14 @@ def test_a_key_that_cannot_be_fetched_is_an_error_that_says_where(tmp_path: Path
     for key, told in ((f"file:{tmp_path}/none", "cannot be read"), (f"file:{tmp_path}/binary", "no text")):
         with pytest.raises(SettingsError, match=told):
             memory(tmp_path / "home", key=key)
+
+
+def test_threads_that_come_and_go_leave_no_connections_open(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        put(store, Resource(id="a", name="a", content="text"))
+        for _ in range(20):
+            thread = threading.Thread(target=store.get, args=("resources", "a"))
+            thread.start()
+            thread.join()
+        assert len(store._database._open) <= 4
+        assert store.get("resources", "a") is not None

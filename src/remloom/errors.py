@@ -11,11 +11,13 @@ from typing import Any
 
 __all__ = [
     "BudgetError",
+    "ChangedError",
     "ConflictError",
     "CorruptStoreError",
     "CutOffError",
     "EmbedderError",
     "EmbedderMismatchError",
+    "GoneError",
     "InvalidInputError",
     "LabelError",
     "LeaseLostError",
@@ -158,6 +160,14 @@ class ConflictError(RemloomError):
     """What is to be made is already there. Nothing was changed."""
 
     exit_code = 4
+
+
+class ChangedError(ConflictError):
+    """What was to be changed was changed by somebody else meanwhile. Nothing was written; look again, and decide."""
+
+
+class GoneError(ConflictError):
+    """What something was to rest on was forgotten meanwhile. Nothing was written. Fields: `ids`."""
 
 
 class LeaseLostError(ConflictError):

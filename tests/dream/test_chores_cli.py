@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remloom import Memory, Resource
-from remloom.errors import InvalidInputError
+from remloom.errors import InvalidInputError, ModelRefusedError
 from remloom.serve.cli.app import program
 from remloom.serve.cli.chores import window
+from remloom.testing import ScriptedModel
 
 
 @pytest.fixture
@@ -65,6 +66,19 @@ def test_a_model_that_is_wanted_and_missing_is_an_error_with_a_remedy(home: Path
     result = call(home, "affinity", "--judge")
     assert result.exit_code != 0
     assert "REMLOOM_LLM_MODEL" in result.output
+
+
+def test_what_was_parked_is_told_with_its_reason_and_is_exit_code_1(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Memory.open
+    replies = [ModelRefusedError("not today"), {"items": []}]
+    model = ScriptedModel(replies)  # type: ignore[arg-type]
+    monkeypatch.setattr(Memory, "open", lambda **given: opened(**given, llm=model))
+    failed = call(home, "moments")
+    assert (failed.exit_code, "not today" in failed.output) == (1, True), failed.output
+    assert "1 item parked: the next run tries again" in failed.output
+    assert call(home, "moments").exit_code == 0
 
 
 def test_a_lookback_is_an_age_or_a_date() -> None:

@@ -65,7 +65,7 @@ def test_a_dry_run_the_run_its_sources_and_its_rollback(remloom: Command, tmp_pa
     back = remloom("dream", "rollback", run[-8:])
     assert back.exit_code == 0, back.output
     assert "rolled back dream run" in back.output
-    assert "1 removed" in back.output
+    assert "1 record removed" in back.output
     assert remloom("show", dream["id"]).exit_code == 3
     assert remloom("dream", "rollback", run).exit_code == 4
 
@@ -77,3 +77,6 @@ def test_wrong_arguments_are_told_with_a_remedy(remloom: Command, tmp_path: Path
         assert done.exit_code == 2, done.output
     assert remloom("learn", str(tmp_path / "nowhere")).exit_code == 2
     assert remloom("dream", "rollback", "nothing").exit_code == 3
+    unknown = remloom("dream", "runs", "--kind", "lern")
+    assert (unknown.exit_code, "did you mean 'learn'" in unknown.output) == (2, True), unknown.output
+    assert remloom("usage", "--run", "nothing").exit_code == 3

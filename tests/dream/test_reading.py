@@ -85,6 +85,15 @@ def test_what_is_derived_rests_on_what_was_known_before_it(memory: Memory, essay
         assert all(entry["source"].startswith(str(essays)) for entry in sources)
 
 
+def test_a_passage_is_held_against_what_was_read_before_it_not_only_against_what_was_derived(
+    memory: Memory, essays: Path
+) -> None:
+    memory.learn(essays, period="none")
+    for synthesis in of_kind(memory, "synthesis"):
+        parents = [memory.get_resource(id) for id in memory._store.parents(synthesis.id)]
+        assert len({parent.uri for parent in parents if not parent.generation}) > 1
+
+
 def test_a_synthesis_is_not_held_against_its_own_document(memory: Memory, essays: Path) -> None:
     memory.learn(essays, period="none")
     for synthesis in of_kind(memory, "synthesis"):

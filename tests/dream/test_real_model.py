@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from llama_server import API_KEY, llama_server
 from remloom import Memory
 from remloom.errors import SettingsError
 from remloom.llm.local import carried
@@ -19,7 +21,7 @@ pytest.importorskip("xllamacpp")
 ESSAYS = Path(__file__).parents[2] / "examples" / "essays"
 SETTINGS = """
 embedder = "minilm"
-llm_model = "local:smollm2"
+{llm}
 
 [llm_tasks.entities]
 max_tokens = 160
@@ -27,35 +29,68 @@ max_tokens = 160
 max_tokens = 300
 temperature = 0.0
 """
+SHORT = """
+embedder = "minilm"
+{llm}
+
+[llm_tasks]
+entities = {{ max_tokens = 60 }}
+synthesis = {{ max_tokens = 60 }}
+question = {{ max_tokens = 150, temperature = 0.0 }}
+dream = {{ max_tokens = 150 }}
+"""
+
+
+@pytest.fixture
+def endpoint(real_calls: None) -> Iterator[str]:
+    """The settings of a model behind an OpenAI-compatible server."""
+    pytest.importorskip("pydantic_ai")
+    with llama_server() as url:
+        yield f'llm_model = "openai:smollm2"\nllm_base_url = "{url}"\nllm_api_key = "{API_KEY}"'
+
+
+@pytest.fixture(autouse=True)
+def small_model() -> None:
+    try:
+        carried("smollm2")
+    except SettingsError as error:
+        pytest.skip(error.message)
 
 
 @pytest.mark.model
 def test_dated_texts_are_read_a_period_ends_and_each_dream_is_shown_with_its_question_and_source_lines(
     tmp_path: Path, real_calls: None
 ) -> None:
-    try:
-        carried("smollm2")
-    except SettingsError as error:
-        pytest.skip(error.message)
+    essays = sorted(ESSAYS.iterdir())[:3]  # two of November, one of January
+    learned(tmp_path, SETTINGS.format(llm='llm_model = "local:smollm2"'), essays, dreams=2)
+
+
+@pytest.mark.model
+def test_the_same_goes_with_a_local_openai_compatible_endpoint(tmp_path: Path, endpoint: str) -> None:
+    learned(tmp_path, SHORT.format(llm=endpoint), sorted(ESSAYS.iterdir())[1:3], dreams=1)
+
+
+def learned(tmp_path: Path, settings: str, essays: Sequence[Path], dreams: int) -> None:
+    """Learn from essays of two months, look at what is printed and kept, and take it back."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / "remloom.toml").write_text(SETTINGS)
+    (home / "remloom.toml").write_text(settings)
     source = tmp_path / "essays"
     source.mkdir()
-    for essay in sorted(ESSAYS.iterdir())[:3]:  # two of November, one of January
+    for essay in essays:
         shutil.copy(essay, source)
     done = CliRunner().invoke(
         program, ["learn", str(source), "--home", str(home), "--dreams", "1"], catch_exceptions=False
     )  # fmt: skip
     print(done.output)
     assert done.exit_code in (0, 1), done.output  # what so small a model replies may be of no use, and is parked then
-    assert "3 documents" in done.output
+    assert f"{len(essays)} documents" in done.output
     with Memory.open(home) as memory:
         (run,) = memory.runs("learn")
         assert run.status == "done"
-        dreams = [record for record in memory.made(run.id) if getattr(record, "kind", "") == "rem_dream"]
-        assert len(dreams) + run.counts.get("nothing", 0) + len(memory.parked("dream")) >= 2  # a cycle each
-        for dream in dreams:
+        made = [record for record in memory.made(run.id) if getattr(record, "kind", "") == "rem_dream"]
+        assert len(made) + run.counts.get("nothing", 0) + len(memory.parked("dream")) >= dreams
+        for dream in made:
             assert dream.name[:40] in done.output
             lines = {f"{Path(entry['source']).name}" for entry in memory.history(dream.id) if not entry["parents"]}
             assert lines

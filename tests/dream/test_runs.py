@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Resource
 from remloom.dream.rollback import made, rollback
-from remloom.dream.runs import begin, find, runs
+from remloom.dream.runs import begin, entry, find, runs
 from remloom.dream.writer import SUPERSEDED, Writer
-from remloom.errors import ConflictError, InvalidInputError, NotFoundError
-from remloom.store.contract import JournalEntry, Store, Vector
+from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
+from remloom.store.batch import build
+from remloom.store.contract import Batch, JournalEntry, Store, Vector, Written
 from remloom.testing.embedder import WordEmbedder
 
 EMBEDDER = WordEmbedder()
@@ -28,15 +31,20 @@ def embed(texts: Sequence[str]) -> list[tuple[Vector, ...]]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with Memory.open(tmp_path, embedder=EMBEDDER) as memory:
-        memory.write(
-            [
-                Entity(name="Sarah Chen", type="person", properties={"team": "data"}),
-                Resource(name="Note", content="Sarah leads the data team.", uri="note.md"),
-                Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.4, properties={"since": 2019}),
-            ]
-        )
-        memory.embed_pending()
-        yield memory
+        yield begun(memory)
+
+
+def begun(memory: Memory) -> Memory:
+    """A memory that holds a little."""
+    memory.write(
+        [
+            Entity(name="Sarah Chen", type="person", properties={"team": "data"}),
+            Resource(name="Note", content="Sarah leads the data team.", uri="note.md"),
+            Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.4, properties={"since": 2019}),
+        ]
+    )
+    memory.embed_pending()
+    return memory
 
 
 @pytest.fixture
@@ -266,3 +274,253 @@ def test_a_run_is_found_by_either_end_of_its_id(store: Store, writing: Writing) 
     assert find(store, run.id[-6:]) == find(store, run.id) == run
     with pytest.raises(NotFoundError, match="no run has an id like 'zzz'"):
         find(store, "zzz")
+
+
+def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(memory: Memory, store: Store, writing: Writing) -> None:
+    memory.write(
+        [
+            Edge(
+                src="Sarah Chen", rel_type="leads", dst="Data team", weight=0.3, valid_from=at(2019), valid_to=at(2021)
+            ),
+            Edge(src="Sarah Chen", rel_type="will-lead", dst="Data team", weight=0.2, valid_from=at(2999)),
+        ]
+    )
+    before = exported(memory)
+    writer = writing()
+    edges = [Edge(src="Sarah Chen", rel_type=name, dst="Data team", weight=0.9) for name in ("leads", "will-lead")]
+    writer.write([], edges)
+    writer.write([], [Edge(src="Sarah Chen", rel_type="leads", dst="Data team", valid_from=at(2024))])
+    run = writer.finish()
+    assert run.receipt["merged"] == 3
+    rollback(store, run.id)
+    assert exported(memory) == before
+    assert memory.check() == []
+
+
+def test_a_thin_entity_whose_label_a_run_took_is_back_with_its_edges(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    memory.write([Edge(src="Sarah Chen", rel_type="asks", dst="Do teams grow?", properties={"on": "Monday"})])
+    before = exported(memory)
+    writer = writing()
+    writer.write(
+        [insight("Do teams grow?", parents=(note_id(memory),))],
+        [Edge(src="Do teams grow?", rel_type="about", dst="Bob Smith")],
+    )
+    run = writer.finish()
+    assert memory.lookup("Do teams grow?").records[0].schema == "resources"
+    rollback(store, run.id)
+    assert sorted(exported(memory).splitlines()) == sorted(before.splitlines())
+    assert memory.check() == []
+
+
+def test_what_you_connected_to_a_runs_record_stays_connected(memory: Memory, store: Store, writing: Writing) -> None:
+    writer = writing()
+    writer.write(
+        [insight("Data teams grow.", parents=(note_id(memory),))],
+        [Edge(src="Data teams grow.", rel_type="about", dst="Bob Smith")],
+    )
+    run = writer.finish()
+    memory.write([Edge(src="Sarah Chen", rel_type="believes", dst="Data teams grow.", properties={"since": 2020})])
+    rollback(store, run.id)
+    (kept,) = memory.get_edges("Sarah Chen", edge_types=["believes"])
+    assert kept.properties == {"since": 2020}
+    (thin,) = memory.lookup("Data teams grow.").records
+    assert (thin.schema, thin.name) == ("entities", "Data teams grow.")
+    assert memory.get_edges("Data teams grow.") == []
+    assert memory.check() == []
+
+
+def test_a_runs_record_that_you_rewrote_stays(memory: Memory, store: Store, writing: Writing) -> None:
+    writer = writing()
+    (id,) = writer.write([insight("Data teams grow.", parents=(note_id(memory),))])
+    run = writer.finish()
+    memory.write([replace(memory.get_resource(id), content="Data teams grow, says Bob.", parents=(note_id(memory),))])
+    assert rollback(store, run.id).receipt["kept"] == 1
+    assert memory.get_resource(id).content == "Data teams grow, says Bob."
+    assert memory.check() == []
+
+
+def test_what_one_run_wrote_twice_and_superseded_itself_goes(memory: Memory, store: Store, writing: Writing) -> None:
+    before = exported(memory)
+    writer = writing()
+    (old,) = writer.write([insight("The data team grows fast.", parents=(note_id(memory),))])
+    (new,) = writer.write([insight("The data team grows quickly.", parents=(note_id(memory),))])
+    writer.write(superseded={old: new})
+    for weight in (0.2, 0.4):
+        about = Edge(src="The data team grows fast.", rel_type="about", dst="Growth", weight=weight)
+        writer.write([], [about, replace(about, weight=weight + 0.1)])
+    rollback(store, writer.finish().id)
+    assert exported(memory) == before
+    assert memory.check() == []
+
+
+def test_a_note_of_two_runs_is_the_first_ones_again(store: Store, writing: Writing) -> None:
+    def note(run: str, text: str) -> JournalEntry:
+        return JournalEntry("period", "2021-03", msgspec.json.encode({"run": run, "text": text}))
+
+    first = writing()
+    first.write(journal=[note(first.run.id, "one"), JournalEntry("parked", "learn/a", b"{}")])
+    first.finish()
+    second = writing()
+    second.write(journal=[note(second.run.id, "two")], struck=[("parked", "learn/a")])
+    second.write(journal=[note(second.run.id, "three")])
+    rollback(store, second.finish().id)
+    kept = store.journal_entry("period", "2021-03")
+    assert kept is not None
+    assert msgspec.json.decode(kept.data)["text"] == "one"
+    assert store.journal_entry("parked", "learn/a") is not None
+    rollback(store, first.run.id)
+    assert store.journal("period") == store.journal("parked") == []
+
+
+def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    first = writing()
+    (old,) = first.write([insight("The data team is growing fast.", parents=(note_id(memory),))])
+    first.finish()
+    second = writing("consolidate")
+    (new,) = second.write([insight("The data team grows fast.", parents=(note_id(memory),))])
+    second.write(superseded={old: new})
+    run = second.finish()
+    for item in store.unembedded("other", 100):
+        store.embed({item.id: (Vector(0, 3, other_vector()),)}, model="other", dims=3, current=False)
+    store.adopt("other")
+    rollback(store, run.id)
+    assert memory.get_resource(old).content == "The data team is growing fast."
+    assert old in {item.id for item in store.pending(100)}
+    assert memory.check() == []
+
+
+def test_somebody_elses_edge_of_the_same_moment_is_not_taken_for_the_runs(
+    memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meanwhile(store, monkeypatch, Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.2))
+    writer = writing()
+    writer.write([], [Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.9)])
+    rollback(store, writer.finish().id)
+    (kept,) = memory.get_edges("Bob Smith", edge_types=["trusts"])
+    assert kept.weight == 0.2
+
+
+def test_somebody_elses_change_of_the_same_moment_is_what_a_rollback_restores(
+    memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meanwhile(store, monkeypatch, Entity(name="Sarah Chen", type="person", summary="Born in Leeds."))
+    writer = writing()
+    writer.write([Entity(name="Sarah Chen", type="person", summary="Leads.")])
+    rollback(store, writer.finish().id)
+    (sarah,) = memory.lookup("Sarah Chen").records
+    assert memory.get_entity(sarah.id).summary == "Born in Leeds."
+
+
+def test_reading_in_during_a_rollback_is_neither_lost_nor_undone(
+    memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = writing()
+    writer.write([Entity(name="Sarah Chen", type="person", summary="Leads.")])
+    run = writer.finish()
+    meanwhile(store, monkeypatch, Entity(name="Sarah Chen", type="person", properties={"town": "Leeds"}))
+    assert rollback(store, run.id).receipt["kept"] == 1
+    (sarah,) = memory.lookup("Sarah Chen").records
+    assert memory.get_entity(sarah.id).properties == {"team": "data", "town": "Leeds"}
+
+
+def test_nothing_is_written_that_rests_on_what_was_forgotten_meanwhile(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    writer = writing()
+    id = note_id(memory)
+    memory.forget("Note")
+    before = exported(memory)
+    with pytest.raises(GoneError) as refused:
+        writer.write([insight("Data teams grow.", parents=(id,))])
+    assert refused.value.fields["ids"] == (id,)
+    with pytest.raises(GoneError):
+        writer.write(journal=[JournalEntry("learned", id, b"{}", subjects=(id,))])
+    assert exported(memory) == before
+    run = writer.finish()
+    assert (run.receipt, made(store, run.id)) == ({}, [])
+
+
+def test_forgetting_what_a_changed_record_rested_on_takes_its_image(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    (other,) = memory.write([Resource(name="Other", content="Teams are paid in salt.")])
+    first = writing()
+    id = "11111111-1111-5111-8111-111111111111"
+    first.write([insight("Salt is paid.", id=id, parents=(note_id(memory), other))])
+    first.finish()
+    second = writing()
+    second.write([insight("Data teams grow.", id=id, parents=(note_id(memory),))])
+    run = second.finish()
+    memory.forget("Other")
+    assert b"Salt" not in b"".join(entry.data for entry in store.journal("run.record"))
+    rollback(store, run.id)
+    assert "Salt" not in memory.get_resource(id).content
+
+
+def test_of_two_that_begin_at_once_one_is_refused(
+    store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = type(store).write
+
+    def late(self: Store, batch: Batch) -> Written:
+        monkeypatch.undo()
+        begin(store, "dream", {})  # another process, just before
+        return write(self, batch)
+
+    monkeypatch.setattr(type(store), "write", late)
+    with pytest.raises(ConflictError, match="going on"):
+        writing("dream")
+    assert len(list(runs(store))) == 1
+
+
+def test_nothing_is_rolled_back_while_a_run_goes_on(store: Store, writing: Writing) -> None:
+    done = writing("dream").finish()
+    going = writing("learn")
+    with pytest.raises(ConflictError, match=f"learn run {going.run.id} is going on"):
+        rollback(store, done.id)
+    going.finish()
+    assert rollback(store, done.id).status == "rolled_back"
+
+
+def test_a_run_of_a_process_of_the_same_number_before_is_gone_on_with(store: Store, writing: Writing) -> None:
+    writer = writing("learn")
+    store.note([entry(writer.run, process="another")])  # as after a container was started again
+    assert find(store, writer.run.id).state == "interrupted"
+    assert writing("learn").run.id == writer.run.id
+
+
+def test_a_run_with_other_settings_leaves_nothing_of_the_interrupted_one(store: Store, writing: Writing) -> None:
+    first = writing("learn", period="month")
+    store.note([JournalEntry("reply", f"{first.run.id}/a", b"{}")])
+    first.finish("stopped", "budget")
+    assert store.journal("reply")
+    second = writing("learn", period="year")
+    assert second.run.id != first.run.id
+    assert store.journal("reply") == []
+
+
+def at(year: int) -> datetime:
+    return datetime(year, 1, 1, tzinfo=UTC)
+
+
+def other_vector() -> bytes:
+    import numpy as np
+
+    return np.array([0, 0, 1], np.float32).tobytes()
+
+
+def meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch, item: Edge | Entity) -> None:
+    """Somebody else writes this right before the next transaction, after everything was looked at for it."""
+    write = type(store).write
+
+    def late(self: Store, batch: Batch) -> Written:
+        if batch.records or batch.edges or batch.removed:
+            monkeypatch.undo()
+            write(self, build([item], tenant="default", model=EMBEDDER.name))
+        return write(self, batch)
+
+    monkeypatch.setattr(type(store), "write", late)

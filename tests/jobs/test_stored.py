@@ -208,3 +208,20 @@ class TestStoredQueueInPostgres(QueueConformance):
     @pytest.fixture
     def queue(self, opening: Callable[[], Queue]) -> Queue:
         return opening()
+
+
+def test_a_job_that_is_done_is_forgotten_after_thirty_days(queue: StoredQueue, clock: Clock) -> None:
+    queue.add("dream", key="once")
+    queue.add("read", every=NIGHT, key="nightly")
+    claimed = queue.claim("ann")
+    assert claimed is not None
+    queue.finish(claimed)
+    clock.forward(days=29)
+    nightly = queue.claim("ann")
+    assert nightly is not None
+    queue.finish(nightly)
+    assert queue.add("dream", key="once").state == "done"
+    clock.forward(days=2)
+    queue.claim("ann")
+    assert {job.id for job in queue.jobs()} == {"nightly"}
+    assert queue.add("dream", key="once").state == "waiting"

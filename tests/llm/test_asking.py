@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from msgspec import Struct
 
@@ -240,6 +242,41 @@ def test_a_kept_reply_goes_with_the_record_that_its_request_quotes(store: Sqlite
         llm.ask("question", {"passages": ["other"]}, subjects=["b"])
     store.delete(["a"])
     assert len(store.journal("reply")) == 1
+
+
+def _slow_or_fast(seconds: float) -> Any:
+    class Model:
+        name = "own:model"
+
+        async def complete(self, request: Request) -> Reply:
+            if "slow" in request.prompt:
+                await anyio.sleep(seconds)
+            return Reply(text="yes?", input_tokens=1, output_tokens=1, model=self.name)
+
+    return Model()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_ledger(store: SqliteStore) -> None:
+    calls = [Call("question", {"passages": [text]}) for text in ("fast", "slow")]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    usual = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with LLM(_slow_or_fast(30.0), journal=store).run("r", keep=True) as llm:
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with pytest.raises(KeyboardInterrupt):
+                llm.ask_all(calls)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, usual)
+    assert sorted(usage.error for usage in rows(store)) == ["", "CancelledError"]
+    assert len(store.journal("reply")) == 1
+    with LLM(_slow_or_fast(0.0), journal=store).run("r", keep=True) as llm:
+        assert llm.ask_all(calls) == ["yes?", "yes?"]
+    assert len(rows(store)) == 3
 
 
 # -- the ledger ------------------------------------------------------------------------------------------------------

@@ -14,10 +14,11 @@ from typing import Annotated
 import pytest
 from msgspec import Meta, Struct
 
+from llama_server import API_KEY, llama_server
 from remloom.errors import CutOffError, ModelRefusedError, SettingsError
 from remloom.llm import LLM, open_llm
 from remloom.llm import local as module
-from remloom.llm.local import LocalModel, carried
+from remloom.llm.local import LocalModel
 from remloom.llm.shapes import schema
 from remloom.settings import Settings, TaskSettings
 
@@ -76,22 +77,12 @@ def test_what_is_longer_than_the_context_is_refused(model: LocalModel) -> None:
 @pytest.fixture(scope="module")
 def served(model: LocalModel) -> Iterator[str]:
     """llama.cpp's own server with the same model."""
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(carried("smollm2"))
-    params.n_ctx, params.n_parallel, params.n_threads_http = 4_096, 1, 2
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, ["sk-right"]
-    params.ui = params.warmup = False
-    params.verbosity = -1
-    server = xllamacpp.Server(params)
-    yield f"{server.listening_address}/v1"
-    del server
+    with llama_server() as url:
+        yield url
 
 
 def test_the_same_model_answers_behind_an_openai_compatible_endpoint(served: str) -> None:
-    settings = Settings(llm_model="smollm2", llm_base_url=served, llm_api_key="sk-right", llm_tasks=TIGHT)
+    settings = Settings(llm_model="smollm2", llm_base_url=served, llm_api_key=API_KEY, llm_tasks=TIGHT)
     model = open_llm(settings)
     assert model is not None
     llm = LLM(model, settings=settings, owned=True)

@@ -49,7 +49,9 @@ def test_usage_as_json_of_one_run_and_of_some_days(home: Path) -> None:
     assert (found["total"]["calls"], [task["name"] for task in found["tasks"]]) == (1, ["question"])
     assert found["total"]["cost"] > 0
     assert json.loads(run(home, "--days", "1", "--json"))["total"]["calls"] == 3
-    assert run(home, "--run", "nobody") == "The language model was not called.\n"
+    assert json.loads(run(home, "--run", "one", "--json"))["total"]["calls"] == 1
+    unknown = CliRunner().invoke(program, ["usage", "--home", str(home), "--run", "nobody"])
+    assert (unknown.exit_code, "no run has an id like 'nobody'" in unknown.output) == (3, True)
 
 
 def test_a_price_that_is_not_known_is_said(tmp_path: Path) -> None:

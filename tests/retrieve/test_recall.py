@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from told import CHAT, MAY, said
 
-from remloom import Edge, Entity, Memory, Message, Resource
+from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.retrieve import PARTS
 from remloom.testing.embedder import WordEmbedder
@@ -141,7 +142,13 @@ def test_the_hits_fit_the_budget_by_the_tokenizer_given(chat: Memory) -> None:
 
 def test_a_budget_that_holds_nothing_is_an_abstention_with_the_reason(chat: Memory) -> None:
     found = chat.recall("What flooring does the studio have?", budget_tokens=3)
-    assert (found.abstained, found.reason) == (True, "a budget of 3 tokens holds none of it")
+    assert (found.abstained, found.reason) == (True, "a budget of 3 tokens holds none of what was found")
+
+
+def test_what_nothing_speaks_for_is_said_even_when_doubts_are_switched_off(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_text("A sloop.", uri="boat.md")
+        assert memory.recall("zebra", abstain=False).reason == "nothing was found"
 
 
 def test_the_context_quotes_every_line_with_source_date_and_trust(notes: Memory) -> None:
@@ -165,7 +172,7 @@ def test_without_an_embedder_a_question_with_other_words_is_not_answered(tmp_pat
         found = memory.recall("Which architect designed the cathedral next to the harbour?")
         assert (found.abstained, found.hits) == (True, [])
         assert found.reason == "nothing remembered has more than 20% of the words"
-        assert memory.context("Which architect designed the cathedral?").startswith("Nothing is remembered")
+        assert memory.context("Which architect designed the cathedral?").startswith("Nothing remembered answers this")
 
 
 def test_what_somebody_else_did_is_not_passed_off_as_the_named_persons(chat: Memory) -> None:
@@ -197,6 +204,16 @@ def test_asked_only_about_a_time_the_answer_is_what_happened_in_order(chat: Memo
     assert found.mode == "temporal"
     assert [hit.schema for hit in found.hits][:1] == ["moments"]
     assert [id for hit in found.hits for id in hit.message_ids] == ["m6", "m7", "m8"]
+
+
+def test_a_moment_is_listed_without_the_parts_it_has_as_well(chat: Memory) -> None:
+    whole = chat.recall("What happened last week?", now=MAY + timedelta(days=21)).hits[0].record
+    assert isinstance(whole, Moment)
+    inside = replace(whole, id="", type="topic", graph_paths=())
+    (part,) = chat.write([replace(inside, name="Flooring", parent_moment=whole.id)])
+    chat.write([replace(inside, name="Marley", parent_moment=part), replace(inside, name="Fair", parent_moment="gone")])
+    found = chat.recall("What happened last week?", now=MAY + timedelta(days=21))
+    assert [hit.name for hit in found.hits if hit.schema == "moments"] == [whole.name, "Fair"]
 
 
 def test_a_time_without_anything_in_it_is_an_abstention_that_names_it(chat: Memory) -> None:

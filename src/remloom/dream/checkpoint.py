@@ -25,6 +25,8 @@ from langgraph.checkpoint.base import (
 )
 
 from ..store.contract import JournalEntry
+from .leftovers import CHECKPOINT, WRITE
+from .leftovers import thread as _part
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from ..journal import Journal
 
 __all__ = ["CHECKPOINT", "JournalSaver"]
-
-CHECKPOINT, WRITE = "checkpoint", "checkpoint.write"  # kinds of journal entries
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -54,13 +54,20 @@ class JournalSaver(BaseCheckpointSaver[str]):
     Args:
         journal: where the checkpoints are noted.
         keep: checkpoints of a thread and namespace that stay; None: all.
+        partial: note also what a task wrote before the step it belongs to was over.
+
+    Attributes:
+        subjects: ids of the records that the state speaks of now.
+        paused: while it is set no checkpoint is noted: a run that is killed goes on from the last one before.
     """
 
-    def __init__(self, journal: Journal, *, keep: int | None = 1) -> None:
+    def __init__(self, journal: Journal, *, keep: int | None = 1, partial: bool = True) -> None:
         super().__init__()
         self._journal = journal
         self._keep = keep
-        self.subjects: tuple[str, ...] = ()  # ids of the records that the state speaks of now
+        self._partial = partial
+        self.subjects: tuple[str, ...] = ()
+        self.paused = False
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Versions that sort as text."""
@@ -138,6 +145,11 @@ class JournalSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Note a checkpoint, and strike those that are not to be kept."""
         thread, space = _thread(config)
+        place: RunnableConfig = {
+            "configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": checkpoint["id"]}
+        }
+        if self.paused:
+            return place
         kind, data = self.serde.dumps_typed(checkpoint)
         meta_kind, meta = self.serde.dumps_typed(get_checkpoint_metadata(config, metadata))
         stored = _Stored(kind, data, meta_kind, meta, parent=get_checkpoint_id(config) or "")
@@ -145,12 +157,14 @@ class JournalSaver(BaseCheckpointSaver[str]):
             CHECKPOINT, _place(thread, space, checkpoint["id"]), msgspec.json.encode(stored), self.subjects
         )
         self._journal.note([entry], struck=self._outdated(thread, space))
-        return {"configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": checkpoint["id"]}}
+        return place
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Note what a task wrote before the step it belongs to was over."""
+        if not self._partial:
+            return
         thread, space = _thread(config)
         at = _place(thread, space, str(get_checkpoint_id(config)))
         entries = []
@@ -222,11 +236,6 @@ def _thread(config: RunnableConfig) -> tuple[str, str]:
 
 def _place(thread: str, space: str, id: str = "") -> str:
     return f"{_part(thread)}/{_part(space)}/{id}"
-
-
-def _part(text: str) -> str:
-    """A part of an entry's id: no slash in it, and what starts another does not start it."""
-    return base64.urlsafe_b64encode(text.encode()).decode()
 
 
 def _whole(part: str) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..errors import BudgetError, InvalidInputError
 from ..store.contract import Store
+from .heartbeat import beating
 from .parked import Parked, parked
 from .runs import Diff, Run
 from .writer import Writer
@@ -48,11 +49,12 @@ def chore(
     """Do the work of a run, with a model or without. A budget that is used up stops it; what is done is done."""
     themes: list[Theme] = []
     try:
-        if llm is None:
-            themes = work(None)
-        else:
-            with llm.run(writer.run.id, budget) as calls:
-                themes = work(calls)
+        with beating(writer):
+            if llm is None:
+                themes = work(None)
+            else:
+                with llm.run(writer.run.id, budget) as calls:
+                    themes = work(calls)
     except BudgetError as error:
         run = writer.finish("stopped", str(error))
     except BaseException as error:

@@ -184,7 +184,7 @@ def _sum_up(
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            writer.write(journal=[park(store, KIND, id, reply, members)])
+            writer.write(journal=[park(store, KIND, id, reply, members, run=writer.run.id)])
             writer.count(parked=1)
         else:
             record = _summary(store, id, cluster, str(reply))

@@ -63,7 +63,7 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            writer.write(journal=[park(store, KIND, item, reply, ids)])
+            writer.write(journal=[park(store, KIND, item, reply, ids, run=writer.run.id)])
             writer.count(parked=1)
         else:
             verdicts[pair] = reply

@@ -5,8 +5,9 @@ The state machine is LangGraph's. In strict order it goes through one section of
     START -> rem -> chunk -> implant + entities -> entity_implant -> (period over?) -> rem -> chunk … -> END
 
 In relaxed order `window` stands for these four: many documents at once, up to the end of the period. The state
-is checkpointed after each step; a run that was killed goes on from there, and what its documents taught is written
-together with the note that they were learned, so that none is lost and none doubled.
+is checkpointed after each document; a run that was killed goes on from there, and what its documents taught is written
+together with the note that they were learned, so that none is lost and none doubled. What it does again of the document
+that was at hand costs nothing: the model's replies are kept.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def learn(
         raise MissingExtraError("learning", "dream") from error
     from langsmith import tracing_context
 
-    saver = JournalSaver(mind.store)
+    saver = JournalSaver(mind.store, partial=False)
     learner = Learner(mind, todo, saver, rule, dreams, seed, window, progress)
     config: RunnableConfig = {"configurable": {"thread_id": mind.writer.run.id}, "recursion_limit": _FOREVER}
     graph = learner.graph(strict=strict)
@@ -192,11 +193,12 @@ class Learner:
     def _chunk(self, state: REMState) -> dict[str, Any]:
         """Take the next section."""
         while not self._sections:
-            if not self._todo:
+            if not self._todo or self._left <= 0:  # none left: going on from a checkpoint, a period may be over by now
                 return {"current_document": "", "current_chunk": []}
             self._left -= 1
             self._begin(self._todo.popleft())
         section = self._sections.popleft()
+        self._saver.paused = True
         assert self._lesson is not None  # noqa: S101 - _begin sets it with the sections
         at = self._lesson.at
         ids = [id for passage in section for id in passage.ids]
@@ -231,7 +233,8 @@ class Learner:
         return ["implant", "entities"] if state["current_chunk"] else ["rem"]
 
     def _implant(self, state: REMState) -> dict[str, Any]:
-        found = reading.implants(self._mind, self._section(state), self._at(state))
+        section = self._section(state)
+        found = reading.implants(self._mind, section, self._at(section))
         self._speak_of(found)
         return {"thoughts": msgspec.to_builtins(found)}
 
@@ -241,10 +244,8 @@ class Learner:
 
     def _entity_implant(self, state: REMState) -> dict[str, Any]:
         """What is learned of each entity; then all that came of the section is written."""
-        section, at = self._section(state), self._at(state)
-        done = {"documents_processed": state["documents_processed"] + state["last"]}
-        if self._written(section):  # killed between writing and the checkpoint
-            return done
+        section = self._section(state)
+        at = self._at(section)
         queue = msgspec.convert(state["entity_queue"], list[Told])
         thoughts = msgspec.convert([*state["thoughts"], *state["failed"]], list[Thought])
         names = self._store(
@@ -254,17 +255,21 @@ class Learner:
             [*thoughts, *reading.entity_implants(self._mind, section, queue, at)],
             last=state["last"],
         )
-        return {**done, "short_term_memory": [*state["short_term_memory"], *names][-_REMEMBERED:]}
+        self._saver.paused = not state["last"]
+        return {
+            "documents_processed": state["documents_processed"] + state["last"],
+            "short_term_memory": [*state["short_term_memory"], *names][-_REMEMBERED:],
+            "entity_queue": [],
+            "thoughts": [],
+            "failed": [],
+        }
 
     def _section(self, state: REMState) -> list[Passage]:
         return passages(self._mind.store, state["current_chunk"])
 
-    def _at(self, state: REMState) -> datetime | None:
-        times = [resource.starts_at for passage in self._section(state) for resource in passage.resources]
+    def _at(self, section: Sequence[Passage]) -> datetime | None:
+        times = [resource.starts_at for passage in section for resource in passage.resources]
         return min((at for at in times if at), default=None)
-
-    def _written(self, section: Sequence[Passage]) -> bool:
-        return all(self._known(id) for passage in section for id in passage.ids)
 
     def _speak_of(self, thoughts: Sequence[Thought]) -> None:
         parents = {id for thought in thoughts if thought.insight for id in thought.insight.parents}
@@ -290,10 +295,10 @@ class Learner:
         found = self._unlearned(lesson)
         for start in range(0, len(found), SECTION):
             section = found[start : start + SECTION]
-            thoughts = reading.implants(self._mind, section, lesson.at)
-            queue, failed = reading.entities(self._mind, section)
-            thoughts += failed + reading.entity_implants(self._mind, section, queue, lesson.at)
-            self._store(lesson.uri, lesson.at, section, thoughts, last=start + SECTION >= len(found))
+            thoughts, queue, failed = reading.implants_and_entities(self._mind, section, lesson.at)
+            more = reading.entity_implants(self._mind, section, queue, lesson.at)
+            last = start + SECTION >= len(found)
+            self._store(lesson.uri, lesson.at, section, [*thoughts, *failed, *more], last=last)
 
     # -- both ------------------------------------------------------------------------------------------------
 

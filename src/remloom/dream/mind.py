@@ -18,7 +18,7 @@ from ..errors import (
 )
 from ..llm import Call, Quote
 from ..model import Hit, Resource
-from ..predicates import And, Eq, Lt, Lte, Not, NotExists, Or, Predicate
+from ..predicates import And, Eq, Gte, Lte, Not, NotExists, Or, Predicate
 from ..store.contract import Store
 from .vectors import matrix
 from .writer import Writer
@@ -93,7 +93,7 @@ class Mind:
             of: id of the resource whose vectors stand for the text, if it has any.
         """
         k = k or self.limits.neighbours
-        parts: list[Predicate] = [Lt("generation", self.limits.depth)]
+        parts: list[Predicate] = [Not(Gte("generation", self.limits.depth))]  # what was read has none
         if until is not None:
             parts.append(Or((NotExists("starts_at"), Lte("starts_at", until))))
         if outside:

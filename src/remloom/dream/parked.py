@@ -27,6 +27,7 @@ class Parked(Struct, frozen=True, kw_only=True):
     at: datetime  # of the last attempt
     name: str = ""  # for people
     details: dict[str, Any] = {}  # what the next run needs to know
+    run: str = ""  # that parked it last
 
 
 def place(kind: str, item: str) -> tuple[str, str]:
@@ -43,13 +44,14 @@ def park(
     *,
     name: str = "",
     details: Mapping[str, Any] = {},
+    run: str = "",
 ) -> JournalEntry:
     """The journal entry of something that failed; `subjects` are the records it is about."""
     stored = store.journal_entry(*place(kind, item))
     before = msgspec.json.decode(stored.data, type=Parked).attempts if stored else 0
     told = Parked(
         kind=kind, item=item, reason=reason(error), attempts=before + 1, at=datetime.now(UTC), name=name,
-        details=dict(details),
+        details=dict(details), run=run,
     )  # fmt: skip
     return JournalEntry(*place(kind, item), msgspec.json.encode(told), subjects=tuple(subjects))
 

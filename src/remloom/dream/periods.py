@@ -26,9 +26,13 @@ class Period(Struct, frozen=True, omit_defaults=True):
     label: str  # 2021-03, 2021, or "documents 00040"
     documents: int = 0
     ids: tuple[str, ...] = ()  # of what was read, where the label does not tell
-    waves: int = 0  # of dreams written
+    waves: int = 0  # of dreams written by the run
     dreamt: bool = False
     run: str = ""  # the last that changed it
+
+    def of(self, run: str) -> Period:
+        """The same in the hands of a run: waves of another one are not its own."""
+        return self if self.run == run else replace(self, waves=0, run=run)
 
     @property
     def entry(self) -> JournalEntry:
@@ -58,13 +62,13 @@ class Rule(Struct, frozen=True):
         """
         if isinstance(self.unit, int):
             period = self._current(store) or self._next(store)
-            return replace(period, documents=period.documents + whole, ids=(*period.ids, *lesson.ids), run=run)
+            return replace(period.of(run), documents=period.documents + whole, ids=(*period.ids, *lesson.ids))
         label = self._label(lesson.at)
         if not label:
             return None
         stored = store.journal_entry(PERIOD, label)
         period = msgspec.json.decode(stored.data, type=Period) if stored else Period(label)
-        return replace(period, documents=period.documents + whole, run=run)
+        return replace(period.of(run), documents=period.documents + whole)
 
     def stretch(self, store: Store, todo: Sequence[Lesson]) -> int:
         """How many of these lessons come before a period may be over."""

@@ -6,7 +6,7 @@ their calls can be made at once and the outcome does not depend on which returns
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -14,9 +14,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import LabelError, ModelError
+from ..errors import GoneError, LabelError, ModelError
 from ..llm import Call, Quote
-from ..model import Edge, Entity, Resource
+from ..model import Edge, Entity, Record, Resource
 from ..store.contract import JournalEntry
 from .implant import Idea, Insight, asking, identity, insight, is_nothing
 from .lessons import Passage, learned
@@ -24,7 +24,18 @@ from .mind import Mind, quote
 from .parked import park, place, reason
 from .vectors import matrix
 
-__all__ = ["ABOUT", "SECTION", "Learning", "Thought", "Told", "entities", "entity_implants", "implants", "store"]
+__all__ = [
+    "ABOUT",
+    "SECTION",
+    "Learning",
+    "Thought",
+    "Told",
+    "entities",
+    "entity_implants",
+    "implants",
+    "implants_and_entities",
+    "store",
+]
 
 SECTION = 16  # passages thought about together at most
 ABOUT = "about"  # the edge from an insight to its entity
@@ -67,48 +78,23 @@ class Thought(Struct, frozen=True, omit_defaults=True):
 
 def implants(mind: Mind, passages: Sequence[Passage], at: datetime | None) -> list[Thought]:
     """How each passage relates to what was known before it."""
-    ideas = [
-        Idea(
-            passage.text,
-            passage.resources,
-            tuple(
-                mind.near(
-                    passage.text,
-                    until=at,
-                    without={*passage.ids, _synthesis_id(mind, passage)},
-                    outside=passage.resources[0].uri,
-                    of=passage.id if len(passage.ids) == 1 else "",
-                )
-            ),
-        )
-        for passage in passages
-    ]
-    replies = iter(mind.ask_all([asking(idea) for idea in ideas if idea.neighbours]))
-    return [
-        _thought(passage.ids[:1], idea, next(replies)) if idea.neighbours else Thought(passage.ids[:1], "alone")
-        for passage, idea in zip(passages, ideas, strict=True)
-    ]
+    ideas = _ideas(mind, passages, at)
+    return _thoughts(passages, ideas, mind.ask_all(_implanting(ideas)))
 
 
 def entities(mind: Mind, passages: Sequence[Passage]) -> tuple[list[Told], list[Thought]]:
     """What the passages teach of whom, each entity once; and the passages of which the model did not tell."""
-    calls = [
-        Call("entities", {"passage": _quote(passage)}, returns=Learnings, subjects=passage.ids) for passage in passages
-    ]
-    told: dict[str, Told] = {}
-    failed = []
-    for passage, reply in zip(passages, mind.ask_all(calls), strict=True):
-        if isinstance(reply, ModelError):
-            failed.append(Thought(passage.ids[:1], "failed", reason=reason(reply)))
-            continue
-        for key, learning in _useful(reply):
-            known = told.get(key)
-            told[key] = (
-                replace(known, learning=f"{known.learning} {learning.learning}", passages=(*known.passages, passage.id))
-                if known
-                else Told(learning.entity, learning.learning, (passage.id,))
-            )
-    return _by_their_names(mind, told), failed
+    return _told(mind, passages, mind.ask_all(_telling(passages)))
+
+
+def implants_and_entities(
+    mind: Mind, passages: Sequence[Passage], at: datetime | None
+) -> tuple[list[Thought], list[Told], list[Thought]]:
+    """Both, their calls at once."""
+    ideas = _ideas(mind, passages, at)
+    asked = _implanting(ideas)
+    replies = mind.ask_all([*asked, *_telling(passages)])
+    return _thoughts(passages, ideas, replies[: len(asked)]), *_told(mind, passages, replies[len(asked) :])
 
 
 def entity_implants(
@@ -117,9 +103,9 @@ def entity_implants(
     """What each learning adds to what was known of its entity. The first one of an entity stands as it is."""
     by_id = {passage.id: passage for passage in passages}
     ideas = []
-    for told in queue:
+    for told, known in zip(queue, _known_of(mind, queue, at), strict=True):
         parents = tuple(resource for id in told.passages if id in by_id for resource in by_id[id].resources)
-        ideas.append(Idea(told.learning, parents, tuple(_known_of(mind, told, at))))
+        ideas.append(Idea(told.learning, parents, tuple(known)))
     replies = iter(
         mind.ask_all(
             [
@@ -151,6 +137,35 @@ def store(
 
     A passage with a failed call is parked with the reason; what else came of it is kept. `also` is noted with it.
     """
+    known = {passage.id for passage in passages}
+    if forgotten := {id for thought in thoughts for id in thought.passages} - known:
+        passages, thoughts = _without(forgotten, passages, thoughts)
+    try:
+        return _store(mind, uri, passages, thoughts, also)
+    except GoneError as error:
+        return store(mind, uri, *_without(set(error.fields["ids"]), passages, thoughts), also)
+
+
+def _without(
+    forgotten: Collection[str], passages: Sequence[Passage], thoughts: Sequence[Thought]
+) -> tuple[list[Passage], list[Thought]]:
+    """What is left when records were forgotten while they were thought about. What rested on them is to be thought
+    again."""
+    left = [passage for passage in passages if not {*passage.ids} & {*forgotten}]
+    known = {passage.id for passage in left}
+    found = []
+    for thought in thoughts:
+        own = tuple(id for id in thought.passages if id in known)
+        if own and thought.insight and {*thought.insight.parents} & {*forgotten}:
+            found.append(Thought(own, "failed", reason="what it rests on was forgotten meanwhile"))
+        elif own:
+            found.append(replace(thought, passages=own))
+    return left, found
+
+
+def _store(
+    mind: Mind, uri: str, passages: Sequence[Passage], thoughts: Sequence[Thought], also: Sequence[JournalEntry]
+) -> list[str]:
     by_id = {passage.id: passage for passage in passages}
     failures = {id: thought.reason for thought in thoughts if thought.state == "failed" for id in thought.passages}
     records: list[Resource] = []
@@ -175,20 +190,81 @@ def store(
                     passage.ids,
                     name=passage.name,
                     details={"uri": uri},
+                    run=mind.writer.run.id,
                 )
             )
         else:
             notes += learned(passage, mind.writer.run.id)
             struck.append(place("learn", passage.id))
-    mind.writer.count(
-        passages=len(passages) - len(failures),
-        parked=len(failures),
-        nothing=sum(thought.state == "nothing" for thought in thoughts),
-        synthesis=sum(not record.metadata.get("entity") for record in records),
-        entity_insight=sum(bool(record.metadata.get("entity")) for record in records),
-    )
-    mind.writer.write(records, edges, journal=notes, struck=struck)
+    counts = {
+        "passages": len(passages) - len(failures),
+        "parked": len(failures),
+        "nothing": sum(thought.state == "nothing" for thought in thoughts),
+        "synthesis": sum(not record.metadata.get("entity") for record in records),
+        "entity_insight": sum(bool(record.metadata.get("entity")) for record in records),
+    }
+    mind.writer.count(**counts)
+    try:
+        mind.writer.write(records, edges, journal=notes, struck=struck)
+    except GoneError:
+        mind.writer.count(**{name: -number for name, number in counts.items()})
+        raise
     return [record.name for record in records]
+
+
+def _ideas(mind: Mind, passages: Sequence[Passage], at: datetime | None) -> list[Idea]:
+    """Each passage, and what was known before it that is like it."""
+    return [
+        Idea(
+            passage.text,
+            passage.resources,
+            tuple(
+                mind.near(
+                    passage.text,
+                    until=at,
+                    without={*passage.ids, _synthesis_id(mind, passage)},
+                    outside=passage.resources[0].uri,
+                    of=passage.id if len(passage.ids) == 1 else "",
+                )
+            ),
+        )
+        for passage in passages
+    ]
+
+
+def _implanting(ideas: Iterable[Idea]) -> list[Call]:
+    return [asking(idea) for idea in ideas if idea.neighbours]
+
+
+def _thoughts(passages: Sequence[Passage], ideas: Sequence[Idea], answers: Iterable[Any]) -> list[Thought]:
+    replies = iter(answers)
+    return [
+        _thought(passage.ids[:1], idea, next(replies)) if idea.neighbours else Thought(passage.ids[:1], "alone")
+        for passage, idea in zip(passages, ideas, strict=True)
+    ]
+
+
+def _telling(passages: Iterable[Passage]) -> list[Call]:
+    return [
+        Call("entities", {"passage": _quote(passage)}, returns=Learnings, subjects=passage.ids) for passage in passages
+    ]
+
+
+def _told(mind: Mind, passages: Sequence[Passage], replies: Iterable[Any]) -> tuple[list[Told], list[Thought]]:
+    told: dict[str, Told] = {}
+    failed = []
+    for passage, reply in zip(passages, replies, strict=True):
+        if isinstance(reply, ModelError):
+            failed.append(Thought(passage.ids[:1], "failed", reason=reason(reply)))
+            continue
+        for key, learning in _useful(reply):
+            known = told.get(key)
+            told[key] = (
+                replace(known, learning=f"{known.learning} {learning.learning}", passages=(*known.passages, passage.id))
+                if known
+                else Told(learning.entity, learning.learning, (passage.id,))
+            )
+    return _by_their_names(mind, told), failed
 
 
 def _thought(passages: Sequence[str], idea: Idea, reply: Any) -> Thought:
@@ -263,17 +339,24 @@ def _by_their_names(mind: Mind, told: dict[str, Told]) -> list[Told]:
     return list(found.values())
 
 
-def _known_of(mind: Mind, told: Told, at: datetime | None) -> list[Resource]:
-    """The insights about an entity that are most like what was learned now, from before."""
+def _known_of(mind: Mind, queue: Sequence[Told], at: datetime | None) -> list[list[Resource]]:
+    """For each entity the insights about it that are most like what was learned now, from before."""
     if ABOUT not in mind.store.rel_types():
-        return []
-    edges = mind.store.edge_keys([labels.key(told.entity)], direction="in", rel_types=[ABOUT], limit=_RECENT)
-    if not edges:
-        return []
+        return [[] for _ in queue]
+    sources = []
+    for told in queue:
+        key = labels.key(told.entity)
+        edges = mind.store.edge_keys([key], direction="in", rel_types=[ABOUT], limit=_RECENT)
+        sources.append([src for src, _, _ in edges])
+    named = mind.store.lookup([src for some in sources for src in some], edges=0)
+    return [_nearest(mind, told, at, [named[src] for src in some]) for told, some in zip(queue, sources, strict=True)]
+
+
+def _nearest(mind: Mind, told: Told, at: datetime | None, named: Sequence[Sequence[Record]]) -> list[Resource]:
     own = identity(mind.tenant, "insight", labels.key(told.entity), *told.passages)
     found = {
         record.id: record
-        for records in mind.store.lookup([src for src, _, _ in edges], edges=0).values()
+        for records in named
         for record in records
         if isinstance(record, Resource)
         and record.kind == "entity_insight"

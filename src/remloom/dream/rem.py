@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ModelError
+from ..errors import GoneError, ModelError
 from ..llm import Call
 from ..model import Resource
 from ..store.contract import JournalEntry
@@ -67,21 +67,27 @@ def rem(mind: Mind, cycle: Cycle, *, done: Callable[[int, int], None] | None = N
     found = _pool(mind, cycle)
     waiting = list(_parked(mind))
     count = how_many(cycle.dreams, found) if len(found.all) > 1 else 0
-    plans = [*waiting, *_plans(mind, cycle, found, count)]
-    waves = [plans[start : start + WAVE] for start in range(0, len(plans), WAVE)]
-    period, ids, over = cycle.period, [], 0
-    for number, wave in enumerate(waves, 1):
-        if period is not None and number <= period.waves:
-            continue
-        if period is not None:
-            period = replace(period, waves=number, dreamt=number == len(waves), run=mind.writer.run.id)
+    plans = list(_plans(mind, cycle, found, count))
+    total = len(waiting) + len(plans)
+    period, ids, over = cycle.period and cycle.period.of(mind.writer.run.id), [], 0
+    begun = period.waves if period else 0
+    waves = [(0, wave) for wave in _in_waves(waiting)]
+    waves += [(number, wave) for number, wave in enumerate(_in_waves(plans), 1) if number > begun]
+    last = -(-len(plans) // WAVE)
+    for number, wave in waves:
+        if period is not None and number:
+            period = replace(period, waves=number, dreamt=number == last)
         ids += _wave(mind, cycle, wave, period)
         over += len(wave)
         if done:
-            done(over, len(plans))
+            done(over, total)
     if period is not None and not period.dreamt:
-        mind.writer.write(journal=[replace(period, dreamt=True, run=mind.writer.run.id).entry])
+        mind.writer.write(journal=[replace(period, dreamt=True).entry])
     return ids
+
+
+def _in_waves(plans: Sequence[_Plan]) -> list[Sequence[_Plan]]:
+    return [plans[start : start + WAVE] for start in range(0, len(plans), WAVE)]
 
 
 def _pool(mind: Mind, cycle: Cycle) -> Pool:
@@ -212,12 +218,28 @@ def _implant(mind: Mind, cycle: Cycle, dreams: Sequence[_Dream], period: Period 
         if error is not None:
             details = {"nodes": list(dream.plan.nodes), "label": dream.plan.label, "seed": dream.plan.seed}
             notes.append(
-                park(mind.store, "dream", dream.plan.id, error, dream.plan.nodes, name=_name(dream), details=details)
+                park(
+                    mind.store,
+                    "dream",
+                    dream.plan.id,
+                    error,
+                    dream.plan.nodes,
+                    name=_name(dream),
+                    details=details,
+                    run=mind.writer.run.id,
+                )
             )
         else:
             struck.append(place("dream", dream.plan.id))
     mind.writer.count(rem_dream=len(records), nothing=nothing, parked=sum(note.kind == PARKED for note in notes))
-    return mind.writer.write(records, journal=notes, struck=struck)
+    while True:
+        try:
+            return mind.writer.write(records, journal=notes, struck=struck)
+        except GoneError as error:  # forgotten while it was dreamt about
+            gone = set(error.fields["ids"])
+            standing = [record for record in records if not gone & set(record.parents)]
+            mind.writer.count(rem_dream=len(standing) - len(records), forgotten=len(records) - len(standing))
+            records, notes = standing, [note for note in notes if not gone & set(note.subjects)]
 
 
 def _name(dream: _Dream) -> str:

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import ConflictError
-from ..model import Edge, Moment, Record, Resource
+from ..errors import ChangedError, ConflictError
+from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import searchable_text
-from ..store.contract import SCHEMAS, Batch, BatchRecord, JournalEntry, Store, Vector
-from .runs import BEFORE_EDGE, BEFORE_RECORD, MADE, Run, alive, entry, find, runs
-from .writer import SUPERSEDED, BeforeEdge, BeforeRecord, Made, edge_place, merged
+from ..store.contract import SCHEMAS, Batch, BatchRecord, Expected, JournalEntry, Store
+from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, edge_place, edge_state, written_by
+from .leftovers import leftovers
+from .runs import (
+    BEFORE_EDGE,
+    BEFORE_NOTE,
+    BEFORE_RECORD,
+    MADE,
+    Run,
+    alive,
+    changed,
+    changing,
+    entry,
+    find,
+    runs,
+)
+from .writer import SUPERSEDED
 
 __all__ = ["made", "rollback"]
+
+_ATTEMPTS = 20  # while others write
 
 
 def made(store: Store, run_id: str) -> list[str]:
@@ -26,136 +42,245 @@ def made(store: Store, run_id: str) -> list[str]:
 
 
 def rollback(store: Store, run_id: str) -> Run:
-    """Undo a run: an export afterwards is what it was before, apart from what others wrote in between.
+    """Undo a run: an export afterwards has what it had before, apart from what others wrote in between.
 
-    What somebody else changed since is left as it is, and counted as `kept` in the receipt. What was forgotten since
-    stays forgotten.
+    What somebody else changed since is left as it is, and counted as `kept` in the receipt; their connections to what
+    the run made stay, too. What was forgotten since stays forgotten.
 
     Raises:
         NotFoundError: there is no such run.
-        ConflictError: it is going on, was rolled back before, or later runs (or records of yours) build on it; the
-            error names them. Nothing was changed.
+        ConflictError: a run is going on, it was rolled back before, or later runs (or records of yours) build on it;
+            the error names them. Nothing was changed.
     """
-    run = find(store, run_id)
-    if run.status == "rolled_back":
-        raise ConflictError(f"run {run.id} was rolled back already", id=run.id)
-    if run.status == "running" and alive(run):
-        raise ConflictError(f"run {run.id} is going on ({run.owner})", remedy="stop it first", id=run.id)
-    parts = list(_made(store, run.id))
-    ids = {id for part in parts for id in part.ids}
-    edges = [(item.id, msgspec.json.decode(item.data, type=BeforeEdge)) for item in _entries(store, BEFORE_EDGE, run)]
-    records = [msgspec.json.decode(item.data, type=BeforeRecord) for item in _entries(store, BEFORE_RECORD, run)]
-    _refuse_if_built_on(store, run, ids, [id.rpartition("/")[2] for id, _ in edges], records)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _Rollback(store, run_id).done()
+        except ChangedError:  # somebody wrote in between: look again
+            continue
+    return _Rollback(store, run_id).done()
 
-    unlinked, restored, kept = _edges(store, [edge for _, edge in edges])
-    items, vectors, others = _records(store, records)
-    noted = {place for part in parts for place in part.noted if _of(store, place, run)}
-    struck = [
-        (item.kind, item.id) for kind in (MADE, BEFORE_RECORD, BEFORE_EDGE) for item in _entries(store, kind, run)
-    ]
-    receipt = {"removed": len(ids), "restored": len(restored) + len(items), "kept": kept + others}
-    done = replace(run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt)
-    model, dims = store.model() or ("", 0)
-    store.write(
-        Batch(
-            tuple(items),
-            tuple(restored),
-            removed=tuple(ids),
-            unlinked=tuple(unlinked),
-            model=model,
-            struck=(*noted, *struck),
-            journal=(entry(done),),
+
+class _Edges(Struct, frozen=True):
+    """What becomes of edges."""
+
+    seen: dict[tuple[str, str, str], Edge | None]  # as they are now
+    unlinked: list[tuple[str, str, str]]
+    written: list[Edge]  # as they were before, and those of others that would go with a label
+    kept: int  # changed by somebody else since
+
+
+class _Rollback:
+    """One attempt."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store = store
+        self._expected = changing(store)
+        self._run = run = find(store, run_id)
+        if run.status == "rolled_back":
+            raise ConflictError(f"run {run.id} was rolled back already", id=run.id)
+        for other in runs(store):
+            if other.status == "running" and alive(other):
+                which = "it" if other.id == run.id else f"the {other.kind} run {other.id}"
+                raise ConflictError(
+                    f"run {run.id} cannot be rolled back now: {which} is going on ({other.owner})",
+                    remedy="wait until it is done, or stop it", id=other.id,
+                )  # fmt: skip
+        self._parts = list(_made(store, run.id))
+        self._states = {state for part in self._parts for state in part.edges}
+        entries = self._entries(BEFORE_EDGE)
+        self._edges = {item.id.rpartition("/")[2]: msgspec.json.decode(item.data, type=BeforeEdge) for item in entries}
+        self._records = [msgspec.json.decode(item.data, type=BeforeRecord) for item in self._entries(BEFORE_RECORD)]
+        self._later = [other for other in runs(store) if other.id > run.id and other.status != "rolled_back"]
+        ids = {id for part in self._parts for id in part.ids}
+        self._found = {id: record for id in ids if (record := store.get(None, id)) is not None}
+        self._removed = {id: record for id, record in self._found.items() if not self._edited(record)}
+
+    def done(self) -> Run:
+        """Take it back."""
+        store, run = self._store, self._run
+        self._refuse_if_built_on()
+        edges = self._of_edges()
+        items, seen, kept = self._of_records({end for edge in edges.written for end in (edge.src, edge.dst)})
+        struck, notes = self._of_notes()
+        receipt = {
+            "removed": len(self._removed),
+            "restored": len(items) + sum(edge_place(edge) in self._edges for edge in edges.written),
+            "unlinked": len(edges.unlinked),
+            "kept": edges.kept + kept + len(self._found) - len(self._removed),
+        }
+        model, dims = store.model() or ("", 0)
+        going = {record.id: record.updated_at for record in self._removed.values()}
+        over = replace(run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt)
+        store.write(
+            Batch(
+                tuple(items),
+                tuple(edges.written),
+                names={key: (record.name, "") for record in self._removed.values() for key in _keys(record)},
+                removed=tuple(self._removed),
+                unlinked=tuple(edges.unlinked),
+                dims=dims if any(item.vectors for item in items) else 0,
+                model=model,
+                struck=(*struck, *leftovers(store, run.id)),
+                journal=(*notes, entry(over), changed()),
+                expected=Expected(records=going | seen, edges=edges.seen, notes=self._expected),
+            )
         )
-    )
-    if vectors:  # until they are there the texts are in the queue, so that nothing is lost in between
-        store.embed(vectors, model=model, dims=dims)
-    return done
+        return over
 
+    def _edited(self, record: Record) -> bool:
+        """Whether somebody else changed a record of the run after it."""
+        last = self._run.finished_at or self._run.seen_at
+        return bool(last and record.updated_at and record.updated_at > last and SUPERSEDED not in _metadata(record))
 
-def _refuse_if_built_on(store: Store, run: Run, ids: set[str], places: list[str], records: list[BeforeRecord]) -> None:
-    later: dict[str, None] = {}
-    foreign: dict[str, None] = {}
-    for id in ids:
-        found = store.get(None, id)
-        if found is None:
-            continue
-        told = found.metadata.get(SUPERSEDED) if isinstance(found, Resource) else None
-        if told and told["run"] != run.id:
-            later[told["run"]] = None
-        for child in store.children(id):
-            if child not in ids and (record := store.get(None, child)) is not None:
-                by = _run_of(record)
-                (later if by else foreign)[by or record.name] = None
-    for other in runs(store):
-        if other.id <= run.id:
-            break
-        if other.status != "rolled_back" and any(
-            store.journal_entry(kind, f"{other.id}/{place}")
-            for kind, found in ((BEFORE_EDGE, places), (BEFORE_RECORD, [*ids, *(_id(record) for record in records)]))
-            for place in found
-        ):
-            later[other.id] = None
-    later = {id: None for id in sorted(later, reverse=True) if find(store, id).status != "rolled_back"}
-    if later:
-        raise ConflictError(
-            f"later runs build on run {run.id}: {', '.join(later)}",
-            remedy="roll those back first, the newest first",
-            id=run.id,
-            later=list(later),
+    # -- what builds on it -----------------------------------------------------------------------------------
+
+    def _refuse_if_built_on(self) -> None:
+        store, run = self._store, self._run
+        later: dict[str, None] = {}
+        foreign: dict[str, None] = {}
+        for id, found in self._found.items():
+            told = _metadata(found).get(SUPERSEDED)
+            if isinstance(told, dict) and told.get("run", run.id) != run.id:
+                later[told["run"]] = None
+            for child in store.children(id) if id in self._removed else ():
+                if child not in self._removed and (record := store.get(None, child)) is not None:
+                    by = str(_metadata(record).get("run", ""))
+                    (later if by and by != run.id else foreign)[by if by and by != run.id else record.name] = None
+        for other in self._later:
+            touched = [*self._found, *(_id(record) for record in self._records)]
+            if any(
+                store.journal_entry(kind, f"{other.id}/{place}")
+                for kind, places in ((BEFORE_EDGE, self._edges), (BEFORE_RECORD, touched))
+                for place in places
+            ):
+                later[other.id] = None
+        later = {id: None for id in sorted(later, reverse=True) if find(store, id).status != "rolled_back"}
+        if later:
+            raise ConflictError(
+                f"later runs build on run {run.id}: {', '.join(later)}",
+                remedy="roll those back first, the newest first",
+                id=run.id,
+                later=list(later),
+            )
+        if foreign:
+            raise ConflictError(
+                f"records that no run made, or that you changed, were derived from those of run {run.id}: "
+                + ", ".join(map(repr, foreign)),
+                remedy="forget those first",
+                id=run.id,
+                records=list(foreign),
+            )
+
+    # -- what it wrote ---------------------------------------------------------------------------------------
+
+    def _of_edges(self) -> _Edges:
+        """Its edges go or are as they were; those of others, at labels that go with its records, stay."""
+        store = self._store
+        held = [key for record in self._removed.values() for key in _keys(record)]
+        holders = store.lookup(held, edges=0) if held else {}
+        going = {key for key, records in holders.items() if all(record.id in self._removed for record in records)}
+        sources = list(dict.fromkeys(image.after.src for image in self._edges.values()))
+        found = (
+            *(store.stored_edges(held, direction="both") if held else ()),
+            *(store.stored_edges(sources, direction="out") if sources else ()),
         )
-    if foreign:
-        raise ConflictError(
-            f"records that no run made were derived from those of run {run.id}: {', '.join(map(repr, foreign))}",
-            remedy="forget those first",
-            id=run.id,
-            records=list(foreign),
+        edges = _Edges({}, [], [], 0)
+        kept = 0
+        for place, edge in {edge_place(edge): edge for edge in found}.items():
+            image = self._edges.get(place)
+            at = (edge.src, edge.rel_type, edge.dst)
+            goes = bool({edge.src, edge.dst} & going)
+            if edge_state(edge) in self._states or (image is not None and edge == image.after):
+                edges.unlinked.append(at)
+                if image is not None and image.before is not None and edge_state(image.before) not in self._states:
+                    edges.written.append(image.before)
+            elif image is None and not goes:
+                continue
+            else:
+                kept += image is not None
+                if goes and not self._later_made(place, edge):
+                    edges.written.append(edge)
+            edges.seen[at] = edge
+        return replace(edges, kept=kept)
+
+    def _later_made(self, place: str, edge: Edge) -> bool:
+        """Whether a later run made an edge: it goes with what it leads to."""
+        state = edge_state(edge)
+        return any(
+            self._store.journal_entry(BEFORE_EDGE, f"{other.id}/{place}")
+            or any(state in part.edges for part in _made(self._store, other.id))
+            for other in self._later
         )
 
+    def _of_records(self, ends: Collection[str]) -> tuple[list[BatchRecord], dict[str, datetime | None], int]:
+        """Records to write back; what is there now of them; and how many are left as somebody else made them.
 
-def _edges(store: Store, entries: list[BeforeEdge]) -> tuple[list[tuple[str, str, str]], list[Edge], int]:
-    """Edges to delete, edges to write, and how many are left because somebody else changed them."""
-    known = set(store.rel_types())
-    types = sorted({item.after.rel_type for item in entries} & known)
-    if not types:
-        return [], [], 0
-    sources = list({item.after.src for item in entries})
-    now = {edge_place(edge): edge for edge in store.edges(sources, direction="out", rel_types=types, limit=None)}
-    unlinked, restored, kept = [], [], 0
-    for item in entries:
-        current = now.get(edge_place(item.after))
-        if current is None:
-            continue
-        if (
-            merged(current, item.after) != current
-            or current.properties != item.after.properties
-            or (current.weight != item.after.weight)
-        ):
-            kept += 1
-            continue
-        unlinked.append((current.src, current.rel_type, current.dst))
-        if item.before is not None:
-            restored.append(item.before)
-    return unlinked, restored, kept
+        A thin entity that gave way to a record of the run is back if edges lead to it: `ends` are the labels of those.
+        """
+        items: list[BatchRecord] = []
+        seen: dict[str, datetime | None] = {}
+        kept = 0
+        model = self._store.model()
+        for image in self._records:
+            old: Record = msgspec.json.decode(image.record, type=SCHEMAS[image.schema])
+            current = self._store.get(image.schema, old.id)
+            keys = _keys(old)
+            if old.id in self._removed:
+                continue
+            if current is None:
+                if isinstance(old, Entity) and old.thin and set(keys) & set(ends) and self._free(keys):
+                    items.append(BatchRecord(old, tuple(keys), searchable_text(old)))
+                continue
+            if current.updated_at == old.updated_at:
+                continue
+            if current.updated_at != image.stamp:
+                kept += 1
+                continue
+            seen[old.id] = current.updated_at
+            reworded = bool(image.vectors) and self._store.vectors(old.id) != list(image.vectors)
+            usable = reworded and model is not None and image.model == model[0]
+            items.append(
+                BatchRecord(
+                    old,
+                    tuple(keys),
+                    searchable_text(old),
+                    vectors=image.vectors if usable else (),
+                    parents=image.parents,
+                    embed=reworded and not usable,
+                )
+            )
+        return items, seen, kept
 
+    def _free(self, keys: Sequence[str]) -> bool:
+        found = self._store.lookup(keys, edges=0)
+        return all(record.id in self._removed for records in found.values() for record in records)
 
-def _records(store: Store, entries: list[BeforeRecord]) -> tuple[list[BatchRecord], dict[str, tuple[Vector, ...]], int]:
-    """Records to write back, the vectors of those whose text is another now, and how many are left as they are."""
-    items, vectors, kept = [], {}, 0
-    for item in entries:
-        old: Record = msgspec.json.decode(item.record, type=SCHEMAS[item.schema])
-        current = store.get(item.schema, old.id)
-        if current is None or current.updated_at == old.updated_at:
-            continue
-        if current.updated_at != item.stamp:
-            kept += 1
-            continue
-        text = searchable_text(old)
-        changed = bool(item.vectors) and store.vectors(old.id) != list(item.vectors)
-        keys = dict.fromkeys(map(labels.key, (old.name, *getattr(old, "aliases", ()))))
-        items.append(BatchRecord(old, tuple(keys), text, parents=item.parents, embed=changed))
-        if changed:
-            vectors[old.id] = item.vectors
-    return items, vectors, kept
+    def _of_notes(self) -> tuple[list[tuple[str, str]], list[JournalEntry]]:
+        """Journal entries to strike, and those to write back; of what another run wrote since, none."""
+        images = {
+            (image.kind, image.id): JournalEntry(image.kind, image.id, image.data, item.subjects)
+            for item in self._entries(BEFORE_NOTE)
+            for image in [msgspec.json.decode(item.data, type=BeforeNote)]
+        }
+        noted = {place for part in self._parts for place in part.noted}
+        struck = [
+            (item.kind, item.id)
+            for kind in (MADE, BEFORE_RECORD, BEFORE_EDGE, BEFORE_NOTE)
+            for item in self._entries(kind)
+        ]
+        back: list[JournalEntry] = []
+        for place in (*noted, *(images.keys() - noted)):
+            stored = self._store.journal_entry(*place)
+            if stored is not None and (place not in noted or written_by(stored) not in ("", self._run.id)):
+                continue
+            if place in images and (stored is not None or place not in noted):
+                back.append(images[place])
+            elif stored is not None:
+                struck.append(place)
+        return struck, back
+
+    def _entries(self, kind: str) -> list[JournalEntry]:
+        return self._store.journal(kind, prefix=f"{self._run.id}/")
 
 
 def _made(store: Store, run_id: str) -> Iterator[Made]:
@@ -163,19 +288,12 @@ def _made(store: Store, run_id: str) -> Iterator[Made]:
         yield msgspec.json.decode(item.data, type=Made)
 
 
-def _entries(store: Store, kind: str, run: Run) -> list[JournalEntry]:
-    return store.journal(kind, prefix=f"{run.id}/")
+def _metadata(record: Record) -> dict[str, object]:
+    return record.metadata if isinstance(record, Resource | Moment) else {}
 
 
-def _of(store: Store, place: tuple[str, str], run: Run) -> bool:
-    """Whether a journal entry is still as this run wrote it."""
-    found = store.journal_entry(*place)
-    return found is not None and msgspec.json.decode(found.data).get("run", run.id) == run.id
-
-
-def _run_of(record: Record) -> str:
-    found: Any = record.metadata.get("run", "") if isinstance(record, Resource | Moment) else ""
-    return str(found)
+def _keys(record: Record) -> list[str]:
+    return list(dict.fromkeys(map(labels.key, (record.name, *getattr(record, "aliases", ())))))
 
 
 def _id(record: BeforeRecord) -> str:

@@ -1,42 +1,53 @@
 """Runs: every time memory thinks about itself is one, with an id, what it did, and the means to undo it.
 
-A run's entries in the journal: `run` (itself), `run.made` (ids it made), `run.record` and `run.edge` (what was there
-before it changed a record or an edge). What it spoke of is forgotten with the records it spoke of.
+A run's entries in the journal: `run` (itself), `run.made` (ids it made), `run.record`, `run.edge` and `run.note` (what
+was there before it changed a record, an edge or a journal entry). What it spoke of is forgotten with the records it
+spoke of.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ConflictError, NotFoundError
+from ..errors import ChangedError, ConflictError, NotFoundError
 from ..model import Edge, Record
 from ..store.batch import new_id
-from ..store.contract import JournalEntry, Store
+from ..store.contract import Batch, Expected, JournalEntry, Store
+from .leftovers import leftovers
 
 __all__ = [
     "BEFORE_EDGE",
+    "BEFORE_NOTE",
     "BEFORE_RECORD",
+    "CHANGES",
     "MADE",
     "RUN",
     "Diff",
     "Run",
     "Status",
+    "alive",
     "begin",
+    "changed",
+    "changing",
     "entry",
     "find",
     "interrupted",
     "runs",
 ]
 
-RUN, MADE, BEFORE_RECORD, BEFORE_EDGE = "run", "run.made", "run.record", "run.edge"  # kinds of journal entries
+RUN, MADE = "run", "run.made"  # kinds of journal entries
+BEFORE_RECORD, BEFORE_EDGE, BEFORE_NOTE = "run.record", "run.edge", "run.note"
+CHANGES = ("run.last", "change")  # the entry that is written whenever a run begins, goes on or is taken back
 
 Status: TypeAlias = Literal["running", "done", "stopped", "rolled_back"]
 
@@ -61,9 +72,12 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: datetime | None = None
     settings: dict[str, Any] = {}  # as it was started; an interrupted run is gone on with by the same
     counts: dict[str, int] = {}  # what it dealt with: documents, chunks, dreams, nothing, parked, …
-    receipt: dict[str, int] = {}  # what it wrote: records, edges, merged (edges), updated, superseded, unchanged
+    # What it wrote: records, edges, merged (edges), updated, superseded, unchanged; of a rollback: removed (records),
+    # unlinked (edges), restored, kept (as somebody else left them).
+    receipt: dict[str, int] = {}
     reason: str = ""  # why it stopped
     owner: str = ""  # host:process that runs it
+    process: str = ""  # tells it from a later one of the same number, as in a container that was started again
     seen_at: datetime | None = None  # its last sign of life
 
     @property
@@ -75,29 +89,44 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def begin(store: Store, kind: str, settings: dict[str, Any], *, resume: bool = True, dry_run: bool = False) -> Run:
     """A new run, or, when the last of its kind was interrupted and had the same settings, that one again.
 
-    A dry run is not in the journal, so that it is neither listed nor gone on with.
+    An interrupted one with other settings will not be gone on with: its kept replies and checkpoints go. A dry run is
+    not in the journal, so that it is neither listed nor gone on with.
 
     Raises:
         ConflictError: such a run is going on, in this or another process.
     """
     now = datetime.now(UTC)
-    new = Run(id=new_id(), kind=kind, started_at=now, settings=settings, owner=_owner(), seen_at=now)
+    new = Run(id=new_id(), kind=kind, started_at=now, settings=settings, **_self(now))
     if dry_run:
         return new
-    last = next(runs(store, kind, limit=1), None)
-    if last and last.status == "running" and alive(last):
-        raise ConflictError(
-            f"a {kind} run is going on ({last.owner}, since {last.started_at:%Y-%m-%d %H:%M} UTC)",
-            remedy="wait until it is done",
-            id=last.id,
-        )
-    if resume and last and interrupted(last, settings):
-        stored = store.journal_entry(RUN, last.id)
-        again = replace(last, status="running", finished_at=None, reason="", owner=_owner(), seen_at=now)
-        store.note([entry(again)], expect=stored.version if stored else 0)
-        return again
-    store.note([entry(new)], expect=0)
-    return new
+    while True:
+        expected = changing(store)
+        last = next(runs(store, kind, limit=1), None)
+        if last and last.status == "running" and alive(last):
+            raise ConflictError(
+                f"a {kind} run is going on ({last.owner}, since {last.started_at:%Y-%m-%d %H:%M} UTC)",
+                remedy="wait until it is done",
+                id=last.id,
+            )
+        again = last if last and resume and interrupted(last, settings) else None
+        over = leftovers(store, last.id) if last and not again and last.status in ("running", "stopped") else []
+        run = replace(again, status="running", finished_at=None, reason="", **_self(now)) if again else new
+        try:
+            store.write(Batch(struck=tuple(over), journal=(entry(run), changed()), expected=Expected(notes=expected)))
+        except ChangedError:  # another run began in the same moment
+            continue
+        return run
+
+
+def changing(store: Store) -> dict[tuple[str, str], int]:
+    """What is to be expected by who begins a run, or takes one back: that nobody else does at the same moment."""
+    found = store.journal_entry(*CHANGES)
+    return {CHANGES: found.version if found else 0}
+
+
+def changed() -> JournalEntry:
+    """The journal entry that tells others that somebody did."""
+    return JournalEntry(*CHANGES, b"{}")
 
 
 def interrupted(last: Run | None, settings: dict[str, Any]) -> bool:
@@ -147,11 +176,13 @@ def alive(run: Run) -> bool:
     """Whether somebody is still at it, as far as can be told from here."""
     if run.seen_at is None or datetime.now(UTC) - run.seen_at > _SILENT:
         return False
-    host, _, process = run.owner.rpartition(":")
+    host, _, number = run.owner.rpartition(":")
     if host != socket.gethostname() or os.name == "nt":  # there, signal 0 is no question
         return True
+    if int(number) == os.getpid():
+        return run.process == _process()
     try:
-        os.kill(int(process), 0)
+        os.kill(int(number), 0)
     except ProcessLookupError:
         return False
     except PermissionError:
@@ -159,5 +190,11 @@ def alive(run: Run) -> bool:
     return True
 
 
-def _owner() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
+def _self(now: datetime) -> dict[str, Any]:
+    """The fields of a run that say who is at it."""
+    return {"owner": f"{socket.gethostname()}:{os.getpid()}", "process": _process(), "seen_at": now}
+
+
+@cache
+def _process() -> str:
+    return secrets.token_hex(4)

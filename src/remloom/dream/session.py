@@ -15,7 +15,9 @@ from ..llm import Budget
 from ..model import ReadReport, Resource
 from ..predicates import Exists, Query
 from ..store.contract import Store
+from .heartbeat import beating
 from .learning import Progress, learn
+from .leftovers import forgotten
 from .lessons import lessons
 from .mind import EmbedQuery, Limits, Mind
 from .parked import Parked, parked
@@ -104,17 +106,24 @@ def session(
     run = begin(means.store, kind, settings, dry_run=dry_run)
     writer = Writer(means.store, means.tenant, run, model=means.model, embed=means.embed, dry_run=dry_run)
     try:
-        with means.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
+        with beating(writer), means.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
             yield Mind(means.store, means.tenant, llm, writer, means.embed_query, means.limits)
     except BudgetError as error:
-        writer.finish("stopped", str(error))
+        _stop(means.store, writer, str(error))
     except BaseException as error:
-        writer.finish("stopped", _reason(error))
+        _stop(means.store, writer, _reason(error))
         raise
     else:
         if not dry_run:
             means.llm.discard(run.id)
         writer.finish()
+
+
+def _stop(store: Store, writer: Writer, reason: str) -> None:
+    """End a run that may go on. Of what is kept for that, nothing that was forgotten meanwhile stays."""
+    run = writer.finish("stopped", reason)
+    if struck := forgotten(store, run.id):
+        store.note([], struck=struck)
 
 
 def learn_run(

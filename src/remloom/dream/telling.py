@@ -69,7 +69,7 @@ def tell(store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Sessio
             spent = reply
         elif isinstance(reply, ModelError):
             ids = [resource.id for resource in piece.resources]
-            writer.write(journal=[park(store, KIND, piece.id, reply, ids)])
+            writer.write(journal=[park(store, KIND, piece.id, reply, ids, run=writer.run.id)])
             writer.count(parked=1)
         else:
             _write(store, writer, llm.name, piece, reply)

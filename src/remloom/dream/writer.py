@@ -6,54 +6,34 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import InvalidInputError
+from ..errors import ChangedError, InvalidInputError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store import batch as batches
-from ..store.contract import Batch, BatchRecord, JournalEntry, Store, Vector
-from .runs import BEFORE_EDGE, BEFORE_RECORD, MADE, Diff, Run, Status, entry
+from ..store.contract import Batch, BatchRecord, Expected, JournalEntry, Store, Vector, Written
+from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, digest, edge_place, edge_state, merged, written_by
+from .runs import BEFORE_EDGE, BEFORE_NOTE, BEFORE_RECORD, MADE, Diff, Run, Status, entry
 
-__all__ = ["SUPERSEDED", "BeforeEdge", "BeforeRecord", "Embed", "Made", "Writer", "edge_place", "merged"]
+__all__ = ["SUPERSEDED", "Embed", "Writer"]
 
 SUPERSEDED = "superseded"  # in the metadata of a record that another took the place of: by, run, content
+_ATTEMPTS = 20  # of a write, while others change what it is about to change
 FOUND_AMONG = 10  # the best hits of a search, among which a new record must be before it supersedes another
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]
-
-
-class Made(Struct, frozen=True):
-    """What one write of a run made: records by id, and journal entries beside the run's own."""
-
-    ids: tuple[str, ...]
-    noted: tuple[tuple[str, str], ...] = ()
-
-
-class BeforeRecord(Struct, frozen=True):
-    """A record as it was before a run changed it."""
-
-    schema: str
-    record: msgspec.Raw
-    parents: tuple[str, ...]
-    vectors: tuple[Vector, ...]
-    stamp: datetime  # `updated_at` as the run left it
-
-
-class BeforeEdge(Struct, frozen=True):
-    """An edge as it was before a run wrote it (None: it was not), and as the run left it."""
-
-    before: Edge | None
-    after: Edge
+_T = TypeVar("_T")
 
 
 class Writer:
     """Writes for one run.
+
+    What it saw before it wrote is looked at again inside the transaction: what others change at the same moment is
+    neither lost nor taken for something the run did, and nothing is written that rests on what was forgotten meanwhile.
 
     Args:
         store, tenant: where.
@@ -77,8 +57,6 @@ class Writer:
         self._counts = Counter(run.counts)
         self._receipt = Counter(run.receipt)
         self._diff = Diff()
-        last = store.journal(MADE, prefix=f"{run.id}/", limit=1, newest_first=True)
-        self._next = int(last[0].id.rpartition("/")[2]) + 1 if last else 0
 
     @property
     def run(self) -> Run:
@@ -111,22 +89,24 @@ class Writer:
         What is there already just so is left alone. `superseded` maps ids of derived records to the ids of those that
         take their place: once that one was found again by a search, the old one keeps its id, name, edges, parents and
         children, but no search finds it any more. `journal` entries are written, and `struck` ones removed, in the
-        same transaction; a rollback removes the former.
+        same transaction; a rollback undoes both. An entry says in `run` which run wrote it.
 
         Raises:
+            GoneError: a parent of a record, or a subject of an entry, is not there (any more).
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
         with self._lock:
-            notes, gone = tuple(journal), tuple(struck)
-            ids = self._write(list(records), list(edges), notes, gone)
+            items, notes, gone = [*map(self._stamped, records), *edges], tuple(journal), tuple(struck)
+            ids = self._insistently(lambda: self._write(items, notes, gone))
             if superseded:
-                self._supersede(superseded)
+                self._insistently(lambda: self._supersede(superseded))
             return ids
 
     def save(self) -> None:
         """Store the run's counts, as a sign of life."""
         if not self._dry:
-            self._store.note([entry(self.run)])
+            with self._lock:
+                self._store.note([entry(self.run)])
 
     def finish(self, status: Status = "done", reason: str = "") -> Run:
         """End the run; returns it as it was stored."""
@@ -138,127 +118,176 @@ class Writer:
 
     # -- records and edges -----------------------------------------------------------------------------------
 
+    def _insistently(self, work: Callable[[], _T]) -> _T:
+        """Do it; again from the start, if somebody else changed at the same moment what it looked at."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return work()
+            except ChangedError:
+                continue
+        return work()
+
     def _write(
         self,
-        records: list[Record],
-        edges: list[Edge],
+        items: Sequence[Record | Edge],
         notes: tuple[JournalEntry, ...],
         struck: tuple[tuple[str, str], ...],
     ) -> list[str]:
-        built = batches.build(
-            [*(self._stamped(record) for record in records), *edges], tenant=self._tenant, model=self._model
-        )
+        built = batches.build(items, tenant=self._tenant, model=self._model)
         ids = [item.record.id for item in built.records]
         ids = [ids[place] for place in built.places] if built.places else ids
-        existing, keyed = self._existing(built)
+        existing = self._existing(built)
         changed = [item for item in built.records if not _same(existing.get(item.record.id), item, self._store)]
-        fresh = {key for item in changed for key in item.keys if not keyed.get(key)}
+        ready = self._embedded(built, changed) if not self._dry else built
+        keyed = self._keyed(built)
         before = self._edges(built.edges)
-        written = [
-            edge
-            for edge, at in zip(built.edges, map(edge_place, built.edges), strict=True)
-            if merged(before.get(at), edge) != before.get(at)
-        ]
-        with self._counting:
-            self._receipt.update(
-                records=len(changed),
-                edges=len(written),
-                unchanged=len(built.records) - len(changed),
-                merged=sum(edge_place(edge) in before for edge in written),
-                updated=sum(item.record.id in existing for item in changed),
-            )
+        after: dict[str, Edge] = {}
+        for edge in built.edges:
+            at = edge_place(edge)
+            after[at] = merged(after.get(at) or before.get(at), edge)
+        written = [edge for edge in built.edges if after[edge_place(edge)] != before.get(edge_place(edge))]
+        receipt = {
+            "records": len(changed),
+            "edges": len(written),
+            "unchanged": len(built.records) - len(changed),
+            "merged": sum(edge_place(edge) in before for edge in written),
+            "updated": sum(item.record.id in existing for item in changed),
+        }
         if self._dry:
             self._diff = Diff(
                 records=(*self._diff.records, *(_with_parents(item) for item in changed)),
                 edges=(*self._diff.edges, *((before.get(edge_place(edge)), edge) for edge in written)),
                 superseded=self._diff.superseded,
             )
+            self._received(receipt)
             return ids
-        mine = [
-            *(self._before_record(keep, item) for item in changed for keep in self._kept(existing, keyed, item)),
-            *(self._before_edge(edge, before, keyed, changed) for edge in written if not {edge.src, edge.dst} & fresh),
+        kept = {old.id: (old, item) for item in changed for old in self._kept(existing, keyed, item)}
+        fresh = {
+            key
+            for item in changed
+            if item.record.id not in existing and not item.merge
+            for key in item.keys
+            if not keyed.get(key)
+        }
+        places = {edge_place(edge): edge for edge in written}
+        own = {at for at, edge in places.items() if {edge.src, edge.dst} & fresh}
+        images = [
+            *(self._before_record(old, item) for old, item in kept.values()),
+            *(self._before_edge(after[at], before.get(at), keyed, changed) for at in places if at not in own),
+            *filter(None, map(self._before_note, (*((note.kind, note.id) for note in notes), *struck))),
         ]
         made = Made(
             tuple(item.record.id for item in changed if item.record.id not in existing),
             tuple((note.kind, note.id) for note in notes),
+            tuple(edge_state(after[at]) for at in own),
         )
         if made.ids or made.noted:
-            mine.append(JournalEntry(MADE, f"{self._run.id}/{self._next:08}", msgspec.json.encode(made)))
-            self._next += 1
-        done = self._store.write(
+            images.append(JournalEntry(MADE, f"{self._run.id}/{batches.new_id()}", msgspec.json.encode(made)))
+        done = self._commit(
             replace(
-                self._embedded(built, changed),
+                ready,
                 edges=tuple(written),
                 places=(),
                 struck=struck,
-                journal=(*notes, *mine, entry(self.run)),
-            )
+                journal=(*notes, *images),
+                expected=Expected(
+                    there=_rests_on(changed, existing, notes),
+                    records={old.id: old.updated_at for old, _ in kept.values()},
+                    edges={(edge.src, edge.rel_type, edge.dst): before.get(at) for at, edge in places.items()},
+                ),
+            ),
+            receipt,
         )
         real = {item.record.id: id for item, id in zip(changed, done.ids, strict=True)}  # an entity joins its namesake
         return [real.get(id, id) for id in ids]
+
+    def _commit(self, batch: Batch, receipt: Mapping[str, int]) -> Written:
+        """Write a batch, and with it the run, whose receipt it adds to."""
+        run = self.run
+        numbers = Counter(run.receipt)
+        numbers.update(receipt)
+        done = self._store.write(replace(batch, journal=(*batch.journal, entry(run, receipt=dict(numbers)))))
+        self._received(receipt)
+        return done
+
+    def _received(self, receipt: Mapping[str, int]) -> None:
+        with self._counting:
+            self._receipt.update(receipt)
 
     def _stamped(self, record: Record) -> Record:
         if isinstance(record, Resource | Moment):
             return replace(record, metadata={**record.metadata, "run": self._run.id})
         return record
 
-    def _existing(self, built: Batch) -> tuple[dict[str, Record], dict[str, list[Record]]]:
-        """What is stored under the ids, and at the labels, that the batch speaks of."""
-        existing = {
+    def _existing(self, built: Batch) -> dict[str, Record]:
+        """What is stored under the ids that the batch speaks of."""
+        return {
             item.record.id: found
             for item in built.records
             if not item.fresh and (found := self._store.get(None, item.record.id)) is not None
         }
+
+    def _keyed(self, built: Batch) -> dict[str, list[Record]]:
+        """What is stored at the labels that the batch speaks of."""
         keys = {key for item in built.records for key in item.keys}
         keys.update(end for edge in built.edges for end in (edge.src, edge.dst))
-        return existing, self._store.lookup(list(keys), edges=0) if keys else {}
+        return self._store.lookup(list(keys), edges=0) if keys else {}
 
     def _kept(self, existing: dict[str, Record], keyed: dict[str, list[Record]], item: BatchRecord) -> list[Record]:
-        """The stored records that writing this one may change."""
-        if (found := existing.get(item.record.id)) is not None:
-            return [] if self._made(found) else [found]
+        """The stored records that writing this one may change, or take the place of."""
         if item.merge:
             return [record for record in keyed.get(item.keys[0], ()) if isinstance(record, Entity)]
-        return []
+        named = [record for key in item.keys for record in keyed.get(key, ())]
+        kept: list[Record] = [record for record in named if isinstance(record, Entity) and record.thin]
+        found = existing.get(item.record.id)
+        return kept if found is None or self._made(found) else [found, *kept]
 
     def _made(self, record: Record) -> bool:
         return isinstance(record, Resource | Moment) and record.metadata.get("run") == self._run.id
 
     def _before_record(self, old: Record, item: BatchRecord) -> JournalEntry:
-        """A record as it is now; as it was, if this run has changed it before."""
+        """A record as it is now; as it was, if this run has changed it before. It goes when what it rests on goes."""
         place = f"{self._run.id}/{old.id}"
         stamp = item.record.updated_at or datetime.now(UTC)
         if (kept := self._store.journal_entry(BEFORE_RECORD, place)) is not None:
-            data = replace(msgspec.json.decode(kept.data, type=BeforeRecord), stamp=stamp)
-        else:
-            parents, vectors = tuple(self._store.parents(old.id)), tuple(self._store.vectors(old.id))
-            data = BeforeRecord(old.schema, msgspec.Raw(msgspec.json.encode(old)), parents, vectors, stamp)
-        return JournalEntry(BEFORE_RECORD, place, msgspec.json.encode(data), subjects=(old.id,))
+            data = msgspec.json.encode(replace(msgspec.json.decode(kept.data, type=BeforeRecord), stamp=stamp))
+            return replace(kept, data=data)
+        parents, vectors = tuple(self._store.parents(old.id)), tuple(self._store.vectors(old.id))
+        model = self._store.model()
+        raw = msgspec.Raw(msgspec.json.encode(old))
+        image = BeforeRecord(old.schema, raw, parents, vectors, stamp, model[0] if model else "")
+        subjects = dict.fromkeys((old.id, *parents, *batches.referred(old)))
+        return JournalEntry(BEFORE_RECORD, place, msgspec.json.encode(image), subjects=tuple(subjects))
 
     def _edges(self, edges: Sequence[Edge]) -> dict[str, Edge]:
-        """The stored edges in whose place these come, by `edge_place`."""
-        known = set(self._store.rel_types())
-        types = sorted({edge.rel_type for edge in edges} & known)
-        if not types:
-            return {}
-        sources = list({edge.src for edge in edges})
+        """The stored edges in whose place these come, by `edge_place`, whether they are in force or not."""
         wanted = {edge_place(edge) for edge in edges}
-        found = self._store.edges(sources, direction="out", rel_types=types, limit=None)
+        found = self._store.stored_edges(list({edge.src for edge in edges}), direction="out") if edges else []
         return {place: edge for edge in found if (place := edge_place(edge)) in wanted}
 
     def _before_edge(
-        self, edge: Edge, before: Mapping[str, Edge], keyed: Mapping[str, list[Record]], changed: Sequence[BatchRecord]
+        self, after: Edge, before: Edge | None, keyed: Mapping[str, list[Record]], changed: Sequence[BatchRecord]
     ) -> JournalEntry:
-        at = edge_place(edge)
-        old = before.get(at)
-        place = f"{self._run.id}/{at}"
+        place = f"{self._run.id}/{edge_place(after)}"
         if (kept := self._store.journal_entry(BEFORE_EDGE, place)) is not None:
-            data = replace(msgspec.json.decode(kept.data, type=BeforeEdge), after=merged(old, edge))
+            data = replace(msgspec.json.decode(kept.data, type=BeforeEdge), after=after)
         else:
-            data = BeforeEdge(old, merged(old, edge))
-        subjects = {record.id for end in (edge.src, edge.dst) for record in keyed.get(end, ())}
-        subjects.update(item.record.id for item in changed if {edge.src, edge.dst} & set(item.keys))
+            data = BeforeEdge(before, after)
+        ends = {after.src, after.dst}
+        subjects = {record.id for end in ends for record in keyed.get(end, ())}
+        subjects.update(item.record.id for item in changed if ends & set(item.keys))
         return JournalEntry(BEFORE_EDGE, place, msgspec.json.encode(data), subjects=tuple(sorted(subjects)))
+
+    def _before_note(self, place: tuple[str, str]) -> JournalEntry | None:
+        """A journal entry as it is now; None if there is none, or this run wrote it, or its image is kept already."""
+        stored = self._store.journal_entry(*place)
+        if stored is None or written_by(stored) == self._run.id:
+            return None
+        at = f"{self._run.id}/{digest(msgspec.json.encode(place))}"
+        if self._store.journal_entry(BEFORE_NOTE, at) is not None:
+            return None
+        image = BeforeNote(stored.kind, stored.id, stored.data)
+        return JournalEntry(BEFORE_NOTE, at, msgspec.json.encode(image), subjects=stored.subjects)
 
     def _embedded(self, built: Batch, changed: Sequence[BatchRecord]) -> Batch:
         """The batch of what changed, with the vectors of its texts."""
@@ -278,7 +307,9 @@ class Writer:
             self._diff = replace(self._diff, superseded=(*self._diff.superseded, *pairs.items()))
             return
         changed: list[BatchRecord] = []
-        notes: list[JournalEntry] = []
+        images: list[JournalEntry] = []
+        seen: dict[str, datetime | None] = {}
+        missed = 0
         for old_id, new_id in pairs.items():
             old, new = self._store.get("resources", old_id), self._store.get("resources", new_id)
             if not isinstance(old, Resource) or not isinstance(new, Resource) or SUPERSEDED in old.metadata:
@@ -290,16 +321,19 @@ class Writer:
                     id=old.id,
                 )
             if not self._found(new):
-                with self._counting:
-                    self._receipt["not_found_again"] += 1
+                missed += 1
                 continue
             item = self._hidden(old, new_id)
             changed.append(item)
-            notes.append(self._before_record(old, item))
-        with self._counting:
-            self._receipt["superseded"] += len(changed)
-        if changed:
-            self._store.write(Batch(tuple(changed), model=self._model, journal=(*notes, entry(self.run))))
+            seen |= {old.id: old.updated_at, new.id: new.updated_at}
+            if not self._made(old):
+                images.append(self._before_record(old, item))
+        receipt = {"superseded": len(changed)} | ({"not_found_again": missed} if missed else {})
+        if not changed:
+            self._received(receipt)
+            return
+        expected = Expected(records=seen)
+        self._commit(Batch(tuple(changed), model=self._model, journal=tuple(images), expected=expected), receipt)
 
     def _hidden(self, old: Resource, by: str) -> BatchRecord:
         """The record with its text where no search looks."""
@@ -323,23 +357,14 @@ class Writer:
         return any(match.record.id == record.id for match in found)
 
 
-def merged(old: Edge | None, new: Edge) -> Edge:
-    """What an edge is once it was written over another, as `model.Edge` says."""
-    if old is None:
-        return new
-    return replace(
-        old,
-        weight=max(old.weight, new.weight),
-        properties={**old.properties, **new.properties},
-        created_at=min(filter(None, (old.created_at, new.created_at)), default=None),
-        valid_from=new.valid_from if old.valid_from is None else min(old.valid_from, new.valid_from or old.valid_from),
-        valid_to=new.valid_to or old.valid_to,
-    )
-
-
-def edge_place(edge: Edge) -> str:
-    """What an edge between keys is known by in the journal."""
-    return sha256("\n".join((edge.src, edge.rel_type, edge.dst)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _rests_on(
+    changed: Sequence[BatchRecord], existing: Mapping[str, Record], notes: Sequence[JournalEntry]
+) -> tuple[str, ...]:
+    """Ids of what must be there, else none of it may be written."""
+    found = {id for item in changed for id in item.parents}
+    found.update(id for item in changed if item.record.id not in existing for id in batches.referred(item.record))
+    found.update(id for note in notes for id in note.subjects)
+    return tuple(found - {item.record.id for item in changed})
 
 
 def _same(old: Record | None, item: BatchRecord, store: Store) -> bool:

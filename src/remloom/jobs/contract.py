@@ -57,6 +57,7 @@ class Queue(Protocol):
         """Put a job in the queue, to be claimed from `not_before` on, or from the next time of `every`.
 
         With a `key`, adding the same job again, even after it was done, changes nothing and returns the stored one.
+        What was done is remembered for 30 days at least.
 
         Raises: ConflictError (the key is that of a job of another kind, payload or schedule), InvalidInputError (a
             payload that is no JSON, a naive time, a wrong cron expression or zone).

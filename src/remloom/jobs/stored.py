@@ -25,6 +25,8 @@ LIVE = "job"  # kind of the entries that are waiting, running or parked
 DONE = "job.done"
 FIRST_PAUSE = 30.0  # seconds after the first failed attempt, then twice as long each time
 LONGEST_PAUSE = 3600.0  # seconds
+REMEMBERED = timedelta(days=30)  # that a job which is done is kept
+TIDYING = timedelta(hours=6)  # between looks for those that are older
 
 
 def _now() -> datetime:
@@ -41,6 +43,7 @@ class StoredQueue:
     def __init__(self, journal: Journal, clock: Callable[[], datetime] = _now) -> None:
         self._journal = journal
         self._clock = clock
+        self._tidied = datetime.min.replace(tzinfo=UTC)
 
     def add(
         self,
@@ -81,6 +84,7 @@ class StoredQueue:
     def claim(self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE) -> Job | None:
         now = self._clock()
         until = now + _seconds(lease)
+        self._forget_old(now)
         due = [
             (job, entry.version)
             for job, entry in self._live()
@@ -178,6 +182,19 @@ class StoredQueue:
     def _put_away(self, job: Job) -> None:
         done = [] if job.state != "done" else [_entry(job, DONE)]
         self._journal.note(done, struck=[(LIVE, job.id)])
+
+    def _forget_old(self, now: datetime) -> None:
+        """Strike what was done long ago."""
+        if now - self._tidied < TIDYING:
+            return
+        self._tidied = now
+        old = [
+            job
+            for job in map(_job, self._journal.journal(DONE))
+            if job.finished_at and now - job.finished_at > REMEMBERED
+        ]
+        if old:
+            self._journal.note([], struck=[(DONE, job.id) for job in old])
 
     def _failed(self, job: Job, error: str, again: bool) -> Job:
         job = replace(job, lease_until=None, error=error)

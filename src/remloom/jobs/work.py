@@ -11,11 +11,18 @@ import msgspec
 
 from ..errors import InvalidInputError, UnknownNameError
 
-__all__ = ["KINDS", "bound", "summary"]
+__all__ = ["KINDS", "bound", "known", "summary"]
 
 # The methods of `Memory` that a job may call: those that take long, and can be begun again.
 KINDS = ("read", "learn", "dream", "moments", "affinity", "consolidate", "embed_pending", "reembed")
 LONGEST_TEXT = 1_000  # characters of a text kept as part of a result
+
+
+def known(kind: str) -> str:
+    """The kind, if it is one of `KINDS`; raises UnknownNameError."""
+    if kind not in KINDS:
+        raise UnknownNameError("kind of job", kind, KINDS)
+    return kind
 
 
 def bound(target: object, kind: str, payload: Mapping[str, Any]) -> Callable[[], Any]:
@@ -25,10 +32,7 @@ def bound(target: object, kind: str, payload: Mapping[str, Any]) -> Callable[[],
         UnknownNameError: there is no such kind of job.
         InvalidInputError: the method does not take this payload.
     """
-    known = [name for name in KINDS if hasattr(target, name)]
-    if kind not in known:
-        raise UnknownNameError("kind of job", kind, known)
-    method = getattr(target, kind)
+    method = getattr(target, known(kind))
     try:
         inspect.signature(method).bind(**payload)
     except TypeError as error:

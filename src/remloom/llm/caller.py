@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
@@ -90,7 +92,7 @@ class LLM:
         self._journal = journal
         self._wait = wait
         self._models = _Models(model, settings, opening)
-        self._places: list[anyio.CapacityLimiter] = []
+        self._places: list[anyio.Semaphore] = []
         logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
         self._owned = owned
         self._run = ""
@@ -152,10 +154,29 @@ class LLM:
         """Have many things done at once, as far as the limit allows. In place of a result that could not be had stands
         its error, a `ModelError`; every other error is raised.
         """
-        prepared = [(call, self._request(call)) for call in calls]
-        if not prepared:
-            return []
-        return loop.run(partial(self._all, prepared))
+        results: list[Any] = [None] * len(calls)
+        asked = {place: self._request(call) for place, call in enumerate(calls)}
+        for final in (False, True):
+            misfits: dict[int, Request] = {}
+            for place, reply in self._replies(calls, asked).items():
+                if isinstance(reply, ModelError):
+                    results[place] = reply
+                    continue
+                try:
+                    results[place] = _value(reply, calls[place], asked[place])
+                except ModelError as error:
+                    results[place] = error
+                except ValidationError as error:
+                    if final:
+                        results[place] = _unfit(reply, asked[place], error)
+                    else:
+                        turn = Turn(reply.text, _AGAIN.format(problem=str(error).rstrip(".")))
+                        misfits[place] = replace(asked[place], turns=(turn,))
+            asked = misfits
+        for call, result in zip(calls, results, strict=True):
+            if isinstance(result, ModelError):
+                result.fields.setdefault("task", call.task)
+        return results
 
     # -- runs ------------------------------------------------------------------------------------------------
 
@@ -201,94 +222,101 @@ class LLM:
             seed=call.seed,
         )
 
-    async def _all(self, prepared: Sequence[tuple[Call, Request]]) -> list[Any]:
-        import anyio
-
-        results: list[Any] = [None] * len(prepared)
-
-        async def one(place: int, call: Call, request: Request) -> None:
+    def _replies(self, calls: Sequence[Call], requests: Mapping[int, Request]) -> dict[int, Reply | ModelError]:
+        """What becomes of each request: its reply, kept or new, or its error."""
+        found: dict[int, Reply | ModelError] = {}
+        waiting: list[_Asked] = []
+        for place, request in requests.items():
             try:
-                results[place] = await self._one(call, request)
+                model = self._models.of(request.task)
             except ModelError as error:
-                error.fields.setdefault("task", call.task)
-                results[place] = error
+                found[place] = error
+                continue
+            identity = replies.identify(model.name, request) if self._keep else ""
+            kept = replies.find(self._journal, self._run, identity) if identity and self._journal else None
+            if kept is None:
+                waiting.append(_Asked(place, request, model, identity, calls[place].subjects))
+            else:
+                found[place] = kept
+        return {**found, **self._new(waiting)} if waiting else found
+
+    def _new(self, waiting: Sequence[_Asked]) -> dict[int, Reply | ModelError]:
+        """What becomes of requests that are made now.
+
+        Each is noted before it is given back, as it is paid; even if whoever wanted it does not wait any more. The
+        thread that asks does so: the loop goes on meanwhile, and what ends during a note goes into the next one.
+        """
+        ended: SimpleQueue[_Ended | None] = SimpleQueue()
+        future = loop.start(partial(self._all, waiting, ended.put))
+        found: dict[int, Reply | ModelError] = {}
+        entries: list[JournalEntry] = []  # not noted yet
+        try:
+            for some in _drained(ended):
+                entries += [entry for item in some for entry in item.entries(self._run)]
+                self._note(entries)
+                entries.clear()
+                found.update((item.asked.place, item.outcome) for item in some if item.outcome is not None)
+        except BaseException:
+            future.cancel()
+            with suppress(Empty):  # of a model that does not let itself be cancelled
+                for some in _drained(ended, loop.GRACE):
+                    entries += [entry for item in some for entry in item.entries(self._run)]
+            self._note(entries)
+            raise
+        future.result()  # raises what is no error of a model
+        return found
+
+    def _note(self, entries: Sequence[JournalEntry]) -> None:
+        if self._journal is not None and entries:
+            self._journal.note(entries)
+
+    async def _all(self, waiting: Sequence[_Asked], ended: Callable[[_Ended | None], None]) -> None:
+        """Make requests, and tell of each as it ends; with None, that nothing is under way any more."""
+        import anyio
 
         try:
             async with anyio.create_task_group() as group:
-                for place, (call, request) in enumerate(prepared):
-                    group.start_soon(one, place, call, request)
+                for asked in waiting:
+                    group.start_soon(self._one, asked, ended)
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None  # the others were cancelled for its sake
-        return results
+        finally:
+            ended(None)
 
-    async def _one(self, call: Call, request: Request) -> Any:
-        """The value of a reply, asked for a second time if need be."""
-        reply = await self._reply(call, request)
-        try:
-            return _value(reply, call, request)
-        except ValidationError as error:
-            problem = str(error)
-        turn = Turn(reply.text, _AGAIN.format(problem=problem.rstrip(".")))
-        second = await self._reply(call, replace(request, turns=(turn,)))
-        try:
-            return _value(second, call, request)
-        except ValidationError as error:
-            raise ReplyError(
-                f"{second.model} replied twice with what is not asked for in the task {request.task}: {error}",
-                remedy="try a more capable model, for this task alone with [llm_tasks."
-                f"{request.task}] model = … in the TOML file",
-                raw=second.text,
-            ) from None
-
-    async def _reply(self, call: Call, request: Request) -> Reply:
-        """The reply to a request, kept or new; new ones are noted before they are given back."""
-        import anyio
-
-        model = self._models.of(request.task)
-        identity = replies.identify(model.name, request) if self._keep else ""
-        if identity and self._journal is not None:
-            reply = await anyio.to_thread.run_sync(replies.find, self._journal, self._run, identity)
-            if reply is not None:
-                return reply
+    async def _one(self, asked: _Asked, ended: Callable[[_Ended | None], None]) -> None:
+        price = partial(_price, asked.model)
         async with self._limiter():
-            held = await self._spending.hold(request, partial(_price, model)) if self._spending else None
-            usage = Usage(task=request.task, model=model.name, at=datetime.now(UTC), seconds=0.0, run=self._run)
-            began = time.monotonic()
-            reply = None
             try:
-                reply = await self._insist(model, request)
-            except ModelCallsForbiddenError:
-                raise  # nothing was called
+                held = await self._spending.hold(asked.request, price) if self._spending else None
+            except ModelError as error:
+                ended(_Ended(asked, error))
+                return
+            usage = Usage(task=asked.request.task, model=asked.model.name, at=datetime.now(UTC), seconds=0.0)
+            began = time.monotonic()
+            outcome: Reply | ModelError | None = None
+            try:
+                outcome = await self._insist(asked.model, asked.request)
+            except ModelError as error:
+                outcome, usage = error, replace(usage, error=type(error).__name__)
             except BaseException as error:
-                usage = replace(usage, error=type(error).__name__, seconds=time.monotonic() - began)
-                await self._note([usage.entry()])
+                usage = replace(usage, error=type(error).__name__)
                 raise
             finally:
-                tokens = reply.input_tokens + reply.output_tokens if reply else 0
-                paid = _price(model, reply.input_tokens, reply.output_tokens) if reply else None
+                usage = replace(usage, seconds=time.monotonic() - began)
+                if isinstance(outcome, Reply):
+                    tokens = outcome.input_tokens, outcome.output_tokens
+                    usage = replace(usage, input_tokens=tokens[0], output_tokens=tokens[1], cost=price(*tokens))
                 if self._spending and held:
-                    self._spending.settle(held, tokens, paid)
-            usage = replace(
-                usage,
-                seconds=time.monotonic() - began,
-                input_tokens=reply.input_tokens,
-                output_tokens=reply.output_tokens,
-                cost=paid,
-            )
-        entries = [replies.kept(self._run, identity, reply, call.subjects)] if identity else []
-        await self._note([usage.entry(), *entries])
-        return reply
-
-    async def _note(self, entries: Sequence[JournalEntry]) -> None:
-        """What was paid is noted, even if whoever wanted it does not wait any more."""
-        import anyio
-
-        if self._journal is not None:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._journal.note, entries)
+                    self._spending.settle(held, usage.input_tokens + usage.output_tokens, usage.cost)
+                called = not isinstance(outcome, ModelCallsForbiddenError)
+                ended(_Ended(asked, outcome, usage if called else None))
 
     async def _insist(self, model: Model, request: Request) -> Reply:
         """The reply, at the first attempt or a later one."""
+        try:
+            return await model.complete(request)
+        except ModelUnavailableError as error:
+            first = error
         try:
             import stamina
         except ImportError as error:
@@ -303,16 +331,58 @@ class LLM:
             wait_jitter=self._wait,
         ):
             with attempt:
+                if attempt.num == 1:
+                    raise first  # so that it waits before the next
                 return await model.complete(request)
         raise AssertionError("unreachable")
 
-    def _limiter(self) -> anyio.CapacityLimiter:
+    def _limiter(self) -> anyio.Semaphore:
         """Made in the loop, and shared with the runs of this LLM."""
         import anyio
 
         if not self._places:
-            self._places.append(anyio.CapacityLimiter(self._settings.llm_concurrency))
+            self._places.append(anyio.Semaphore(self._settings.llm_concurrency, fast_acquire=True))
         return self._places[0]
+
+
+class _Asked(Struct, frozen=True):
+    """A request on its way."""
+
+    place: int
+    request: Request
+    model: Model
+    identity: str  # of the reply, if it is to be kept
+    subjects: tuple[str, ...]
+
+
+class _Ended(Struct, frozen=True):
+    """What became of it: a reply, an error, or neither, when something else went wrong."""
+
+    asked: _Asked
+    outcome: Reply | ModelError | None
+    usage: Usage | None = None  # None: nothing was called
+
+    def entries(self, run: str) -> list[JournalEntry]:
+        """What is noted of it."""
+        noted = [] if self.usage is None else [replace(self.usage, run=run).entry()]
+        if self.asked.identity and isinstance(self.outcome, Reply):
+            noted.append(replies.kept(run, self.asked.identity, self.outcome, self.asked.subjects))
+        return noted
+
+
+def _drained(ended: SimpleQueue[_Ended | None], wait: float | None = None) -> Iterator[list[_Ended]]:
+    """What ends, as it comes, several at a time, until nothing is under way.
+
+    Raises:
+        Empty: nothing ended within so many seconds.
+    """
+    over = False
+    while not over:
+        some = [ended.get(timeout=wait)]
+        while not ended.empty():
+            some.append(ended.get())
+        over = some[-1] is None
+        yield [item for item in some if item is not None]
 
 
 class _Models:
@@ -323,6 +393,7 @@ class _Models:
         self._settings = settings
         self._opening = opening
         self._opened: dict[str, Model] = {}
+        self._opening_one = Lock()
         self._used = False
 
     def called(self, *, default: bool) -> list[Closing]:
@@ -336,11 +407,12 @@ class _Models:
         if not name:
             self._used = True
             return self.default
-        if name not in self._opened:
-            if self._opening is None:
-                raise ModelNotConfiguredError(f"the task {task}")
-            self._opened[name] = self._opening(name)
-        return self._opened[name]
+        with self._opening_one:
+            if name not in self._opened:
+                if self._opening is None:
+                    raise ModelNotConfiguredError(f"the task {task}")
+                self._opened[name] = self._opening(name)
+            return self._opened[name]
 
 
 def _again(error: Exception) -> bool | float:
@@ -354,7 +426,17 @@ def _again(error: Exception) -> bool | float:
 
 
 def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
-    return model.price(input_tokens, output_tokens) if isinstance(model, Priced) else None
+    # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute each time
+    return cast("Priced", model).price(input_tokens, output_tokens) if issubclass(type(model), Priced) else None
+
+
+def _unfit(reply: Reply, request: Request, problem: ValidationError) -> ReplyError:
+    return ReplyError(
+        f"{reply.model} replied twice with what is not asked for in the task {request.task}: {problem}",
+        remedy="try a more capable model, for this task alone with "
+        f"[llm_tasks.{request.task}] model = … in the TOML file",
+        raw=reply.text,
+    )
 
 
 def _value(reply: Reply, call: Call, request: Request) -> Any:

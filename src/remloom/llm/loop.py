@@ -16,9 +16,9 @@ from ..errors import InvalidInputError, MissingExtraError
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-__all__ = ["at_end", "run"]
+__all__ = ["GRACE", "at_end", "run", "start"]
 
-_GRACE = 2.0  # seconds that anything may take once the process ends; then it is left to that
+GRACE = 2.0  # seconds that anything may take once the process ends; then it is left to that
 
 _T = TypeVar("_T")
 _lock = threading.Lock()
@@ -39,11 +39,16 @@ def at_end(closing: _Closing) -> None:
     _open.add(closing)
 
 
+def start(work: Callable[[], Awaitable[_T]]) -> Future[_T]:
+    """Have `work` run in the loop, from any other thread. Cancelling the future cancels the work."""
+    return _started().start_task_soon(work)
+
+
 def run(work: Callable[[], Awaitable[_T]]) -> _T:
     """Run `work` in the loop and wait for it, from any other thread. What interrupts the wait cancels the work."""
-    future = _started().start_task_soon(work)
+    future = start(work)
     try:
-        return future.result(_GRACE if _ending else None)
+        return future.result(GRACE if _ending else None)
     except BaseException:
         future.cancel()
         raise
@@ -87,4 +92,4 @@ def _stop() -> None:
         with suppress(Exception):
             closing.close()
     with suppress(Exception):
-        _portal.start_task_soon(_portal.stop, True).result(_GRACE)
+        _portal.start_task_soon(_portal.stop, True).result(GRACE)

@@ -37,14 +37,23 @@ class Care(Opened):
         """What the language model was used for: calls, tokens, US dollars and time, by task and by run.
 
         Args:
-            run: of one run only.
+            run: of one run only: its id, or one end of it that no other has.
             since: calls that began then or later.
+
+        Raises:
+            NotFoundError: there is no such run.
         """
+        from ..dream.runs import find
         from ..llm import ledger
 
         if since is not None:
             aware(since)
-        return ledger.report(ledger.rows(self._store, run=run, since=since))
+        calls = ledger.rows(self._store, since=since)
+        if run is not None:
+            within = {call.run for call in calls if run and (call.run.startswith(run) or call.run.endswith(run))}
+            one = within.pop() if len(within) == 1 else find(self._store, run).id  # which may have made no call
+            calls = [call for call in calls if call.run == one]
+        return ledger.report(calls)
 
     def stats(self) -> dict[str, Any]:
         """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes.

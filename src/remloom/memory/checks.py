@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnknownNameError
 
-__all__ = ["Progress", "aware", "names", "of", "positive"]
+__all__ = ["Progress", "aware", "names", "of", "positive", "run_kind"]
 
+RUN_KINDS = ("learn", "dream", "moments", "affinity", "consolidate")
 Progress: TypeAlias = Callable[[int, int], None]  # told (done, all)
 
 
@@ -32,3 +33,10 @@ def positive(limit: int) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InvalidInputError(f"a limit is a whole number from 1, not {limit!r}")
     return limit
+
+
+def run_kind(kind: str) -> str:
+    """A kind of run, or "" for all of them."""
+    if kind and kind not in RUN_KINDS:
+        raise UnknownNameError("kind of run", kind, RUN_KINDS)
+    return kind

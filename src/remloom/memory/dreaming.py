@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInputError
 from ..model import Record
-from .checks import Progress, positive
+from .checks import Progress, positive, run_kind
 from .reading import Reading
 
 if TYPE_CHECKING:
@@ -293,16 +293,32 @@ class Dreaming(Reading):
         )  # fmt: skip
 
     def runs(self, kind: str = "", *, limit: int | None = None) -> list[Run]:
-        """Every time this memory learned, dreamt or tidied up, newest first."""
+        """Every time this memory learned, dreamt or tidied up, newest first.
+
+        Args:
+            kind: only these: "learn", "dream", "moments", "affinity" or "consolidate".
+            limit: at most so many.
+
+        Raises:
+            UnknownNameError: there is no such kind of run.
+        """
         from ..dream.runs import runs
 
-        return list(runs(self._store, kind, limit=limit))
+        return list(runs(self._store, run_kind(kind), limit=limit))
 
     def made(self, run: str) -> list[Record]:
-        """The records that a run made and that are still there, in order."""
-        from ..dream.rollback import made
+        """The records that a run made and that are still there, in order.
 
-        found = (self._store.get(None, id) for id in made(self._store, run))
+        Args:
+            run: its id, or one end of it that no other has.
+
+        Raises:
+            NotFoundError: there is no such run.
+        """
+        from ..dream.rollback import made
+        from ..dream.runs import find
+
+        found = (self._store.get(None, id) for id in made(self._store, find(self._store, run).id))
         return [record for record in found if record is not None]
 
     def rollback(self, run: str) -> Run:
@@ -315,17 +331,24 @@ class Dreaming(Reading):
 
         Raises:
             NotFoundError: there is no such run.
-            ConflictError: it is going on, was rolled back already, or something was built on it since; says what.
+            ConflictError: a run is going on, it was rolled back already, or something was built on it since; says what.
         """
         from ..dream.rollback import rollback
 
         return rollback(self._store, run)
 
     def parked(self, kind: str = "") -> list[Parked]:
-        """What runs could not do because a call of the model failed, with the reason; the next run tries it again."""
+        """What runs could not do because a call of the model failed, with the reason; the next run tries it again.
+
+        Args:
+            kind: of run, as for `runs`.
+
+        Raises:
+            UnknownNameError: there is no such kind of run.
+        """
         from ..dream.parked import parked
 
-        return parked(self._store, kind)
+        return parked(self._store, run_kind(kind))
 
     def _means(self) -> Means:
         """What cycles are done with."""

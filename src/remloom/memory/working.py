@@ -90,9 +90,15 @@ class Working(Dreaming):
             kinds: only these.
             lease: seconds after which the job of a dead worker is begun again.
             told: called with each job as it begins, and as it is afterwards.
+
+        Raises:
+            UnknownNameError: there is no such kind of job.
         """
         from ..jobs import Worker
-        from ..jobs.work import bound, summary
+        from ..jobs.work import bound, known, summary
+
+        for kind in kinds or ():
+            known(kind)
 
         def do(job: Job) -> Any:
             return summary(bound(self, job.kind, job.payload)())

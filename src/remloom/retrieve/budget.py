@@ -47,7 +47,7 @@ def cut(hits: Sequence[RecallHit], budget: int | None, tokens: Tokens | None) ->
 def text_of(recall: Recall) -> str:
     """A recall as the text that goes into a prompt; when there is nothing, that it is so, and why."""
     if not recall.hits:
-        return f"Nothing is remembered about this ({recall.reason}).\n"
+        return f"Nothing remembered answers this ({recall.reason}).\n"
     seen: set[str] = set()
     passages = []
     for number, hit in enumerate(recall.hits, 1):

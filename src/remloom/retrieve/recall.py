@@ -158,9 +158,11 @@ class Recaller:
         hits = [hit(candidate) for candidate in best]
         if ask.neighbours and hits:
             hits = beside(store, hits, ask.neighbours)
-        hits, tokens = _cut(ask, hits)
-        if not hits and not doubt:
-            doubt = f"a budget of {ask.budget_tokens} tokens holds none of it"
+        found, (hits, tokens) = bool(hits), _cut(ask, hits)
+        if not found and not doubt:
+            doubt = "nothing was found"
+        elif not hits and not doubt:
+            doubt = f"a budget of {ask.budget_tokens} tokens holds none of what was found"
         return Recall(
             question=ask.question, asked=text, mode=mode, hits=hits, abstained=not hits, reason=doubt,
             window=window.span if window else None, tokens=tokens,

@@ -15,9 +15,9 @@ _REFERENCES = 200  # of one moment that are looked at
 def timeline(store: Store, window: Window, where: Predicate | None, limit: int) -> list[RecallHit]:
     """At most `limit` hits in time order: the latest moments of the window, and of each what says most.
 
-    With a filter, or where no moments are, the resources of the window.
+    A moment stands for its parts. With a filter, or where no moments are, the resources of the window.
     """
-    moments = store.moments_between(*window.span)[-limit:] if where is None else []
+    moments = _whole(store.moments_between(*window.span))[-limit:] if where is None else []
     if not moments:
         query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
         return [_hit(record, window) for record in store.query("resources", query)]
@@ -27,6 +27,12 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
         hits.append(_hit(moment, window))
         hits += [_hit(resource, window) for resource in _most_said(store, moment, window, room)]
     return hits
+
+
+def _whole(moments: list[Moment]) -> list[Moment]:
+    """Those that are no part of another one among them."""
+    ids = {moment.id for moment in moments}
+    return [moment for moment in moments if moment.parent_moment not in ids]
 
 
 def _most_said(store: Store, moment: Moment, window: Window, count: int) -> list[Resource]:

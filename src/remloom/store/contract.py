@@ -35,6 +35,7 @@ __all__ = [
     "Deletion",
     "EdgeCount",
     "EdgeOrder",
+    "Expected",
     "JournalEntry",
     "Match",
     "Pending",
@@ -75,6 +76,15 @@ class BatchRecord(Struct, frozen=True, gc=False):
     merge: bool = False  # an entity found by name: what is stored of it is kept (`store.batch.merge`)
 
 
+class Expected(Struct, frozen=True):
+    """What must be so for a batch to be written. It is looked at inside the transaction: nobody can come in between."""
+
+    there: tuple[str, ...] = ()  # ids of records that must be there
+    records: dict[str, datetime | None] = {}  # id -> `updated_at` that the stored record must have
+    edges: dict[tuple[str, str, str], Edge | None] = {}  # (src, rel_type, dst) -> the edge as it must be; None: not
+    notes: dict[tuple[str, str], int] = {}  # (kind, id) -> version that the journal entry must have; 0: none
+
+
 class Batch(Struct, frozen=True):
     """What one `write` makes true, wholly or not at all."""
 
@@ -88,6 +98,7 @@ class Batch(Struct, frozen=True):
     places: tuple[int, ...] = ()  # of each record handed in, its place in `records`; empty: they are the same
     struck: tuple[tuple[str, str], ...] = ()  # (kind, id) of journal entries to remove
     journal: tuple[JournalEntry, ...] = ()  # to write, after `removed` and `struck`
+    expected: Expected | None = None  # else nothing is written
 
 
 class Written(Struct, frozen=True):
@@ -191,8 +202,9 @@ class Store(Journal, Protocol):
         A label at either end of an edge that no record has becomes a thin entity, and one that `unlinked` leaves
         without edges goes. Cost: a transaction, never an index build.
 
-        Raises: ConflictError (an id that a record of another schema has), EmbedderMismatchError,
-            VectorError (dimension), StoreFullError, ReadOnlyStoreError, StoreBusyError.
+        Raises: ConflictError (an id that a record of another schema has), GoneError (of `expected.there`),
+            ChangedError (of what else is expected), EmbedderMismatchError, VectorError (dimension), StoreFullError,
+            ReadOnlyStoreError, StoreBusyError.
         """
         ...
 
@@ -267,6 +279,10 @@ class Store(Journal, Protocol):
         as_of: datetime | None = None,
     ) -> list[Edge]:
         """Edges at these keys, in force at `as_of` (now when None), whole. `limit` is for each key."""
+        ...
+
+    def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
+        """Every edge at these very keys (no others of their records), whatever its validity. Index ranges."""
         ...
 
     def edge_keys(

@@ -7,10 +7,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from weakref import finalize
 
 import apsw
 
@@ -77,6 +78,7 @@ class Database:
         self._busy_timeout = busy_timeout
         self._prepare = prepare
         self._local = threading.local()
+        self._idle: list[apsw.Cursor] = []  # readers of threads that have ended
         self._open: list[apsw.Connection] = []
         self._lock = threading.Lock()  # guards _open and _closed
         self._closed = False
@@ -133,14 +135,21 @@ class Database:
 
     @property
     def reader(self) -> apsw.Cursor:
-        """This thread's read cursor. Fetch everything before the next use."""
+        """This thread's read cursor; another thread's once this one has ended. Fetch everything before the next use."""
         try:
             return self._local.cursor
         except AttributeError:
-            first = len(self._open) == 1
-            connection = self.connect(self._cache_mb if first else _READER_CACHE, read_only=True)
-            self._local.cursor = connection.cursor()
-            return self._local.cursor
+            cursor = self._local.cursor = self._spare_reader()
+            self._local.user = user = _User()
+            finalize(user, self._idle.append, cursor).atexit = False
+            return cursor
+
+    def _spare_reader(self) -> apsw.Cursor:
+        with suppress(IndexError):
+            if not self._closed:
+                return self._idle.pop()
+        first = len(self._open) == 1
+        return self.connect(self._cache_mb if first else _READER_CACHE, read_only=True).cursor()
 
     @contextmanager
     def snapshot(self) -> Iterator[apsw.Cursor]:
@@ -276,6 +285,10 @@ class Database:
             if self._writer.in_transaction:  # a full disk ends it too
                 cursor.execute("ROLLBACK")
             raise
+
+
+class _User:
+    """Goes with its thread, and tells so that the thread's reader is free."""
 
 
 class _Write(Generic[_T]):

@@ -111,7 +111,7 @@ def _records(store: Store, name: str) -> list[Record]:
         found = []
     if found:
         return [record for part in found for record in (part, *_described(store, part))]
-    near = [match.record.name for match in store.fuzzy(name, type=None, threshold=0.5, limit=3)]
+    near = dict.fromkeys(match.record.name for match in store.fuzzy(name, type=None, threshold=0.5, limit=3))
     raise NotFoundError(
         f"nothing has the id, source or label {name!r}",
         remedy=f"did you mean {' or '.join(map(repr, near))}?" if near else "see what there is with `remloom stats`",

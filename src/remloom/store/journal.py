@@ -20,7 +20,7 @@ _COLUMNS = "kind, id, data, coalesce(subjects, '[]'), version"
 _WRITE = """
 INSERT INTO journal (kind, id, version, subjects, data) VALUES (?,?,1,?,?)
 ON CONFLICT (kind, id) DO UPDATE SET version = version + 1, subjects = excluded.subjects, data = excluded.data
-RETURNING entry
+RETURNING entry, version
 """
 
 
@@ -40,8 +40,9 @@ def apply(
         cursor.executemany("DELETE FROM journal WHERE kind=? AND id=?", struck)
     for item in entries:
         subjects = msgspec.json.encode(item.subjects).decode() if item.subjects else None
-        number = cursor.execute(_WRITE, (item.kind, item.id, subjects, item.data)).get
-        cursor.execute("DELETE FROM journal_subjects WHERE entry=?", (number,))
+        number, version = cursor.execute(_WRITE, (item.kind, item.id, subjects, item.data)).get
+        if version > 1:
+            cursor.execute("DELETE FROM journal_subjects WHERE entry=?", (number,))
         if item.subjects:
             cursor.executemany(
                 "INSERT OR IGNORE INTO journal_subjects VALUES (?,?)", [(subject, number) for subject in item.subjects]

@@ -27,6 +27,7 @@ __all__ = ["Likeness"]
 _SPARE = 2  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
 _OVERFETCH = 4  # times as many are asked for when those did not suffice
 _PLACE = itemgetter(0, 1, 2)  # as found; of one label, those it names before those it is an alias of, then as written
+_COSTLIER = 4  # times as much as listing a number takes to fetch its record
 _FILTERS = 16  # allow-lists remembered
 
 
@@ -44,7 +45,7 @@ class Likeness:
         self._derived = derived
         self._compiler = compiler
         self._key = key  # of a label number
-        self._allowed: OrderedDict[Any, NDArray[np.int64]] = OrderedDict()
+        self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()  # None: asked for once
 
     # -- names -----------------------------------------------------------------------------------------------
 
@@ -115,18 +116,27 @@ class Likeness:
     ) -> list[Match]:
         """The `limit` best records that pass the filter.
 
-        An index knows no filter. A few more than asked for are fetched and filtered; only when that leaves too
-        few is the filter turned into the list of all numbers it allows, so that no filter costs recall. The list is
-        kept until something is written, and used at once the next time.
+        An index knows no filter. A few more than asked for are fetched and filtered, and, when that leaves too few,
+        once as many as should suffice by what passed of those. Only then, or at once when that would be too many, is
+        the filter turned into the list of all numbers it allows, so that no filter costs recall. The list is kept until
+        something is written; a filter that comes a second time until then gets its list, and is quick from then on.
         """
         condition, values = self._condition(schema, where)
         count = limit if not condition and number == "doc" else limit * _SPARE
         with self._database.snapshot() as cursor:
-            allow = self._allowed.get(self._filter(cursor, number, condition, values))
+            place = self._filter(cursor, number, condition, values)
+            allow = self._allowed.get(place)
             if allow is None:
                 matches, exhausted = self._records(cursor, ask(count, None), count, number, condition, values, limit)
                 if len(matches) == limit or exhausted:
                     return matches
+                wider = _SPARE * count * limit // len(matches) if matches else size
+                if condition and place not in self._allowed and wider * _COSTLIER < size:
+                    self._allowed[place] = None  # it has come once
+                    found = ask(wider, None)
+                    matches, exhausted = self._records(cursor, found, wider, number, condition, values, limit)
+                    if len(matches) == limit or exhausted:
+                        return matches
                 allow = self._allow(cursor, number, condition, values) if condition else None
             matches = []
             while count < size or not matches:

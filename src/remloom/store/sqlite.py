@@ -18,7 +18,7 @@ from ..errors import ConflictError, InvalidInputError
 from ..journal import JournalEntry
 from ..model import Direction, Edge, Moment, Record, Resource
 from ..predicates import Predicate, Query
-from . import journal, rows, writing
+from . import expecting, journal, rows, writing
 from .batch import embedded_text
 from .compiling import direction, known
 from .contract import (
@@ -236,6 +236,10 @@ class SqliteStore:
         as_of: datetime | None = None,
     ) -> list[Edge]:
         return self._graph.edges(keys, direction, rel_types, limit, order or _NEWEST, as_of)
+
+    def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
+        with self._database.snapshot() as cursor:
+            return expecting.edges_at(cursor, keys, direction)
 
     def edge_keys(
         self,

@@ -241,6 +241,8 @@ class VectorIndex:
                 answer is exact; otherwise the graph is asked for more until enough of them are found.
         """
         graph, rows = self._graph, self._rows  # in this order: rows are never older than the graph
+        if graph is not None and not graph.size:  # all that it has come to so far was dead
+            graph = None
         query = np.ascontiguousarray(vector, np.float32)
         if allow is not None and (graph is None or len(allow) <= EXACT_SHARE * len(rows.ids)):
             return _best(rows, positions(rows.ids, allow), query, k)

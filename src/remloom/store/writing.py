@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..model import Edge, Entity, Moment, Record
 from . import batch as batches
-from . import journal
+from . import expecting, journal
 from .contract import Batch, BatchRecord, Deletion, Vector, Written
 from .models import chosen
 from .rows import COLUMNS, decode, encode, micros, times_of, type_of
@@ -49,6 +49,8 @@ ON CONFLICT (src, rel, dst) DO UPDATE SET
 
 def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     """Make a batch true. See `contract.Store.write`."""
+    if batch.expected:
+        expecting.expect(cursor, batch.expected)
     if batch.removed:
         delete(cursor, batch.removed, derived=True, erase=False)
     model = _model(cursor, batch.model, batch.dims) if batch.dims or any(r.embed for r in batch.records) else 0

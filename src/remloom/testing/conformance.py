@@ -17,11 +17,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from .. import labels
 from ..errors import (
+    ChangedError,
     ConflictError,
     EmbedderMismatchError,
+    GoneError,
     InvalidInputError,
     StoreClosedError,
     UnknownNameError,
@@ -52,7 +55,7 @@ from ..predicates import (
     VectorSimilar,
 )
 from ..store import batch
-from ..store.contract import Batch, EdgeOrder, Store, Vector, Written
+from ..store.contract import Batch, EdgeOrder, Expected, Store, Vector, Written
 
 __all__ = ["StoreConformance", "put"]
 
@@ -455,6 +458,60 @@ class StoreConformance:
         assert names(store.lookup(["y"])["y"]) == ["y"]
         assert names(store.lookup(["a"])["a"]) == ["a"]
         assert store.check() == []
+
+    def test_edges_are_seen_as_stored_whatever_their_validity(self, store: Store) -> None:
+        put(
+            store,
+            Entity(name="a", aliases=("alpha",)),
+            Edge(src="a", rel_type="was", dst="b", valid_from=T0 - DAY, valid_to=T0, properties={"n": 1}),
+            Edge(src="a", rel_type="will", dst="c", valid_from=T0 + 100_000 * DAY),
+            Edge(src="d", rel_type="is", dst="a", weight=0.5),
+            Edge(src="alpha", rel_type="is", dst="b"),
+        )
+        assert [edge.rel_type for edge in store.edges(["a"], direction="out", rel_types=None, limit=None)] == ["is"]
+
+        def stored(direction: Any) -> set[tuple[str, str, str]]:
+            return {(edge.src, edge.rel_type, edge.dst) for edge in store.stored_edges(["a"], direction=direction)}
+
+        assert stored("out") == {("a", "was", "b"), ("a", "will", "c")}
+        assert stored("in") == {("d", "is", "a")}
+        assert stored("both") == stored("in") | stored("out")
+        (was,) = (edge for edge in store.all_edges() if edge.rel_type == "was")
+        assert was in store.stored_edges(["a", "nowhere"], direction="out")
+        assert was.properties == {"n": 1}
+        assert store.stored_edges([], direction="both") == []
+
+    def test_a_batch_is_written_only_if_what_it_expects_is_so(self, store: Store) -> None:
+        put(store, Resource(id="r", name="r", content="text"), Edge(src="r", rel_type="is", dst="x", weight=0.25))
+        store.note([JournalEntry("run", "1", b"{}")])
+        record = store.get("resources", "r")
+        assert record is not None
+        (edge,) = store.all_edges()
+        place = ("r", "is", "x")
+        right = Expected(
+            there=("r",),
+            records={"r": record.updated_at},
+            edges={place: edge, ("r", "is", "y"): None},
+            notes={("run", "1"): 1, ("run", "2"): 0},
+        )
+        new = batch.build([Entity(name="new")], tenant="conformance", model="")
+        for wrong, error in (
+            (Expected(there=("r", "gone")), GoneError),
+            (Expected(records={"r": T0}), ChangedError),
+            (Expected(records={"gone": T0}), ChangedError),
+            (Expected(edges={place: None}), ChangedError),
+            (Expected(edges={place: replace(edge, weight=0.5)}), ChangedError),
+            (Expected(edges={("r", "is", "y"): edge}), ChangedError),
+            (Expected(notes={("run", "1"): 0}), ChangedError),
+            (Expected(notes={("run", "2"): 1}), ChangedError),
+        ):
+            with pytest.raises(error):
+                store.write(replace(new, expected=wrong, removed=("r",)))
+        assert store.lookup(["new"])["new"] == []
+        assert store.get("resources", "r") == record
+        store.write(replace(new, expected=right, unlinked=(place,)))
+        assert names(store.lookup(["new"])["new"]) == ["new"]
+        assert list(store.all_edges()) == []
 
     def test_edges_go_both_ways_newest_first_within_the_limit(self, store: Store) -> None:
         put(store, *(Edge(src="hub", rel_type="r", dst=f"n{i}", created_at=T0 + i * DAY) for i in range(5)))

@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from ...memory import Memory
     from ...settings import Settings
 
-__all__ = ["Call", "Program", "command", "console", "model_option", "program", "report", "run", "to_json"]
+__all__ = [
+    "Call",
+    "Program",
+    "budget_cost_option",
+    "budget_tokens_option",
+    "command",
+    "console",
+    "model_option",
+    "program",
+    "report",
+    "run",
+    "to_json",
+]
 
 PIPE_WIDTH = 120  # columns of output that goes to no terminal
 INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70  # exit codes beside those of `RemloomError.exit_code`
@@ -185,6 +197,12 @@ COMMON = (
 
 # For commands that call a language model; the value is in their `Call`.
 model_option = click.option("--llm", metavar="MODEL", help="Language model, for example openai:gpt-5-mini.")
+budget_tokens_option = click.option(
+    "--budget-tokens", type=click.IntRange(1), metavar="N", help="Stop cleanly before this many tokens are used."
+)
+budget_cost_option = click.option(
+    "--budget-cost", type=float, metavar="DOLLARS", help="Stop cleanly before this much is spent."
+)
 
 
 @click.group(
@@ -210,7 +228,10 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
             with boundary(json=call.json):
                 function(call, **given)
 
-        own = reversed(getattr(function, "__click_params__", ()))  # what click's decorators put on the function
+        own = list(reversed(getattr(function, "__click_params__", ())))  # what click's decorators put on the function
+        for option in own:
+            if option.default == "" and isinstance(option, click.Option):
+                option.show_default = False
         to.add_command(click.Command(name, callback=invoke, params=[*own, *COMMON], help=inspect.getdoc(function)))
         return function
 

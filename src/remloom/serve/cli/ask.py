@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 @option("--budget", default=20_000, metavar="TOKENS", help="Tokens of all calls of the model at most.")
 @model_option
 def ask(call: Call, question: str, turns: int, budget: int) -> None:
-    """Ask in plain words, and let a model find the answer: it asks the memory in statements, over several turns.
+    """Ask in plain words, and let a model find the answer.
 
-    The answer cites its sources. Without a model, `remloom recall` finds what answers a question.
+    It asks the memory in statements, over several turns; the answer cites its sources. Without a model, `remloom
+    recall` finds what answers a question.
     """
     with call.open() as memory:
         asked = _asked(call, memory, question, turns, budget)

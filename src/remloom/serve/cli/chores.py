@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 from click import option
+from click.exceptions import Exit
 
 from ...errors import InvalidInputError
-from .app import Call, command, model_option
+from .app import Call, budget_cost_option, budget_tokens_option, command, model_option
 from .reading import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...dream.chores import Chore
-    from ...model import Edge
 
 __all__: list[str] = []
 
+FAILED = 1  # exit code when something was parked, or the run stopped before its end
 SHOWN = 12  # records, edges, themes of a list; --json has them all
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([hdw])", re.IGNORECASE)
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 _dry_run = option("--dry-run", is_flag=True, help="Write nothing, and print what would be written.")
-_budget = option("--budget-tokens", type=int, metavar="N", help="Tokens of the model to stop at.")
 _model = option("--model/--no-model", "model", default=None, help="Ask the model. [default: if there is one]")
 
 
@@ -36,17 +36,22 @@ _model = option("--model/--no-model", "model", default=None, help="Ask the model
 @option("--since", metavar="AGE|DATE", default="24h", help="24h, 7d, 2w, or a date such as 2025-03-01.")
 @option("--all", "everything", is_flag=True, help="Look at everything that is remembered.")
 @_model
+@budget_tokens_option
+@budget_cost_option
 @model_option
-@_budget
 @_dry_run
 def moments(
-    call: Call, since: str, everything: bool, model: bool | None, budget_tokens: int | None, dry_run: bool
-) -> None:
-    """Tell what happened, as moments: sessions, their topics, who was there."""
+    call: Call, since: str, everything: bool, model: bool | None, budget_tokens: int | None,
+    budget_cost: float | None, dry_run: bool,
+) -> None:  # fmt: skip
+    """Tell what happened, as moments: sessions, their topics, who was there.
+
+    Exits with 1 when something was parked, or the budget was used up.
+    """
     with call.open() as memory, progress_bar(call, "sessions") as progress:
         done = memory.moments(
             **({"hours": None} if everything else window(since)),
-            model=model, dry_run=dry_run, budget_tokens=budget_tokens, progress=progress,
+            model=model, dry_run=dry_run, budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
@@ -61,7 +66,7 @@ def moments(
             lines.append(f"{plural(counts['waiting'], 'session')} not parted: their texts wait to be embedded")
         return lines
 
-    hint = 'remloom query "SELECT name, topic_tags FROM moments"'
+    hint = 'remloom query "SELECT name, topic_tags FROM moments ORDER BY starts_at DESC LIMIT 10"'
     _show(call, done, told, hint)
 
 
@@ -70,21 +75,25 @@ def moments(
 @option("--neighbours", default=5, help="Edges of each type from one resource.")
 @option("--min-score", type=float, help="Cosine from which two are related. [default: by the memory itself]")
 @option("--judge", is_flag=True, help="Keep only those edges by likeness that the model agrees to.")
+@budget_tokens_option
+@budget_cost_option
 @model_option
-@_budget
 @_dry_run
 def affinity(
     call: Call, since: str | None, neighbours: int, min_score: float | None, judge: bool, budget_tokens: int | None,
-    dry_run: bool,
+    budget_cost: float | None, dry_run: bool,
 ) -> None:  # fmt: skip
-    """Connect resources that are about the same, or name the same."""
+    """Connect resources that are about the same, or name the same.
+
+    Needs a model only with --judge. Exits with 1 when something was parked, or the budget was used up.
+    """
     if neighbours < 1:
         raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
     with call.open() as memory, progress_bar(call, "resources") as progress:
         done = memory.affinity(
             **(window(since) if since else {}),
             neighbours=neighbours, min_score=min_score, judge=judge, dry_run=dry_run, budget_tokens=budget_tokens,
-            progress=progress,
+            budget_cost=budget_cost, progress=progress,
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
@@ -95,21 +104,30 @@ def affinity(
             lines.append(f"passed over {counts['ambiguous']:,} whose names others bear too")
         return lines
 
-    _show(call, done, told, 'remloom traverse related "…" --depth 2')
+    written = ",".join(type for type in ("related", "entity") if done.run.counts.get(type))
+    _show(call, done, told, f'remloom traverse "…" --edges {written} --direction both')
 
 
 @command("consolidate")
 @option("--min-score", default=0.95, help="Cosine above which two insights say the same.")
 @_model
+@budget_tokens_option
+@budget_cost_option
 @model_option
-@_budget
 @_dry_run
-def consolidate(call: Call, min_score: float, model: bool | None, budget_tokens: int | None, dry_run: bool) -> None:
-    """Merge insights that say the same, and sum up those that are close."""
+def consolidate(
+    call: Call, min_score: float, model: bool | None, budget_tokens: int | None, budget_cost: float | None,
+    dry_run: bool,
+) -> None:  # fmt: skip
+    """Merge insights that say the same, and sum up those that are close.
+
+    Exits with 1 when something was parked, or the budget was used up.
+    """
     with call.open() as memory, progress_bar(call, "summaries") as progress:
         done = memory.consolidate(
-            min_score=min_score, model=model, dry_run=dry_run, budget_tokens=budget_tokens, progress=progress
-        )
+            min_score=min_score, model=model, dry_run=dry_run, budget_tokens=budget_tokens, budget_cost=budget_cost,
+            progress=progress,
+        )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
         from .render import plural
@@ -146,7 +164,8 @@ def _show(call: Call, done: Chore, told: Callable[[dict[str, int]], list[str]], 
         from rich.console import Group
         from rich.text import Text
 
-        from .render import line, plural
+        from .parked import parked_view
+        from .render import line, plural, short
 
         run, receipt = done.run, done.run.receipt
         lines = [Text(", ".join(told(run.counts)))]
@@ -169,13 +188,13 @@ def _show(call: Call, done: Chore, told: Callable[[dict[str, int]], list[str]], 
             lines.append(Text(f"wrote {', '.join(written)}" if written else "nothing new", "bold"))
         if run.status == "stopped":
             lines.append(Text(f"stopped: {run.reason}", "yellow"))
-        for item in done.parked[:SHOWN]:
-            lines.append(Text(f"parked for the next run: {line(item.reason)}", "yellow"))
         if written and done.diff is None:
-            lines += [Text(f"undo: remloom dream rollback {run.id[-8:]}", "dim"), Text(f"next: {hint}", "dim")]
-        return Group(*lines)
+            lines += [Text(f"undo: remloom dream rollback {short(run.id)}", "dim"), Text(f"next: {hint}", "dim")]
+        return Group(*lines, *parked_view(done.parked))
 
     call.show(msgspec.to_builtins(done, enc_hook=str), view)
+    if done.parked or done.run.status != "done":
+        raise Exit(FAILED)
 
 
 def _differences(done: Chore) -> list[str]:
@@ -187,12 +206,7 @@ def _differences(done: Chore) -> list[str]:
         return []
     found = [f"{record.schema[:-1]}  {line(record.name)}" for record in diff.records]
     found += [f"superseded  {old} by {new}" for old, new in diff.superseded]
-    edges = [f"{_path(after)}  {after.weight:.2f}" for _, after in diff.edges]
+    schema = "moments" if done.run.kind == "moments" else "resources"  # of what the edges of such a run come from
+    edges = [f"{line(after.paths(schema)[0])}  {after.weight:.2f}" for _, after in diff.edges]
     shown = [*found[:SHOWN], *(["…"] if len(found) > SHOWN else []), *edges[:SHOWN]]
     return [*shown, *(["… (--json has them all)"] if len(edges) > SHOWN else [])]
-
-
-def _path(edge: Edge) -> str:
-    from .render import line
-
-    return line(edge.paths()[0])

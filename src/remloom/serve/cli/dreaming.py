@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,22 @@ from click import argument, option
 from click.exceptions import Exit
 
 from ...model import Resource
-from .app import COMMON, Call, boundary, command, console, model_option, program
+from .app import (
+    COMMON,
+    Call,
+    boundary,
+    budget_cost_option,
+    budget_tokens_option,
+    command,
+    console,
+    model_option,
+    program,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...dream.learning import Progress
-    from ...dream.parked import Parked
     from ...dream.runs import Run
     from ...memory import Memory
 
@@ -27,7 +36,6 @@ KIND = "rem_dream"  # of resource
 FAILED = 1  # exit code when something was parked, or the run stopped before its end
 SHOWN_DREAMS = 20  # of a learning run; `remloom search` finds the others
 SHOWN_SOURCES = 8  # of a dream
-SHOWN_PARKED = 10
 
 
 @command("learn")
@@ -35,10 +43,10 @@ SHOWN_PARKED = 10
 @option("--order", type=click.Choice(["strict", "relaxed"]), default="strict", help="One document at a time, or many.")
 @option("--period", default="month", metavar="PERIOD", help="month, year, none, or a number of documents.")
 @option("--dreams", metavar="N|N%", help="Dreams after each period. [default: 100, at most one a record of it]")
-@option("--seed", default="", help="Another seed, other dreams.")
+@option("--seed", default="", metavar="WORD", help="Another seed, other dreams.")
 @option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
-@option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Stop cleanly before this many tokens are used.")
-@option("--budget-cost", type=float, metavar="DOLLARS", help="Stop cleanly before this much is spent.")
+@budget_tokens_option
+@budget_cost_option
 @model_option
 def learn(
     call: Call,
@@ -68,6 +76,7 @@ def learn(
         from rich.console import Group
         from rich.text import Text
 
+        from .parked import parked_view
         from .reading import report_view
         from .render import plural
 
@@ -75,7 +84,7 @@ def learn(
         parts += [_run_view(learned.run), *map(_dream_view, told)]
         if len(made) > len(told):
             parts.append(Text(f"… and {plural(len(made) - len(told), 'more dream')}", "dim"))
-        return Group(*parts, *_parked_view(learned.parked))
+        return Group(*parts, *parked_view(learned.parked))
 
     call.show(msgspec.to_builtins(learned) | {"dreams": told}, view)
     failed = any(item.status == "failed" for item in learned.read.items) if learned.read else False
@@ -83,6 +92,13 @@ def learn(
         raise Exit(FAILED)
 
 
+@option("--dreams", metavar="N|N%", help="How many. [default: 100, at most one a record of the period]")
+@option("--seed", metavar="WORD", help="The same seed over the same memory draws the same records.")
+@option("--period", metavar="MONTH|YEAR", help="The current period. [default: the year of the latest record]")
+@option("--dry-run", is_flag=True, help="Write nothing, and print what would be written. Calls the model.")
+@budget_tokens_option
+@budget_cost_option
+@model_option
 @click.pass_context
 def _dream(
     context: click.Context, /, home: str | None, tenant: str | None, json: bool, llm: str | None, **given: Any
@@ -90,7 +106,8 @@ def _dream(
     """Dream once about all that is remembered, or look at runs and take them back.
 
     Draws three records at a time, one of them of the current period, asks what binds them, and keeps what the answer
-    reveals. Needs a model; --dry-run calls it too, and writes nothing. Exits with 1 when something was parked.
+    reveals. Needs a model; --dry-run calls it too, and writes nothing. Exits with 1 when something was parked, or the
+    budget was used up.
     """
     before: Call = context.obj
     call = context.obj = Call(home or before.home, tenant or before.tenant, json or before.json, llm)
@@ -99,19 +116,12 @@ def _dream(
             _dream_now(call, **given)
 
 
-_OPTIONS = [
-    click.Option(["--dreams"], metavar="N|N%", help="How many. [default: 100, at most one a record of the period]"),
-    click.Option(["--seed"], help="The same seed over the same memory draws the same records."),
-    click.Option(
-        ["--period"], metavar="MONTH|YEAR", help="The current period. [default: the year of the latest record]"
-    ),
-    click.Option(["--dry-run"], is_flag=True, help="Show what would be written, and write nothing. Calls the model."),
-    click.Option(["--budget-tokens"], type=click.IntRange(1), metavar="N", help="Stop before this many are used."),
-    click.Option(["--budget-cost"], type=float, metavar="DOLLARS", help="Stop before this much is spent."),
-    click.Option(["--llm"], metavar="MODEL", help="Language model, for example openai:gpt-5-mini."),
-]
 dream = click.Group(
-    "dream", callback=_dream, invoke_without_command=True, params=[*_OPTIONS, *COMMON], help=_dream.__doc__
+    "dream",
+    callback=_dream,
+    invoke_without_command=True,
+    params=[*reversed(_dream.__click_params__), *COMMON],  # type: ignore[attr-defined]
+    help=_dream.__doc__,
 )
 program.add_command(dream)
 
@@ -125,13 +135,15 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
         from rich.console import Group
         from rich.text import Text
 
+        from .parked import parked_view
+
         if dry_run:
             last: RenderableType = Text(
                 f"a dry run: {len(told):,} would be written, nothing was; the model was called all the same", "yellow"
             )
         else:
             last = _run_view(dreamt.run)
-        return Group(*map(_dream_view, told), last, *_parked_view(dreamt.parked))
+        return Group(*map(_dream_view, told), last, *parked_view(dreamt.parked))
 
     call.show(msgspec.to_builtins(dreamt) | {"dreams": told}, view)
     if dreamt.parked or dreamt.run.status != "done":
@@ -139,20 +151,27 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
 
 
 @command("runs", to=dream)
-@option("--kind", default="", metavar="KIND", help="Only these: learn, dream, moments, affinity, consolidate.")
-@option("--limit", default=20, help="The last ones.")
+@option("--kind", default="", metavar="KIND", help="Only these: learn, dream, moments, affinity or consolidate.")
+@option("--limit", default=20, help="At most so many.")
 def runs(call: Call, kind: str, limit: int) -> None:
     """List what ran, the newest first, with what it wrote."""
     with call.open() as memory:
         found = memory.runs(kind, limit=limit)
 
     def view() -> RenderableType:
-        from .render import table
+        from .render import short, table
 
         if not found:
             return "nothing ran yet"
         rows = [
-            (run.id, run.kind, run.state, f"{run.started_at:%Y-%m-%d %H:%M}", _counts(run.counts), _counts(run.receipt))
+            (
+                short(run.id),
+                run.kind,
+                run.state,
+                f"{run.started_at:%Y-%m-%d %H:%M}",
+                _counts(run.counts),
+                _counts(run.receipt),
+            )
             for run in found
         ]
         return table(("run", "kind", "state", "began", "did", "wrote"), rows)
@@ -167,15 +186,18 @@ def rollback(call: Call, run: str) -> None:
 
     RUN is the id of any run, or one end of it. Refused when later runs build on it, which are named.
     """
+    from .render import short
+
     with call.open() as memory:
         done = memory.rollback(run)
+    undone = {name: done.receipt.get(name, 0) for name in _UNDONE}
     call.show(
         msgspec.to_builtins(done),
-        lambda: f"rolled back {done.kind} run {done.id}: {_counts({n: done.receipt[n] for n in _UNDONE}) or 'nothing'}",
+        lambda: f"rolled back {done.kind} run {short(done.id)}: {_counts(undone) or 'nothing to undo'}",
     )
 
 
-_UNDONE = ("removed", "restored", "kept")
+_UNDONE = ("removed", "unlinked", "restored", "kept")
 
 
 def _told(memory: Memory, dream: Resource) -> dict[str, Any]:
@@ -215,33 +237,22 @@ def _run_view(run: Run) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
+    from .render import short
+
+    done = {name: count for name, count in run.counts.items() if name != "parked"}  # which are listed below
     wrote = {name: run.receipt.get(name, 0) for name in ("records", "edges")}
     lines = [
         Text.assemble(
             (f"{run.kind} {run.state}", "bold" if run.status == "done" else "bold yellow"),
-            f": {_counts(run.counts) or 'nothing to do'}",
+            f": {_counts(done) or 'nothing to do'}",
         )
     ]
     if any(wrote.values()):
-        lines.append(Text(f"wrote {_counts(wrote)}; `remloom dream rollback {run.id}` takes it back", "dim"))
+        lines.append(Text(f"wrote {_counts(wrote)}; `remloom dream rollback {short(run.id)}` takes it back", "dim"))
     if run.reason:
         lines.append(Text(run.reason, "yellow"))
         lines.append(Text("the same command goes on where it stopped", "dim"))
     return Group(*lines)
-
-
-def _parked_view(items: Sequence[Parked]) -> list[RenderableType]:
-    from rich.text import Text
-
-    from .render import clean, line, plural
-
-    shown = [
-        Text.assemble(("parked  ", "yellow"), line(item.name or item.item), (f"  {clean(item.reason)}", "dim"))
-        for item in items[:SHOWN_PARKED]
-    ]
-    if items:
-        shown.append(Text(f"{plural(len(items), 'item')} parked: the next run tries again", "yellow"))
-    return list(shown)
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -256,6 +267,13 @@ def _words(name: str, count: int) -> str:
 
 _NOUNS = {
     "documents": ("document", "documents"),
+    "sessions": ("session", "sessions"),
+    "resources": ("resource", "resources"),
+    "insights": ("insight", "insights"),
+    "parts": ("part", "parts"),
+    "told": ("moment told", "moments told"),
+    "related": ("edge by likeness", "edges by likeness"),
+    "entity": ("edge by names", "edges by names"),
     "passages": ("passage", "passages"),
     "calls": ("call", "calls"),
     "nothing": ("time nothing new", "times nothing new"),
@@ -264,6 +282,9 @@ _NOUNS = {
     "rem_dream": ("dream", "dreams"),
     "records": ("record", "records"),
     "edges": ("edge", "edges"),
+    "removed": ("record removed", "records removed"),
+    "unlinked": ("edge removed", "edges removed"),
+    "kept": ("kept as it was changed since", "kept as they were changed since"),
     "merged": ("edge merged", "edges merged"),
 }
 

@@ -44,9 +44,10 @@ def list_jobs(call: Call, state: Any) -> None:
 @click.option("--key", default="", metavar="NAME", help="Adding the same job under the same key again changes nothing.")
 @click.option("--at", metavar="TIME", help="Not before this time, such as 2026-01-15T02:00.")
 def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: str | None) -> None:
-    """Have a method called by a worker, once: read, learn, dream, moments, affinity, …
+    """Have a method called by a worker, once.
 
-    For example: remloom jobs add read source=notes/
+    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending or reembed. For example:
+    remloom jobs add read source=notes/
     """
     with call.open(create=True) as memory:
         job = memory.add_job(kind, payload(arguments), key=key, not_before=_time(at))

@@ -12,9 +12,10 @@ __all__: list[str] = []
 @command("migrate")
 @option("--citus", is_flag=True, help="Spread every table over the Citus cluster, by tenant.")
 def migrate(call: Call, citus: bool) -> None:
-    """Bring the PostgreSQL database that is the home up to date, or make it ready for memories.
+    """Bring the PostgreSQL database that is the home up to date.
 
-    Any number of processes may do this at once. Needs a user who may create extensions, roles and schemas there.
+    Or make it ready for memories, if it has none yet. Any number of processes may do this at once. Needs a user
+    who may create extensions, roles and schemas there.
     """
     from ...memory import Memory
 

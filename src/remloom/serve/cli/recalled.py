@@ -13,6 +13,8 @@ from .render import hits, line, place, plural, snippet
 
 __all__ = ["drawn"]
 
+CUT = 100  # characters of a hit's text in a tree
+
 
 def drawn(found: Recall, *, explain: bool) -> RenderableType:
     """A recall; with `explain`, each hit with what brought it up, and how the question was understood."""
@@ -90,7 +92,8 @@ def _tree(found: Recall, *, explain: bool) -> RenderableType:
         label = Text.assemble((f"{hit.score:.2f}  ", "green"), (line(hit.name), "bold"))
         if hit.uri:
             label.append("  ").append(place(hit.source), "blue")
-        label.append(f"\n{snippet(hit)[:100]}", "dim")
+        said = snippet(hit)
+        label.append(f"\n{said if len(said) <= CUT else said[: CUT - 1] + '…'}", "dim")
         if explain:
             label.append(f"\n{_because(hit)}", "cyan")
         branches.setdefault((line(hit.name),), at.add(label))

@@ -24,7 +24,21 @@ from ...model import Answer, Hit, Stage, record_dict
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["answer", "clean", "hits", "line", "nested", "pairs", "place", "plural", "shown", "size", "stats", "table"]
+__all__ = [
+    "answer",
+    "clean",
+    "hits",
+    "line",
+    "nested",
+    "pairs",
+    "place",
+    "plural",
+    "short",
+    "shown",
+    "size",
+    "stats",
+    "table",
+]
 
 NAME_WIDTH = 44  # columns; longer names push their line's other columns to the right
 SNIPPET = 400  # characters of a record's text looked at
@@ -375,6 +389,11 @@ def _fact(name: str, value: Any) -> str:
 
 def _inline(values: dict[str, Any]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in values.items())
+
+
+def short(id: str) -> str:
+    """The end of a UUID, which commands that take the id of a run take as well."""
+    return id[-12:] if len(id) == 36 else id
 
 
 def _widest(texts: Iterable[str]) -> int:

@@ -35,7 +35,8 @@ def schedule() -> None:
 def add(call: Call, every: str, kind: str, arguments: tuple[str, ...], name: str, zone: str) -> None:
     """Have a method called at set times.
 
-    CRON is minute, hour, day, month, weekday. For example: remloom schedule add "0 2 * * *" affinity
+    KIND is as for `remloom jobs add`. CRON is minute, hour, day, month, weekday. For example: remloom schedule add
+    "0 2 * * *" affinity
     """
     with call.open(create=True) as memory:
         job = memory.add_job(kind, payload(arguments), key=name or kind, every=every, zone=zone)
@@ -63,7 +64,7 @@ def list_schedule(call: Call) -> None:
 @command("remove", to=schedule)
 @click.argument("name")
 def remove(call: Call, name: str) -> None:
-    """Do something no longer."""
+    """Take something off the schedule."""
     with call.open() as memory:
         names = [job.id for job in memory.jobs() if job.every]
         if name not in names:
@@ -74,7 +75,7 @@ def remove(call: Call, name: str) -> None:
 
 @command("run", to=schedule)
 @click.option("--once", is_flag=True, help="Do what is due, then end; else go on until interrupted or terminated.")
-@click.option("--kind", "kinds", multiple=True, help="Only jobs of this kind; repeat it for several.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only jobs of this kind; repeat it for several.")
 @click.option(
     "--lease", default=60.0, metavar="SECONDS", help="After which another worker takes over a dead one's job."
 )

@@ -19,10 +19,13 @@ RUNS = 10  # shown; --json has them all
 
 
 @command("usage")
-@option("--run", metavar="RUN", help="Of one run only.")
-@option("--days", type=float, help="Of the last so many days only.")
+@option("--run", metavar="RUN", help="Of one run only: its id, or one end of it.")
+@option("--days", type=float, metavar="N", help="Of the last so many days only.")
 def usage(call: Call, run: str | None, days: float | None) -> None:
-    """Show what the language model was used for: calls, tokens, cost and time, by task and by run."""
+    """Show what the language model was used for, and what it cost.
+
+    Calls, tokens, cost and time, by task and by run.
+    """
     with call.open() as memory:
         found = memory.usage(run=run, since=None if days is None else datetime.now(UTC) - timedelta(days=days))
     call.show(msgspec.to_builtins(found), lambda: _view(found))
@@ -45,8 +48,10 @@ def _view(found: UsageReport) -> RenderableType:
 
 
 def _table(name: str, lines: list[UsageLine] | tuple[UsageLine, ...]) -> RenderableType:
-    from .render import table
+    from .render import short, table
 
+    if name == "run":
+        lines = [msgspec.structs.replace(line, name=short(line.name)) for line in lines]
     columns = [name, "calls", "failed", "tokens in", "tokens out", "cost", "median"]
     return table(columns, [_row(line) for line in lines], right=columns[1:])
 

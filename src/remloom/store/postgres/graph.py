@@ -64,6 +64,17 @@ class Graph:
             rows = self._at(cursor, keys, direction, rel_types, limit, order, as_of)
             return self._whole(cursor, rows)
 
+    def stored(self, keys: Sequence[str], direction: Direction) -> list[Edge]:
+        """Every edge at these very keys, whatever its validity."""
+        ends = " OR ".join(f"e.{_NEAR[end]} = ANY (%s::text[])" for end in _ends(direction))
+        wanted = list({short(key) for key in keys})
+        with self._server.read(self._tenant) as cursor:
+            rows = cursor.execute(
+                f"SELECT 0, {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s AND ({ends})",
+                (self._tenant, *[wanted for _ in _ends(direction)]),
+            ).fetchall()
+            return self._whole(cursor, rows)
+
     def edge_keys(
         self,
         keys: Sequence[str],

@@ -233,6 +233,9 @@ class PostgresStore:
     ) -> list[Edge]:
         return self._graph.edges(keys, direction, rel_types, limit, order or _NEWEST, as_of)
 
+    def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
+        return self._graph.stored(keys, direction)
+
     def edge_keys(
         self,
         keys: Sequence[str],

@@ -22,6 +22,7 @@ from ..rows import type_of
 from . import journal, postings
 from .arrays import Column, columns
 from .deleting import delete
+from .expecting import expect
 from .half import Half
 from .keys import short
 from .linking import NAMES, RECORDS, Linking
@@ -69,6 +70,8 @@ class Writing(Linking):
 
     def apply(self, batch: Batch) -> Written:
         """Make a batch true. See `contract.Store.write`."""
+        if batch.expected:
+            expect(self, batch.expected)
         if batch.removed:
             delete(self, batch.removed, derived=True)
         model = 0
