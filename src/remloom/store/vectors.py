@@ -285,7 +285,8 @@ def _unfixed(vectors: NDArray[np.int16]) -> NDArray[np.float32]:
 
 def _best(rows: _Rows, at: slice | NDArray[np.intp], query: Array, k: int) -> tuple[Ids, Scores]:
     """Exact: the k best of these rows."""
-    ids, vectors, alive = rows.ids[at], rows.vectors, rows.alive[at]
+    ids, vectors = rows.ids[at], rows.vectors
+    alive = rows.alive[at].copy()  # a slice is a view, in which others may die between the two uses below
     scores = np.empty(len(ids), np.float32)
     block = np.empty((min(_BLOCK, len(ids)), len(query)), np.float32)
     for low in range(0, len(ids), _BLOCK):
