@@ -180,26 +180,29 @@ class Graph:
     ) -> list[tuple[str, str, str]]:
         with self.reading() as cursor:
             fetch = _Fetch(EdgeOrder(), self._rel_numbers(cursor, rel_types), limit, as_of)
-            found: dict[tuple[str, str, str], None] = {}
+            known = self._seen.triples if as_of is None else {}
+            places: list[tuple[int, str]] = []
+            new: dict[tuple[int, str], list[Any]] = {}
+            count = 0
             for lid in self.all_lids(cursor, keys):
                 for end in _ends(direction):
-                    found.update(self._triples(cursor, lid, fetch.triples[end], fetch))
-                if len(found) >= limit:
+                    place = lid, fetch.triples[end]
+                    if place not in known:
+                        new[place] = cursor.execute(place[1], (fetch.at, lid)).fetchall()
+                    places.append(place)
+                    count += len(new[place] if place in new else known[place])
+                if count >= 2 * limit:  # an edge comes at most twice, from its two ends
                     break
+            self._know_keys(cursor, {end for rows in new.values() for row in rows for end in (row[0], row[2])})
+            for place, rows in new.items():
+                known[place] = {
+                    (self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2])): None for row in rows
+                }
+                self._seen.weight += 1 + len(rows) // 9
+            found: dict[tuple[str, str, str], None] = {}
+            for place in places:
+                found.update(known[place])
             return list(islice(found, limit))
-
-    def _triples(self, cursor: apsw.Cursor, lid: int, sql: str, fetch: _Fetch) -> dict[tuple[str, str, str], None]:
-        found = self._seen.triples.get((lid, sql)) if fetch.as_of is None else None
-        if found is None:
-            rows = cursor.execute(sql, (fetch.at, lid)).fetchall()
-            self._know_keys(cursor, {end for row in rows for end in (row[0], row[2])})
-            found = {
-                (self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2])): None for row in rows
-            }
-            if fetch.as_of is None:
-                self._seen.triples[lid, sql] = found
-                self._seen.weight += 1 + len(found) // 9
-        return found
 
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
         """How many edges there are at these keys, of any type, each counted once."""
