@@ -73,8 +73,8 @@ def lookback(hours: float | None, since: datetime | None, now: datetime) -> date
         InvalidInputError: hours that are not above zero, or a time without zone.
     """
     if since is not None:
-        if since.tzinfo is None:
-            raise InvalidInputError(f"since {since.isoformat()} has no time zone", remedy="use datetime.now(UTC)")
+        if not isinstance(since, datetime) or since.utcoffset() is None:
+            raise InvalidInputError(f"since {since!r} is no time with a zone", remedy="use datetime.now(UTC)")
         return since.astimezone(UTC)
     if hours is None:
         return None
