@@ -16,8 +16,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remloom.memory import Memory
-from remloom.model import Edge, Entity, Moment, Person, Resource
+from remloom.model import Edge, Entity, Hit, Moment, Person, Resource
 from remloom.serve.cli.app import SECTIONS, program
+from remloom.serve.cli.render import snippet
 
 RECORDS = [
     Entity(name="Sarah Chen", type="person", aliases=("S. Chen",), summary="Leads Project Alpha."),
@@ -539,3 +540,9 @@ def test_iterated_recall_draws_the_hops_as_a_tree(home: Path) -> None:
 def test_recall_refuses_what_it_cannot_use_with_exit_code_2(home: Path) -> None:
     for words in (["recall", ""], ["recall", "What?", "--budget", "0"], ["recall", "What?", "--now", "soon"]):
         assert run(*words).exit_code == 2, words
+
+
+def test_a_heading_that_matched_shows_what_stands_under_it() -> None:
+    text = "# Pricing\n\nWe charge per berth."
+    for matched in ("0:9", "0:11", ""):
+        assert snippet(Hit(record=Resource(name="note", content=text), matched=matched)) == "We charge per berth."

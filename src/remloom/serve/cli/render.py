@@ -146,7 +146,9 @@ def snippet(hit: Hit) -> str:
     if text:
         window = _WINDOW.fullmatch(hit.matched) if hit.schema == "resources" else None
         passage = text[int(window[1]) : int(window[2])] if window else text
-        return line((_HEADINGS.sub("", passage) or passage)[:SNIPPET])
+        after = text[int(window[1]) :] if window else text  # of a heading that matched: what stands under it
+        said = (_HEADINGS.sub("", part).strip() for part in (passage, after))
+        return line((next(filter(None, said), "") or passage)[:SNIPPET])
     shown = record_dict(hit.record)
     if shown.get("thin"):
         return "only mentioned so far"
