@@ -180,7 +180,7 @@ class Likeness:
         """Every number that passes the filter, ascending."""
         import numpy as np
 
-        source = "records r" if number == "doc" else "vectors v CROSS JOIN records r ON r.rid = v.rid"
+        source = "records r" if number == "doc" else _PLACES
         column = "r.doc" if number == "doc" else "v.vid"
         rows = cursor.execute(
             f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {condition}", values
@@ -205,9 +205,10 @@ _HAS_TYPE = (
     "SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid"
     " WHERE n.lid = ?1 AND (r.type = ?2 OR r.schema = ?2))"
 )
+_PLACES = "vectors v INDEXED BY vectors_place CROSS JOIN records r ON r.rid = v.rid"
 # One statement for all that an index found, in its order.
 _BY_NUMBER = {
     "doc": f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",
-    "vid": f"SELECT f.key, v.first, v.last, {COLUMNS} FROM json_each(?) f CROSS JOIN vectors v ON v.vid = f.value"
-    " CROSS JOIN records r ON r.rid = v.rid",
+    "vid": f"SELECT f.key, v.first, v.last, {COLUMNS} FROM json_each(?) f CROSS JOIN vectors v INDEXED BY vectors_place"
+    " ON v.vid = f.value CROSS JOIN records r ON r.rid = v.rid",
 }

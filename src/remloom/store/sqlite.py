@@ -43,6 +43,7 @@ from .predicate_sql import SqliteCompiler, column, view_columns
 from .rows import COLUMNS, decode
 from .similar import similar
 from .tables import Tables
+from .walks import walk
 
 if TYPE_CHECKING:
     import apsw
@@ -161,7 +162,7 @@ class SqliteStore:
                 cursor = self._database.reader
                 self._fill(found, cursor, cursor.execute(_LOOKUP, tuple(found)).fetchall(), edges, as_of)
         else:
-            with self._graph.reading() as cursor:
+            with self._graph.seen.reading() as cursor:
                 self._fill(
                     found, cursor, cursor.execute(_LOOKUP_ALL, (json.dumps(list(found)),)).fetchall(), edges, as_of
                 )
@@ -272,7 +273,7 @@ class SqliteStore:
         limit: int | None = None,
         as_of: datetime | None = None,
     ) -> Walk:
-        return self._graph.walk(starts, rel_types, direction, depth, breadth, order, limit, as_of)
+        return walk(self._graph, starts, rel_types, direction, depth, breadth, order, limit, as_of)
 
     def rel_types(self) -> list[str]:
         return self._graph.rel_types()
@@ -516,7 +517,7 @@ class SqliteStore:
         return check(self._database, self._derived)
 
     def snapshot(self) -> AbstractContextManager[object]:
-        return self._graph.reading()
+        return self._graph.seen.reading()
 
     def settle(self) -> None:
         """Merge every tail and store every snapshot now, rather than in the background."""
