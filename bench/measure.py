@@ -43,20 +43,22 @@ def race(
     *,
     rounds: int = 10,
     share: int = 1,
+    warm: Sequence[T] | None = None,
 ) -> tuple[Timing, Timing | None]:
     """Time `ours` on every item and `reference` on each `share`-th, in turns, so that both see the same machine.
 
-    The first round of both is also run once untimed, to warm up.
+    Both go over `warm` untimed before (default: the items themselves, so that what they need has been read once).
     """
-    pieces = [items[start::rounds] for start in range(rounds)]
+    before = items if warm is None else warm
+    _timed(ours, before)
+    if reference:
+        _timed(reference, before[::share])
     spent: list[float] = []
     raw: list[float] = []
-    for number, piece in enumerate([pieces[0], *pieces]):
-        taken = _timed(ours, piece)
-        beside = _timed(reference, piece[::share]) if reference else []
-        if number:
-            spent += taken
-            raw += beside
+    for start in range(rounds):
+        piece = items[start::rounds]
+        spent += _timed(ours, piece)
+        raw += _timed(reference, piece[::share]) if reference else []
     return timing(spent), timing(raw) if raw else None
 
 

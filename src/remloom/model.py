@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from . import labels
 from .errors import LabelError
@@ -188,6 +189,7 @@ class Moment(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 Record: TypeAlias = Resource | Entity | Moment
+_UNSET: tuple[Any, ...] = (None, "", (), [], {}, False)
 
 
 class Message(Struct, frozen=True, gc=False, kw_only=True):
@@ -437,11 +439,12 @@ def _set_fields(value: Struct) -> dict[str, Any]:
 
 def record_dict(record: Record) -> dict[str, Any]:
     """A record as JSON-ready values with its schema; unset fields left out."""
+    if record.embedding is not None:
+        record = replace(record, embedding=None)
+    built = msgspec.to_builtins(record)
     shown: dict[str, Any] = {"schema": record.schema}
     for name in record.__struct_fields__:
-        if name == "embedding":
-            continue
-        value = getattr(record, name)
-        if name in ("id", "name") or value not in (None, "", (), {}, False):
-            shown[name] = msgspec.to_builtins(value)
+        value = built.get(name, getattr(record, name))  # what is a default is not built, and is plain
+        if name in ("id", "name") or value not in _UNSET:
+            shown[name] = value
     return shown
