@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
+from heapq import nlargest, nsmallest
 from typing import Any, NamedTuple
 
 from ..errors import UnknownNameError
@@ -57,7 +58,8 @@ class Fetch:
     def ranked(self, values: Sequence[Any], limit: int | None) -> list[int]:
         """Places of the values in the order, the first `limit`; ties as they stand."""
         key = (lambda place: (values[place] is not None, values[place])) if self._unset else values.__getitem__
-        return sorted(range(len(values)), key=key, reverse=self._down)[:limit]
+        best = nlargest if self._down else nsmallest
+        return best(len(values) if limit is None else limit, range(len(values)), key=key)
 
 
 class _Statements(NamedTuple):
