@@ -1,0 +1,25 @@
+"""The store contract as tests. A provider's test module inherits `StoreConformance` and supplies one fixture.
+
+    class TestSqlite(StoreConformance):
+        @pytest.fixture
+        def opening(self, tmp_path):
+            return lambda: SqliteStore(tmp_path / "memory.db")
+
+`opening()` opens the same tenant each time it is called; stores it opened are closed by the suite.
+"""
+
+from __future__ import annotations
+
+from .deletion import Deletion
+from .edges import Edges
+from .fields import Fields
+from .journal import Journaling
+from .likeness import Likeness
+from .opening import Opening, names, put
+from .records import Records
+
+__all__ = ["Opening", "StoreConformance", "names", "put"]
+
+
+class StoreConformance(Records, Likeness, Edges, Fields, Deletion, Journaling):
+    """What every provider must do. `store` is a fresh, empty tenant."""

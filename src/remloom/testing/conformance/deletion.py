@@ -1,0 +1,53 @@
+"""The store contract as tests: where records come from, and what goes with them."""
+
+from __future__ import annotations
+
+from ...model import Edge, Entity, Moment, Resource
+from ...store.contract import Store
+from .opening import Opened, put
+
+__all__ = ["Deletion"]
+
+
+class Deletion(Opened):
+    """Where records come from, and what goes with them."""
+
+    def test_parents_and_children_are_known(self, store: Store) -> None:
+        (source,) = put(store, Resource(name="s", content="source")).ids
+        (insight,) = put(store, Resource(name="i", content="insight", parents=(source,), generation=1)).ids
+        assert (store.parents(insight), store.children(source)) == ([source], [insight])
+
+    def test_deleting_takes_everything_of_a_record_and_what_was_derived_from_it(self, store: Store) -> None:
+        (source,) = put(store, Resource(name="s", content="unique words", embedding=[1, 0])).ids
+        (child,) = put(store, Resource(name="i", content="insight", parents=(source,), embedding=[0, 1])).ids
+        (moment,) = put(store, Moment(name="m", resource_refs=(source, "elsewhere"))).ids
+        put(store, Edge(src="s", rel_type="mentions", dst="Only Here"), Edge(src="i", rel_type="r", dst="m"))
+        store.search_text("unique", schema=None, where=None, limit=1)
+        deletion = store.delete([source])
+        assert set(deletion.ids) == {source, child}
+        assert (deletion.derived, deletion.vectors, deletion.edges, deletion.remaining) == (1, 2, 2, ())
+        assert store.search_text("unique", schema=None, where=None, limit=5) == []
+        assert store.lookup(["s", "only-here"]) == {"s": [], "only-here": []}
+        assert store.fuzzy("only here", type=None, threshold=0.5, limit=5) == []
+        assert store.search_vector([1, 0], schema="resources", where=None, limit=5, min_score=None) == []
+        kept = store.get("moments", moment)
+        assert isinstance(kept, Moment)
+        assert kept.resource_refs == ("elsewhere",)
+        assert store.check() == []
+
+    def test_a_moment_stays_when_the_one_it_lies_in_is_deleted(self, store: Store) -> None:
+        (day,) = put(store, Moment(name="day")).ids
+        (talk,) = put(store, Moment(name="talk", parent_moment=day)).ids
+        assert store.delete([day]).ids == (day,)
+        kept = store.get("moments", talk)
+        assert isinstance(kept, Moment)
+        assert kept.parent_moment == ""
+
+    def test_a_key_another_record_has_keeps_its_edges(self, store: Store) -> None:
+        put(store, Entity(name="Alpha", type="project"), Edge(src="Alpha", rel_type="r", dst="x"))
+        (doc,) = put(store, Resource(name="Alpha", content="text")).ids
+        store.delete([doc])
+        assert len(store.edges(["alpha"], direction="out", rel_types=None, limit=None)) == 1
+
+    def test_deleting_what_is_not_there_does_nothing(self, store: Store) -> None:
+        assert store.delete(["nowhere"]).ids == ()

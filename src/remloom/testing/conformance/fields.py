@@ -1,0 +1,178 @@
+"""The store contract as tests: finding records by their fields and times."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from ...errors import InvalidInputError, UnknownNameError
+from ...model import Entity, Moment, Resource
+from ...predicates import (
+    All,
+    And,
+    Contains,
+    EndsWith,
+    Eq,
+    Exists,
+    Gt,
+    Gte,
+    In,
+    Lt,
+    Matches,
+    Ne,
+    Not,
+    NotExists,
+    NotIn,
+    Or,
+    Predicate,
+    Query,
+    StartsWith,
+    VectorSimilar,
+)
+from ...store.contract import Store
+from .opening import DAY, T0, Opened, names, put
+
+__all__ = ["Fields"]
+
+
+class Fields(Opened):
+    """Finding records by their fields and times."""
+
+    # -- predicates --------------------------------------------------------------------------------------------
+
+    @pytest.fixture
+    def people(self, store: Store) -> Store:
+        put(
+            store,
+            Entity(
+                name="Ann", type="person", aliases=("A1",), created_at=T0,
+                properties={"age": 31, "status": "active", "tags": ["x", "y"]},
+            ),
+            Entity(name="Bob", type="person", properties={"age": 18, "status": "left"}, created_at=T0 + DAY),
+            Entity(
+                name="Über", type="company", summary="Taxi rides", created_at=T0 + 2 * DAY,
+                properties={"age": 9, "nested": {"city": "Köln"}},
+            ),
+        )  # fmt: skip
+        return store
+
+    @pytest.mark.parametrize(
+        ("predicate", "expected"),
+        [
+            (All(), "Ann Bob Über"),
+            (Eq("type", "person"), "Ann Bob"),
+            (Ne("type", "person"), "Über"),
+            (Eq("summary", ""), "Ann Bob"),
+            (Gt("properties.age", 18), "Ann"),
+            (Gte("age", 18), "Ann Bob"),
+            (Lt("age", 18), "Über"),
+            (In("status", ["left", "gone"]), "Bob"),
+            (In("properties.tags", ["y", "z"]), "Ann"),
+            (NotIn("status", ["left"]), "Ann"),
+            (Contains("summary", "TAXI"), "Über"),
+            (Contains("aliases", "A1"), "Ann"),
+            (Contains("properties.tags", "x"), "Ann"),
+            (StartsWith("name", "Ü"), "Über"),
+            (EndsWith("name", "b"), "Bob"),
+            (Matches("name", "^[AB]"), "Ann Bob"),
+            (Exists("status"), "Ann Bob"),
+            (NotExists("status"), "Über"),
+            (Eq("status", None), "Über"),
+            (Eq("properties.nested.city", "Köln"), "Über"),
+            (Not(Eq("status", "active")), "Bob Über"),
+            (And((Eq("type", "person"), Gt("age", 20))), "Ann"),
+            (Or((Eq("name", "Ann"), Eq("type", "company"))), "Ann Über"),
+            (And(()), "Ann Bob Über"),
+            (Or(()), ""),
+            (Gt("created_at", T0), "Bob Über"),
+            (Lt("created_at", "2025-01-16"), "Ann"),
+        ],
+        ids=lambda value: repr(value)[:60] if not isinstance(value, str) else "",
+    )
+    def test_predicates_select_what_they_say(self, people: Store, predicate: Predicate, expected: str) -> None:
+        found = people.query("entities", Query().filter(predicate).order_by("name"))
+        assert " ".join(names(found)) == expected
+
+    def test_a_query_orders_limits_and_skips(self, people: Store) -> None:
+        query = Query().order_by("age", "desc")
+        assert names(people.query("entities", query)) == ["Ann", "Bob", "Über"]
+        assert names(people.query("entities", query.offset(1).limit(1))) == ["Bob"]
+
+    def test_an_index_changes_no_answer(self, people: Store) -> None:
+        query = Query().filter(Eq("properties.status", "active"))
+        before = people.query("entities", query)
+        people.create_index("entities", "properties.status")
+        people.create_index("entities", "properties.status")
+        assert people.query("entities", query) == before
+        assert [entry.id for entry in people.journal("index")] == ["entities.properties.status"]
+
+    def test_unknown_fields_and_schemas_name_those_nearest(self, people: Store) -> None:
+        with pytest.raises(UnknownNameError) as caught:
+            people.query("entities", Query().filter(Eq("sumary", "x")))
+        assert "summary" in caught.value.fields["nearest"]
+        with pytest.raises(UnknownNameError, match="entites"):
+            people.query("entites", Query())
+
+    @pytest.mark.parametrize(
+        "predicate",
+        [Matches("name", "("), Gt("created_at", "soon"), In("name", "abc"), Eq("name'--", 1), Eq("name", object())],
+    )
+    def test_a_predicate_that_cannot_be_is_refused(self, people: Store, predicate: Predicate) -> None:
+        with pytest.raises(InvalidInputError):
+            people.query("entities", Query().filter(predicate))
+
+    def test_vector_similar_combines_with_other_predicates(self, store: Store) -> None:
+        put(
+            store,
+            Resource(name="en", content="1", language="en", embedding=[1, 0]),
+            Resource(name="de", content="2", language="de", embedding=[1, 0.1]),
+            Resource(name="far", content="3", language="en", embedding=[0, 1]),
+        )
+        query = Query().filter(VectorSimilar(query=[1, 0], top_k=20, min_score=0.7)).filter(Eq("language", "en"))
+        assert names(store.query("resources", query)) == ["en"]
+        with pytest.raises(InvalidInputError, match="VectorSimilar"):
+            store.query("resources", Query().filter(Not(VectorSimilar(query=[1, 0]))))
+
+    def test_a_field_that_has_its_default_is_found_by_it(self, store: Store) -> None:
+        put(
+            store,
+            Resource(name="read", content="a"),
+            Resource(name="derived", content="b", kind="synthesis", generation=2, ordinal=3, trust="derived"),
+            Entity(name="Known", type="thing"),
+        )
+
+        def found(schema: str, predicate: Predicate) -> list[str]:
+            return names(store.query(schema, Query().filter(predicate)))
+
+        for predicate in (
+            Eq("kind", "chunk"), Eq("trust", "read"), Lt("generation", 1), Lt("ordinal", 3),
+            In("kind", ["chunk", "note"]), Ne("kind", "synthesis"), StartsWith("trust", "re"),
+        ):  # fmt: skip
+            assert found("resources", predicate) == ["read"], predicate
+        assert found("resources", Gte("generation", 0)) == ["read", "derived"]
+        assert found("resources", Gt("generation", 0)) == ["derived"]
+        assert found("entities", Eq("thin", False)) == ["Known"]
+        assert found("entities", Eq("thin", True)) == []
+
+    def test_text_is_not_compared_with_numbers(self, store: Store) -> None:
+        put(store, Entity(name="3", type="number"))
+        for predicate in (Gt("name", 2), Eq("type", 1), In("name", [3])):
+            with pytest.raises(InvalidInputError, match="is text"):
+                store.query("entities", Query().filter(predicate))
+
+    # -- moments -----------------------------------------------------------------------------------------------
+
+    def test_moments_are_found_by_overlap_in_order_of_their_start(self, store: Store) -> None:
+        put(
+            store,
+            Moment(name="day", starts_at=T0, ends_at=T0 + DAY),
+            Moment(name="instant", starts_at=T0 + 3 * DAY),
+            Moment(name="year", starts_at=T0 - 300 * DAY, ends_at=T0 + 65 * DAY),
+            Moment(name="undated"),
+        )
+        found = store.moments_between
+        assert names(found(T0 + DAY / 2, T0 + 4 * DAY)) == ["year", "day", "instant"]
+        assert names(found(T0 + DAY, T0 + 2 * DAY)) == ["year"]
+        assert names(found(T0 + 3 * DAY, T0 + 3 * DAY + timedelta(seconds=1))) == ["year", "instant"]
+        assert found(T0 + 100 * DAY, T0 + 200 * DAY) == []

@@ -1,0 +1,52 @@
+"""How the tests of the contract open a store, and write to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ...model import Edge, Record
+from ...store import batch
+from ...store.contract import Store, Written
+
+__all__ = ["DAY", "T0", "Opened", "Opening", "names", "put"]
+
+Opening = Callable[[], Store]
+T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def put(store: Store, *items: Record | Edge, model: str = "") -> Written:
+    """Write items as `Memory` does."""
+    return store.write(batch.build(items, tenant="conformance", model=model))
+
+
+def names(found: list[Any]) -> list[str]:
+    return [getattr(item, "record", item).name for item in found]
+
+
+class Opened:
+    """`store` is a fresh, empty tenant; `reopen()` opens it again."""
+
+    @pytest.fixture
+    def opening(self, tmp_path: Any) -> Opening:
+        raise NotImplementedError("return a function that opens the tenant under test")
+
+    @pytest.fixture
+    def reopen(self, opening: Opening) -> Iterator[Opening]:
+        opened: list[Store] = []
+
+        def reopen() -> Store:
+            opened.append(opening())
+            return opened[-1]
+
+        yield reopen
+        for store in opened:
+            store.close()
+
+    @pytest.fixture
+    def store(self, reopen: Opening) -> Store:
+        return reopen()

@@ -1,0 +1,187 @@
+"""The store contract as tests: writing records and reading them back."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+
+import pytest
+
+from ...errors import ConflictError, InvalidInputError, StoreClosedError
+from ...model import Edge, Entity, Moment, Resource
+from ...store.contract import Store
+from .opening import DAY, T0, Opened, Opening, names, put
+
+__all__ = ["Records"]
+
+
+class Records(Opened):
+    """Writing records and reading them back."""
+
+    # -- records -----------------------------------------------------------------------------------------------
+
+    def test_a_record_is_read_back_as_it_was_written(self, store: Store) -> None:
+        moment = Moment(
+            name="Kickoff", type="meeting", starts_at=T0, ends_at=T0 + DAY, topic_tags=("alpha",), summary="We began.",
+            metadata={"room": 5, "deep": {"list": [1, None, "ü"]}},
+        )  # fmt: skip
+        (identity,) = put(store, moment).ids
+        found = store.get("moments", identity)
+        assert isinstance(found, Moment)
+        assert (found.name, found.starts_at, found.ends_at, found.topic_tags) == ("Kickoff", T0, T0 + DAY, ("alpha",))
+        assert found.metadata == {"room": 5, "deep": {"list": [1, None, "ü"]}}
+        assert found.created_at is not None
+        assert found.created_at.tzinfo is not None
+
+    def test_long_content_comes_back_whole(self, store: Store) -> None:
+        text = "Ein langer Satz mit Ümlauten und 東京. " * 2_000
+        (identity,) = put(store, Resource(name="long", content=text)).ids
+        found = store.get("resources", identity)
+        assert isinstance(found, Resource)
+        assert found.content == text
+
+    def test_an_unknown_id_and_an_id_of_another_schema_are_none(self, store: Store) -> None:
+        (identity,) = put(store, Entity(name="Sarah")).ids
+        assert store.get(None, "nowhere") is None
+        assert store.get("resources", identity) is None
+        assert store.get("entities", identity) is not None
+
+    def test_the_same_text_from_the_same_place_is_written_once(self, store: Store) -> None:
+        chunk = Resource(name="a", uri="a.md", content="Hello.")
+        first, second = put(store, chunk), put(store, chunk)
+        assert first.ids == second.ids
+        assert (first.created, second.created, second.unchanged) == (1, 0, 1)
+        assert store.stats()["records"]["resources"] == 1
+
+    def test_an_entity_written_again_by_name_keeps_what_was_known(self, store: Store) -> None:
+        put(
+            store,
+            Entity(name="Sarah Chen", type="person", aliases=("S. Chen",), properties={"team": "data", "age": 40}),
+        )
+        put(store, Entity(name="sarah chen", type="person", properties={"age": 41}, summary="Leads the data team."))
+        ((found,),) = store.lookup(["sarah-chen"]).values()
+        assert isinstance(found, Entity)
+        assert found.aliases == ("S. Chen",)
+        assert found.properties == {"team": "data", "age": 41}
+        assert found.summary == "Leads the data team."
+
+    def test_namesakes_of_different_types_are_two_entities(self, store: Store) -> None:
+        put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan", type="place"))
+        assert sorted(record.type for record in store.lookup(["jordan"])["jordan"]) == ["person", "place"]  # type: ignore[union-attr]
+
+    def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
+        start = threading.Barrier(8)
+
+        def work(worker: int) -> None:
+            start.wait()
+            put(store, Entity(name="Everybody's Friend", type="person", properties={f"w{worker}": worker}))
+
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (found,) = store.lookup(["everybody's-friend"])["everybody's-friend"]
+        assert isinstance(found, Entity)
+        assert len(found.properties) == 8
+
+    def test_a_record_with_a_given_id_is_replaced(self, store: Store) -> None:
+        put(store, Entity(id="e1", name="Old Name", aliases=("old",), properties={"a": 1}))
+        put(store, Entity(id="e1", name="New Name"))
+        found = store.lookup(["old-name", "old", "new-name"])
+        assert (found["old-name"], found["old"]) == ([], [])
+        assert names(found["new-name"]) == ["New Name"]
+        assert store.check() == []
+
+    def test_created_at_survives_replacement_and_updated_at_moves(self, store: Store) -> None:
+        put(store, Entity(id="e1", name="A", created_at=T0))
+        put(store, Entity(id="e1", name="A", summary="more"))
+        found = store.get(None, "e1")
+        assert found is not None
+        assert found.created_at == T0
+        assert found.updated_at is not None
+        assert found.updated_at > T0
+
+    def test_an_id_that_a_record_of_another_schema_has_is_refused(self, store: Store) -> None:
+        put(store, Entity(id="x", name="Ann"))
+        with pytest.raises(ConflictError):
+            put(store, Entity(name="Bob"), Resource(id="x", name="note", content="text"))
+        assert store.get("entities", "x") is not None
+        assert store.lookup(["bob", "note"]) == {"bob": [], "note": []}
+
+    def test_a_batch_is_written_wholly_or_not_at_all(self, store: Store) -> None:
+        with pytest.raises(InvalidInputError, match="item 1"):
+            put(store, Entity(name="good"), Entity(name="  "))
+        with pytest.raises(InvalidInputError, match="time zone"):
+            put(store, Entity(name="good"), Moment(name="m", starts_at=datetime(2025, 1, 1)))  # noqa: DTZ001
+        assert store.lookup(["good"])["good"] == []
+
+    def test_it_is_all_there_after_reopening(self, store: Store, reopen: Opening) -> None:
+        put(
+            store,
+            Entity(name="Sarah Chen", aliases=("S. Chen",)),
+            Edge(src="Sarah Chen", rel_type="manages", dst="Bob"),
+        )
+        put(store, Resource(name="r", content="pricing talk", embedding=[1.0, 0.0]))
+        store.close()
+        again = reopen()
+        assert names(again.lookup(["s.-chen"])["s.-chen"]) == ["Sarah Chen"]
+        assert again.edges(["bob"], direction="in", rel_types=None, limit=None)[0].src == "sarah-chen"
+        assert names(again.search_text("pricing", schema=None, where=None, limit=5)) == ["r"]
+        assert names(again.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=None)) == ["r"]
+        assert names(again.fuzzy("sara chen", type=None, threshold=0.5, limit=5)) == ["Sarah Chen"]
+
+    def test_another_store_of_the_tenant_sees_a_write_at_once(self, store: Store, reopen: Opening) -> None:
+        other = reopen()
+        assert other.fuzzy("sarah", type=None, threshold=0.5, limit=5) == []
+        put(store, Entity(name="Sarah"), Resource(name="r", content="tea time", embedding=[0.6, 0.8]))
+        assert names(other.fuzzy("sarah", type=None, threshold=0.5, limit=5)) == ["Sarah"]
+        assert names(other.search_text("tea", schema=None, where=None, limit=5)) == ["r"]
+        assert names(other.search_vector([0.6, 0.8], schema="resources", where=None, limit=5, min_score=None)) == ["r"]
+        store.delete([record.id for record in store.lookup(["sarah"])["sarah"]])
+        assert other.fuzzy("sarah", type=None, threshold=0.5, limit=5) == []
+
+    def test_use_after_closing_is_an_error_that_says_so(self, store: Store) -> None:
+        store.close()
+        with pytest.raises(StoreClosedError):
+            store.get(None, "x")
+
+    # -- whole store -------------------------------------------------------------------------------------------
+
+    def test_every_record_and_edge_can_be_listed(self, store: Store) -> None:
+        put(store, Entity(name="a"), Resource(name="b", content="b"), Edge(src="a", rel_type="r", dst="b"))
+        assert [record.name for record in store.records()] == ["a", "b"]
+        assert [record.name for record in store.records("entities")] == ["a"]
+        assert [(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()] == [("a", "r", "b")]
+
+    def test_stats_count_what_is_there(self, store: Store) -> None:
+        put(
+            store,
+            Entity(name="a", type="person"),
+            Resource(name="b", content="b", embedding=[1.0]),
+            Edge(src="a", rel_type="r", dst="c"),
+        )
+        stats = store.stats()
+        assert stats["records"] == {"resources": 1, "entities": 2, "moments": 0}
+        assert (stats["edges"], stats["edge_types"], stats["vectors"]["count"]) == (1, {"r": 1}, 1)
+
+    def test_threads_write_and_read_together_and_lose_nothing(self, store: Store) -> None:
+        errors: list[BaseException] = []
+
+        def work(worker: int) -> None:
+            try:
+                for i in range(20):
+                    put(store, Entity(name=f"w{worker} n{i}"), Edge(src=f"w{worker} n{i}", rel_type="r", dst="hub"))
+                    assert names(store.lookup([f"w{worker}-n{i}"])[f"w{worker}-n{i}"])
+                    store.fuzzy(f"w{worker} n{i}", type=None, threshold=0.5, limit=1)
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert store.degrees(["hub"], direction="in") == 120
+        assert store.check() == []
