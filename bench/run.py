@@ -349,27 +349,40 @@ def cli(bench: Bench, size: int) -> None:
         memory.settle()
     name, node = data.names(size)[3], stores.node_name(int(sources[0]))
     commands = {
-        "version": ["--version"],
-        "lookup": ["lookup", name],
-        "fuzzy": ["fuzzy", name[:-1] + "x"],
-        "text": ["search", "--text", "which document"],
-        "traverse": ["traverse", node, "--depth", "2"],
-        "query": ["query", "SELECT name FROM entities LIMIT 5"],
-        "show": ["show", name],
-        "stats": ["stats"],
+        "version": (["--version"], ""),
+        "lookup": (["lookup", name], ""),
+        "fuzzy": (["fuzzy", name[:-1] + "x"], ", numpy, rapidfuzz"),
+        "text": (["search", "--text", "which document"], ", numpy"),
+        "traverse": (["traverse", node, "--depth", "2"], ", lark"),
+        "query": (["query", "SELECT name FROM entities LIMIT 5"], ", lark, sqlglot"),
+        "show": (["show", name], ""),
+        "stats": (["stats"], ""),
     }
     settings = {"REMLOOM_HOME": str(bench.home), "REMLOOM_TENANT": "cli", "REMLOOM_EMBEDDER": "none"}
     environment = os.environ | settings | ({"REMLOOM_KEY": stores.KEY} if bench.encrypted else {})
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed, modules are compiled once
     program = str(Path(sys.executable).parent / "remloom")
-    for what, arguments in commands.items():
-        spent = []
+
+    def seconds(command: list[str]) -> tuple[float, int]:
+        before = time.perf_counter()
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        return time.perf_counter() - before, done.returncode
+
+    for what, (arguments, libraries) in commands.items():
+        imports = [sys.executable, "-c", f"import click, msgspec, apsw, rich.console{libraries}"]
+        spent, bare, codes = [], [], set()
         for _ in range(11):
-            before = time.perf_counter()
-            done = subprocess.run([program, *arguments], env=environment, capture_output=True, check=False)
-            spent.append(time.perf_counter() - before)
-        seconds, slowest = round(sorted(spent)[5], 3), round(max(spent), 3)
-        bench.results.add(bench.id(f"cli-{what}", size), seconds=seconds, slowest=slowest, exit_code=done.returncode)
+            taken, code = seconds([program, *arguments])
+            spent.append(taken)
+            codes.add(code)
+            bare.append(seconds(imports)[0])
+        bench.results.add(
+            bench.id(f"cli-{what}", size),
+            seconds=round(sorted(spent)[5], 3),
+            slowest=round(max(spent), 3),
+            libraries=round(sorted(bare)[5], 3),
+            exit_code=max(codes),
+        )
 
 
 def demo(bench: Bench, size: int) -> None:

@@ -135,7 +135,9 @@ def _commands(found: Found) -> tuple[str, bool]:
     slowest = max(rows, key=lambda id: rows[id]["seconds"])
     fastest = min(row["seconds"] for row in rows.values())
     met = all(row["seconds"] < 0.25 and row["exit_code"] == 0 for row in rows.values())
-    return f"{fastest:.2f} to {rows[slowest]['seconds']:.2f} s ({slowest.split('/')[0][4:]})", met
+    worst, name = rows[slowest], slowest.split("/")[0][4:]
+    bare = f"; importing its libraries alone takes {worst['libraries']:.2f} s" if "libraries" in worst else ""
+    return f"{fastest:.2f} to {worst['seconds']:.2f} s ({name}{bare})", met
 
 
 def _memory(found: Found) -> tuple[str, bool]:

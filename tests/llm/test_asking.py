@@ -103,13 +103,16 @@ def test_text_is_taken_as_it_is_and_an_empty_one_refused() -> None:
         LLM(ScriptedModel(["", "  "])).ask("question", PASSAGES)
 
 
-def test_a_reply_that_was_cut_off_is_an_error_of_its_own_and_says_what_to_raise() -> None:
+def test_a_reply_that_was_cut_off_is_asked_for_once_more_and_shorter_then_an_error_says_what_to_raise() -> None:
+    model = ScriptedModel([Cut("What is, in the end, and when all is said and done"), "What lasts?"])
+    assert LLM(model).ask("question", PASSAGES) == "What lasts?"
+    assert "in at most 40 words" in model.requests[1].turns[0].remark
     with pytest.raises(CutOffError, match="120 tokens") as caught:
-        LLM(ScriptedModel([Cut("What is")])).ask("question", PASSAGES)
-    assert caught.value.fields["raw"] == "What is"
+        LLM(ScriptedModel([Cut("What is"), Cut("What is it")])).ask("question", PASSAGES)
+    assert caught.value.fields["raw"] == "What is it"
     assert "[llm_tasks.question] max_tokens = 240" in caught.value.remedy
     with pytest.raises(CutOffError):
-        learnings(LLM(ScriptedModel([Cut('{"items": [{"entity": "Sar')])))
+        learnings(LLM(ScriptedModel([Cut('{"items": [{"entity": "Sar')] * 2)))
     whole = Cut('{"items": [{"entity": "Sarah", "learning": "She leads Alpha."}]}   ')
     assert len(learnings(LLM(ScriptedModel([whole])))) == 1
 

@@ -19,7 +19,6 @@ from remloom.errors import CutOffError, ModelRefusedError, SettingsError
 from remloom.llm import LLM, open_llm
 from remloom.llm import local as module
 from remloom.llm.local import LocalModel
-from remloom.llm.shapes import schema
 from remloom.settings import Settings, TaskSettings
 
 pytestmark = [pytest.mark.model, pytest.mark.usefixtures("real_calls")]
@@ -100,14 +99,6 @@ def test_a_wrong_key_is_refused_by_a_real_endpoint(served: str) -> None:
         llm.ask("question", {"passages": ["x"]})
     llm.close()
     assert "REMLOOM_LLM_API_KEY" in caught.value.remedy
-
-
-def test_lists_and_texts_have_an_end_where_the_schema_gives_them_none() -> None:
-    held = module.bounded(schema(list[Learning]))
-    assert held["properties"]["items"]["maxItems"] == module.MAX_ITEMS
-    assert held["$defs"]["Learning"]["properties"]["learning"] == {"type": "string", "maxLength": 60}
-    assert module.bounded({"type": "string"}) == {"type": "string", "maxLength": module.MAX_LENGTH}
-    assert module.bounded({"type": "string", "enum": ["a"]}) == {"type": "string", "enum": ["a"]}
 
 
 def test_a_carried_file_that_was_changed_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

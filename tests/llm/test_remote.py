@@ -96,7 +96,7 @@ def test_a_repair_turn_shows_the_model_its_reply_and_what_is_wrong() -> None:
         (failed(400, "This model's maximum context length is 10 tokens"), ModelRefusedError, "maximum context", 1),
         (b"<html>It works!</html>", ModelRefusedError, "JSON", 1),
         (b'{"choices": []}', ModelRefusedError, "openai:tiny", 1),
-        (said("What", "length"), CutOffError, "cut off", 1),
+        (said("What", "length"), CutOffError, "cut off", 2),
         (said("", "content_filter"), ModelRefusedError, "filtered", 1),
         (said(""), ReplyError, "empty", 2),
     ],

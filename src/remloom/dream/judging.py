@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from .. import labels
@@ -27,10 +28,10 @@ Pair = tuple[str, str]  # the keys of two resources, in order
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What the model says of a pair: the form of its reply."""
+    """What the model says of a pair."""
 
     related: bool
-    relation: str = ""
+    relation: Annotated[str, Meta(extra_json_schema={"maxLength": 60})] = ""
     strength: float = 0.5
     reason: str = ""
 

@@ -43,16 +43,13 @@ _RECENT = 12  # insights of an entity among which the nearest are looked for
 
 
 class Learning(Struct, frozen=True):
-    """What a passage teaches of an entity or concept: the form of the model's reply.
+    """What a passage teaches of an entity or concept."""
 
-    The bounds are part of what is asked for: a small model held to a schema would otherwise go on for ever.
-    """
-
-    entity: Annotated[str, Meta(max_length=120)]
-    learning: Annotated[str, Meta(max_length=600)]
+    entity: Annotated[str, Meta(extra_json_schema={"maxLength": 80})]  # asked for; what is longer is taken, too
+    learning: Annotated[str, Meta(extra_json_schema={"maxLength": 400})]
 
 
-Learnings: TypeAlias = Annotated[list[Learning], Meta(max_length=12)]
+Learnings: TypeAlias = list[Learning]
 
 
 class Told(Struct, frozen=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from .. import labels
 from ..errors import BudgetError, LabelError, ModelError
@@ -30,20 +30,39 @@ KIND = "moments"  # of run
 _WORDS = 1_500  # of one call
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """A moment in the model's words: the form of its reply. Times are ISO 8601, or empty."""
+# What is asked for, not what is refused: a small model is held to it, and longer words are taken all the same.
+Name: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 60})]
+Tag: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 32})]
+Tags: TypeAlias = Annotated[list[Tag], Meta(extra_json_schema={"maxItems": 4})]
 
-    name: str
-    summary: str
-    type: str = ""
-    starts_at: str = ""
-    ends_at: str = ""
-    present_persons: list[Person] = []
-    speakers: list[Speaker] = []
-    emotion_tags: list[str] = []
-    topic_tags: list[str] = []
-    classifications: list[str] = []
-    entities: list[str] = []
+
+class Present(Struct, frozen=True):
+    name: Name
+    role: Tag = ""
+
+
+class Spoke(Struct, frozen=True):
+    name: Name
+    speaking_time: float = 0.0  # seconds
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """A moment in words. Times are ISO 8601, or empty."""
+
+    name: Name
+    summary: Annotated[str, Meta(extra_json_schema={"maxLength": 400})]
+    type: Tag = ""
+    starts_at: Tag = ""
+    ends_at: Tag = ""
+    present_persons: Annotated[list[Present], Meta(extra_json_schema={"maxItems": 6})] = []
+    speakers: Annotated[list[Spoke], Meta(extra_json_schema={"maxItems": 6})] = []
+    emotion_tags: Tags = []
+    topic_tags: Tags = []
+    classifications: Tags = []
+    entities: Annotated[list[Name], Meta(extra_json_schema={"maxItems": 6})] = []
+
+
+Telling: TypeAlias = Annotated[list[Told], Meta(extra_json_schema={"maxItems": 5})]
 
 
 class _Piece(Struct, frozen=True):
@@ -108,7 +127,7 @@ def _asking(piece: _Piece) -> Call:
         "starts": first.isoformat(),
         "ends": last.isoformat(),
     }
-    return Call("moment", slots, returns=list[Told], subjects=tuple(resource.id for resource in piece.resources))
+    return Call("moment", slots, returns=Telling, subjects=tuple(resource.id for resource in piece.resources))
 
 
 def _quoted(resource: Resource) -> Any:

@@ -47,6 +47,7 @@ _LONGEST = 60.0  # seconds of such a wait
 _PATIENCE = 300.0  # seconds that an endpoint may ask us to wait: when it asks for more, the call fails
 _SILENT = logging.NullHandler()
 _AGAIN = "That is not what was asked for: {problem}. Reply again, with the whole corrected reply and nothing else."
+_SHORTER = "That was too long, and was cut off. Reply again, with the whole reply in at most {words} words."
 
 
 class Call(Struct, frozen=True):
@@ -132,7 +133,7 @@ class LLM:
             task: the name of a prompt file (`llm/prompts/<task>.md`).
             slots: what fills it; see `prompts`.
             returns: `str`, or what the reply is to be: a Struct, or a list of them. It is checked against that; a reply
-                that does not fit is sent back once with what is wrong.
+                that does not fit, or was cut off, is sent back once with what is wrong.
             subjects: ids of the records quoted in the slots. A kept reply goes when one of them is forgotten.
             seed: for models that take one; the same request with another seed is another request.
 
@@ -140,7 +141,7 @@ class LLM:
             ModelUnavailableError: the endpoint still did not answer after all retries.
             ModelRefusedError: it will not.
             ReplyError: the reply is not what was asked for; `fields["raw"]` has it.
-            CutOffError: the reply was cut off at the task's `max_tokens`.
+            CutOffError: the reply was cut off at the task's `max_tokens`, twice.
             BudgetError: the run's budget does not allow it.
             ModelCallsForbiddenError: calls are switched off.
             UnknownNameError, InvalidInputError: of the task or its slots.
@@ -164,14 +165,13 @@ class LLM:
                     continue
                 try:
                     results[place] = _value(reply, calls[place], asked[place])
-                except ModelError as error:
-                    results[place] = error
-                except ValidationError as error:
-                    if final:
-                        results[place] = _unfit(reply, asked[place], error)
+                except (CutOffError, ValidationError) as error:
+                    if not final:
+                        misfits[place] = replace(asked[place], turns=(Turn(reply.text, _remark(asked[place], error)),))
+                    elif isinstance(error, CutOffError):
+                        results[place] = error
                     else:
-                        turn = Turn(reply.text, _AGAIN.format(problem=str(error).rstrip(".")))
-                        misfits[place] = replace(asked[place], turns=(turn,))
+                        results[place] = _unfit(reply, asked[place], error)
             asked = misfits
         for call, result in zip(calls, results, strict=True):
             if isinstance(result, ModelError):
@@ -211,14 +211,15 @@ class LLM:
         found = prompt(call.task)
         own = self._settings.llm_tasks.get(call.task, TaskSettings())
         system, text = found.fill(call.slots)
-        schema = shapes.schema(call.returns)
+        max_tokens = found.max_tokens if own.max_tokens is None else own.max_tokens
+        schema = shapes.bounded(call.returns, max_tokens)
         return Request(
             task=call.task,
             system=f"{system}\n\n{shapes.asked(schema)}" if schema else system,
             prompt=text,
             schema=schema,
             temperature=found.temperature if own.temperature is None else own.temperature,
-            max_tokens=found.max_tokens if own.max_tokens is None else own.max_tokens,
+            max_tokens=max_tokens,
             seed=call.seed,
         )
 
@@ -428,6 +429,13 @@ def _again(error: Exception) -> bool | float:
 def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
     # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute each time
     return cast("Priced", model).price(input_tokens, output_tokens) if issubclass(type(model), Priced) else None
+
+
+def _remark(request: Request, error: Exception) -> str:
+    """What is said about a reply that will not do."""
+    if isinstance(error, CutOffError):
+        return _SHORTER.format(words=request.max_tokens // 3)
+    return _AGAIN.format(problem=str(error).rstrip("."))
 
 
 def _unfit(reply: Reply, request: Request, problem: ValidationError) -> ReplyError:

