@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from click import argument, option
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["show_stats"]
 
+T = TypeVar("T")
+
 
 @command("show")
 @argument("what", metavar="ID|LABEL")
 def show(call: Call, what: str) -> None:
     """Show one record whole, with its edges and its sources."""
     with call.open() as memory:
-        shown = memory.show(_known(memory, what))
+        shown = _as_named(what, memory.show)
 
     def view() -> RenderableType:
         from .render import shown as rendered
@@ -66,7 +69,12 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     Afterwards it is verified that nothing of them is left.
     """
     with call.open() as memory:
-        names = [_known(memory, name) for name in what]
+
+        def known(name: str) -> str:
+            memory.forget(name, dry_run=True)
+            return name
+
+        names = [_as_named(name, known) for name in what]
         receipt = memory.forget(*names, dry_run=True)
         if not dry_run:
             call.confirm(f"forget {_counted(receipt)}?", yes=yes)
@@ -88,15 +96,15 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         raise Exit(1)
 
 
-def _known(memory: Memory, name: str) -> str:
-    """A name as the memory has it: a source is remembered by its whole path, and shown, and typed, from here."""
-    for form in (name, os.path.abspath(name)):
+def _as_named(name: str, ask: Callable[[str], T]) -> T:
+    """What is answered of a name as it was typed, or else of the whole path, by which a source is remembered."""
+    try:
+        return ask(name)
+    except NotFoundError as unknown:
         try:
-            memory.forget(form, dry_run=True)
+            return ask(os.path.abspath(name))
         except NotFoundError:
-            continue
-        return form
-    return name
+            raise unknown from None
 
 
 def _counted(receipt: Receipt) -> str:
