@@ -410,7 +410,8 @@ class Store(Journal, Protocol):
         ...
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
-        """Every record, with `parents`, in the order written; a consistent snapshot."""
+        """Every record, with `parents`; a consistent snapshot. In the order written, and behind them the thin entities,
+        which go and come back with their edges, in the order of their ids."""
         ...
 
     def all_edges(self) -> Iterator[Edge]:

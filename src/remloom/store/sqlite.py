@@ -64,6 +64,10 @@ _LOOKUP = f"{_LOOKED_UP} FROM labels l {_NAMED} WHERE l.key = ?"
 _LOOKUP_ALL = f"{_LOOKED_UP} FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value {_NAMED}"
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
 _LABELS = "SELECT lid FROM names WHERE rid = ?"
+_EVERYTHING = (  # of one schema or all
+    "FROM records r WHERE r.thin IS NOT 1 AND (?1 IS NULL OR r.schema = ?1) ORDER BY r.rid",
+    "FROM records r WHERE r.thin = 1 AND r.schema = 'entities' AND coalesce(?1, 'entities') = 'entities' ORDER BY r.id",
+)
 
 
 class SqliteStore:
@@ -452,18 +456,18 @@ class SqliteStore:
         with closing(self._database.connect(8, read_only=True)) as connection, self._translate:
             connection.execute("BEGIN")
             parents = connection.cursor()
-            sql = f"SELECT {COLUMNS} FROM records r WHERE ?1 IS NULL OR r.schema = ?1 ORDER BY r.rid"
-            for rid, kind, body, content in connection.execute(sql, (schema,)):
-                record = decode(kind, body, content)
-                if isinstance(record, Resource):
-                    ids = parents.execute(
-                        "SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent"
-                        " WHERE p.child=? AND p.kind=0 ORDER BY r.rid",
-                        (rid,),
-                    ).fetchall()
-                    if ids:
-                        force_setattr(record, "parents", tuple(id for (id,) in ids))
-                yield record
+            for some in _EVERYTHING:
+                for rid, kind, body, content in connection.execute(f"SELECT {COLUMNS} {some}", (schema,)):
+                    record = decode(kind, body, content)
+                    if isinstance(record, Resource):
+                        ids = parents.execute(
+                            "SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent"
+                            " WHERE p.child=? AND p.kind=0 ORDER BY r.rid",
+                            (rid,),
+                        ).fetchall()
+                        if ids:
+                            force_setattr(record, "parents", tuple(id for (id,) in ids))
+                    yield record
 
     def all_edges(self) -> Iterator[Edge]:
         with closing(self._database.connect(8, read_only=True)) as connection, self._translate:

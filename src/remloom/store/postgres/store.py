@@ -403,19 +403,20 @@ class PostgresStore:
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
         with self._open.stream(self._tenant) as cursor:
-            cursor.execute(
-                f"SELECT {COLUMNS}, (SELECT array_agg(p.parent ORDER BY q.seq) FROM remloom.parents p JOIN"
-                " remloom.records q"
-                " ON q.tenant_id = p.tenant_id AND q.id = p.parent WHERE p.tenant_id = r.tenant_id AND p.child ="
-                " r.id AND p.kind = 0)"
-                " FROM remloom.records r WHERE r.tenant_id = %s AND (%s::text IS NULL OR r.schema = %s) ORDER BY r.seq",
-                (self._tenant, schema, schema),
-            )
-            for *row, parents in cursor:
-                record = decode(*row)
-                if parents and isinstance(record, Resource):
-                    force_setattr(record, "parents", tuple(parents))
-                yield record
+            for thin, order in ((False, "r.seq"), (True, "r.id")):
+                cursor.execute(
+                    f"SELECT {COLUMNS}, (SELECT array_agg(p.parent ORDER BY q.seq) FROM remloom.parents p JOIN"
+                    " remloom.records q"
+                    " ON q.tenant_id = p.tenant_id AND q.id = p.parent WHERE p.tenant_id = r.tenant_id AND p.child ="
+                    " r.id AND p.kind = 0) FROM remloom.records r"
+                    f" WHERE r.tenant_id = %s AND (%s::text IS NULL OR r.schema = %s) AND r.thin = %s ORDER BY {order}",
+                    (self._tenant, schema, schema, thin),
+                )
+                for *row, parents in cursor:
+                    record = decode(*row)
+                    if parents and isinstance(record, Resource):
+                        force_setattr(record, "parents", tuple(parents))
+                    yield record
 
     def all_edges(self) -> Iterator[Edge]:
         with self._open.stream(self._tenant) as cursor:

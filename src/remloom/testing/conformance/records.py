@@ -9,7 +9,7 @@ import pytest
 
 from ...errors import ConflictError, InvalidInputError, StoreClosedError
 from ...model import Edge, Entity, Moment, Resource
-from ...store.contract import Store
+from ...store.contract import Batch, BatchRecord, Store
 from .opening import DAY, T0, Opened, Opening, names, put
 
 __all__ = ["Records"]
@@ -153,6 +153,18 @@ class Records(Opened):
         assert [record.name for record in store.records()] == ["a", "b"]
         assert [record.name for record in store.records("entities")] == ["a"]
         assert [(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()] == [("a", "r", "b")]
+
+    def test_a_thin_entity_that_went_and_came_back_stands_where_it_stood(self, store: Store) -> None:
+        put(store, Entity(name="a"), Edge(src="a", rel_type="r", dst="x"), Edge(src="a", rel_type="r", dst="y"))
+        put(store, Entity(name="b"))
+        before = list(store.records())
+        assert [record.name for record in before][:2] == ["a", "b"]
+        thin = next(record for record in before if record.name == "x")
+        store.write(Batch(unlinked=(("a", "r", "x"),)))
+        assert [record.name for record in store.records()] == ["a", "b", "y"]
+        edge = Edge(src="a", rel_type="r", dst="x", created_at=T0)
+        store.write(Batch((BatchRecord(thin, ("x",), ""),), (edge,)))
+        assert [record.id for record in store.records()] == [record.id for record in before]
 
     def test_stats_count_what_is_there(self, store: Store) -> None:
         put(
