@@ -47,6 +47,10 @@ _TIMES: dict[type, tuple[str, ...]] = {
     kind: tuple(name for name in kind.__struct_fields__ if name.endswith("_at") or name.startswith("valid_"))
     for kind in (Resource, Entity, Moment, Edge)
 }
+_SPANS: dict[type, tuple[tuple[str, str], ...]] = {  # fields of which the second is not before the first
+    kind: tuple(span for span in (("starts_at", "ends_at"), ("valid_from", "valid_to")) if span[0] in fields)
+    for kind, fields in _TIMES.items()
+}
 _R = TypeVar("_R", Resource, Entity, Moment)
 
 
@@ -345,25 +349,24 @@ def _edge(edge: Edge, now: datetime, src: str, names: dict[str, tuple[str, str]]
 
 def _check_times(item: Record | Edge) -> dict[str, datetime]:
     """Refuse naive and reversed times; returns those that are to be converted to UTC."""
-    given = [(name, at) for name in _TIMES[type(item)] if (at := getattr(item, name)) is not None]
-    if not given:
-        return {}
     converted = {}
-    for name, at in given:
+    for name in _TIMES[type(item)]:
+        at = getattr(item, name)
+        if at is None or (type(at) is datetime and at.tzinfo is UTC):
+            continue
         if not isinstance(at, datetime):
             raise InvalidInputError(f"{name} must be a datetime, not {type(at).__name__}")
         if at.tzinfo is None or at.utcoffset() is None:
             raise InvalidInputError(
                 f"{name} {at.isoformat()} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
             )
-        if at.tzinfo is not UTC:
-            try:
-                converted[name] = at.astimezone(UTC)
-            except OverflowError:
-                raise InvalidInputError(f"{name} {at.isoformat()} is outside the years 1 to 9999 in UTC") from None
-    for first, last in (("starts_at", "ends_at"), ("valid_from", "valid_to")):
-        starts, ends = getattr(item, first, None), getattr(item, last, None)
-        if starts and ends and ends < starts:
+        try:
+            converted[name] = at.astimezone(UTC)
+        except OverflowError:
+            raise InvalidInputError(f"{name} {at.isoformat()} is outside the years 1 to 9999 in UTC") from None
+    for first, last in _SPANS[type(item)]:
+        starts, ends = getattr(item, first), getattr(item, last)
+        if starts is not None and ends is not None and ends < starts:
             raise InvalidInputError(f"{last} {ends.isoformat()} is before {first} {starts.isoformat()}")
     return converted
 
