@@ -12,7 +12,7 @@ import pytest
 from remloom import labels
 from remloom.errors import InvalidInputError, StoreFullError
 from remloom.ingest import ingest
-from remloom.model import Edge, Entity, Message, Moment, ReadReport, Record, Resource
+from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
 from remloom.store import batch
@@ -110,6 +110,16 @@ def test_every_chunk_can_be_traced_to_its_lines(read: Read, store: Store, tmp_pa
         assert resource.uri == str(path)
     assert [resource.name for resource in found] == [f"The Port #{n}" for n in range(1, len(found) + 1)]
     assert [resource.metadata.get("heading") for resource in found[1:]] == [f"Part {n}" for n in range(1, len(found))]
+
+
+def test_a_chunk_of_a_pdf_can_be_traced_to_its_pages(read: Read, store: Store):
+    said = " ".join(f"Ship {number} pays at its berth before it sails." for number in range(45))
+    pages = "\n\n".join((said, said.replace("Ship", "Boat"))) + "\n\n"
+    paged = Document(uri="/port.pdf", title="Port", text=pages, lined=False, pages=(0, len(said) + 2))
+    read([paged])
+    hits = [Hit(record=record) for record in resources(store)]
+    assert [hit.source for hit in hits] == ["/port.pdf#page=1", "/port.pdf#page=1-2", "/port.pdf#page=2"]
+    assert [(hit.pages, hit.lines) for hit in hits] == [((1, 1), None), ((1, 2), None), ((2, 2), None)]
 
 
 def test_a_changed_file_loses_what_is_no_longer_in_it(read: Read, store: Store, tmp_path: Path):

@@ -69,24 +69,29 @@ def docx(*paragraphs: str) -> bytes:
     return data.getvalue()
 
 
-def pdf(text: str) -> bytes:
-    """A PDF of one page with one line of text."""
-    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
+def pdf(*pages: str) -> bytes:
+    """A PDF with one line of text on each page."""
+    kids = b" ".join(b"%d 0 R" % (4 + 2 * number) for number in range(len(pages)))
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
-        b"/Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(pages)),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
+    for number, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
+        objects += [
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (5 + 2 * number),
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        ]
     data, places = b"%PDF-1.4\n", []
     for number, one in enumerate(objects, 1):
         places.append(len(data))
         data += b"%d 0 obj\n%s\nendobj\n" % (number, one)
     start = len(data)
-    data += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in places)
-    return data + b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % start
+    data += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    data += b"".join(b"%010d 00000 n \n" % place for place in places)
+    return data + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
 
 
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path):
@@ -317,8 +322,19 @@ def test_docx_and_pdf_are_read(tmp_path: Path):
     assert "Harborlight charges per berth." in document(tmp_path / "b.pdf").text
 
 
+def test_the_pages_of_a_pdf_are_known(tmp_path: Path):
+    (tmp_path / "b.pdf").write_bytes(pdf("It charges per berth.", "It opens in March.", "Sarah Chen leads it."))
+    found = document(tmp_path / "b.pdf")
+    assert [found.text[begin:].split("\n", 1)[0] for begin in found.pages] == [
+        "It charges per berth.",
+        "It opens in March.",
+        "Sarah Chen leads it.",
+    ]
+    assert "\f" not in found.text
+
+
 def test_without_the_extra_a_pdf_is_skipped_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "markitdown", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "pdfminer.high_level", None)  # as if it were not installed
     (tmp_path / "a.pdf").write_bytes(pdf("hello"))
     assert "pip install 'remloom[documents]'" in skipped(tmp_path / "a.pdf").reason
 

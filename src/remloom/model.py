@@ -137,7 +137,7 @@ class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     kind: str = "chunk"  # chunk | summary | synthesis | entity_insight | rem_dream | memory | ...
     generation: int = 0  # 0: as read; else 1 + max(parents)
     parents: tuple[str, ...] = ()  # ids of the records this one was derived from
-    metadata: dict[str, Any] = {}  # `lines` [first, last] from 1; `message_ids` for chats
+    metadata: dict[str, Any] = {}  # `lines` or `pages` [first, last] from 1; `message_ids` of chats
     graph_paths: tuple[Edge, ...] = ()  # outgoing edges
     embedding: Sequence[float] | None = None  # taken on write, not returned on read
     created_at: datetime | None = None
@@ -241,6 +241,12 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
         return (found[0], found[1]) if found else None
 
     @property
+    def pages(self) -> tuple[int, int] | None:
+        """First and last page of `uri`, from 1, where the record was read from pages (PDF)."""
+        found = self.record.metadata.get("pages") if isinstance(self.record, Resource) else None
+        return (found[0], found[1]) if found else None
+
+    @property
     def message_ids(self) -> tuple[str, ...]:
         """The chat messages the record was read from."""
         found = self.record.metadata.get("message_ids") if isinstance(self.record, Resource) else None
@@ -252,10 +258,9 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def source(self) -> str:
-        """A citation: `uri:first-last`, or `uri`, or the record's name."""
-        if not self.uri:
-            return self.name
-        return f"{self.uri}:{self.lines[0]}-{self.lines[1]}" if self.lines else self.uri
+        """A citation: `uri:first-last` (lines), `uri#page=first-last`, or `uri`; the name of what was not read."""
+        record = self.record
+        return cited(record.uri, record.metadata) if isinstance(record, Resource) and record.uri else self.name
 
     def as_dict(self) -> dict[str, Any]:
         shown = record_dict(self.record)
@@ -435,6 +440,20 @@ def _set_fields(value: Struct) -> dict[str, Any]:
     fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
     found = {name: value for name, value in fields if value not in ("", 0)}
     return {name: round(value, 6) if isinstance(value, float) else value for name, value in found.items()}
+
+
+def cited(uri: str, metadata: dict[str, Any]) -> str:
+    """Where something was read, by its `metadata`.
+
+    >>> cited("notes.md", {"lines": [3, 9]}), cited("q1.pdf", {"pages": [2, 2]}), cited("q1.pdf", {"pages": [2, 3]})
+    ('notes.md:3-9', 'q1.pdf#page=2', 'q1.pdf#page=2-3')
+    """
+    if lines := metadata.get("lines"):
+        return f"{uri}:{lines[0]}-{lines[1]}"
+    if pages := metadata.get("pages"):
+        first, last = pages
+        return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"
+    return uri
 
 
 def record_dict(record: Record) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -76,7 +77,7 @@ def prepare(
 
     They bear `name`, or else the document's title. Their ids do not depend on it, nor on what the extractor finds.
 
-    * a Resource for each chunk, with `lines` and `heading` in its metadata;
+    * a Resource for each chunk, with `lines` (or `pages`) and `heading` in its metadata;
     * an Entity of type "document" for the document, known by its title and its file name;
     * an Entity for each name in it, with its aliases;
     * a Moment of type "document", if it is dated;
@@ -92,6 +93,8 @@ def prepare(
         metadata: dict[str, Any] = {"title": document.title}
         if document.lined:
             metadata["lines"] = list(chunk.lines)
+        if document.pages:
+            metadata["pages"] = [bisect_right(document.pages, at) for at in (chunk.start, chunk.end - 1)]
         if chunk.heading:
             metadata["heading"] = chunk.heading
         resource = Resource(

@@ -1,4 +1,4 @@
-"""HTML, PDF and DOCX, turned into Markdown by markitdown (extra `documents`)."""
+"""HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra `documents`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEDIA_TYPES = {
     ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
-_CONVERTERS = {".pdf": "PdfConverter", ".docx": "DocxConverter"}  # else HtmlConverter
+LARGEST_UNPACKED = 300_000_000  # bytes of a DOCX; its converter would take twice as much memory
 _META = re.compile(r"<meta\s[^>]*>", re.I)
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
@@ -32,7 +32,8 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """The document as Markdown. Its lines are those of the conversion, so none are cited.
+    """The document as Markdown or, of a PDF, as plain text. Its lines are those of the conversion, so none are cited;
+    the pages of a PDF are.
 
     Args:
         uri: where it was read.
@@ -41,7 +42,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         title: what to call it when it does not say.
 
     Raises:
-        MissingExtraError: markitdown is not installed.
+        MissingExtraError: the library that reads them is not installed.
         SourceError: the data are not what the suffix says, or cannot be read.
     """
     _check(uri, data, suffix)
@@ -54,10 +55,10 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         facts |= _head(source)
         data, facts["encoding"] = source.encode(), facts["encoding"]
     try:
-        text, found_title = _markdown(data, suffix)
+        text, found_title = (_plain(data), "") if suffix == ".pdf" else _markdown(data, suffix)
     except ImportError as error:
         raise MissingExtraError(f"reading {suffix} files", "documents") from error
-    except Exception as error:  # markitdown hands on whatever its many parsers raise
+    except Exception as error:  # the libraries hand on whatever their many parsers raise
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise SourceError(f"a {suffix[1:].upper()} file that cannot be read: {reason}", uri=uri) from error
     if not text.strip():
@@ -66,12 +67,14 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     if facts.get("encoding") == "utf-8":
         del facts["encoding"]
     author, at = facts.pop("author", ""), dates.parse(facts.pop("date", None))
+    text, pages = _paged(text)
     return Document(
         uri=uri,
         title=str(facts.pop("title", "") or found_title or title),
-        text=_BLANK_LINES.sub("\n\n", text),
+        text=text,
         lined=False,
-        media_type="text/markdown",
+        pages=pages,
+        media_type="text/plain" if suffix == ".pdf" else "text/markdown",
         at=at,
         authors=(author,) if author else (),
         metadata={"converted_from": MEDIA_TYPES[suffix], **facts},
@@ -88,10 +91,14 @@ def _check(uri: str, data: bytes, suffix: str) -> None:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 names = archive.namelist()
+                unpacked = sum(part.file_size for part in archive.infolist())  # no more than this is ever unpacked
         except zipfile.BadZipFile as error:
             raise SourceError("a DOCX file that is damaged: its ZIP archive cannot be opened", uri=uri) from error
         if "word/document.xml" not in names:
             raise SourceError("named .docx but it is another ZIP archive", uri=uri)
+        if unpacked > LARGEST_UNPACKED:
+            size = f"{unpacked / 1_000_000:,.0f} MB"
+            raise SourceError(f"a DOCX file that unpacks to {size}: that is no document", uri=uri)
 
 
 def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
@@ -99,10 +106,27 @@ def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
         warnings.simplefilter("ignore")  # other people's deprecations are no news to whoever reads a file
         from markitdown import StreamInfo, converters
 
-        converter = getattr(converters, _CONVERTERS.get(suffix, "HtmlConverter"))()
+        converter = converters.DocxConverter() if suffix == ".docx" else converters.HtmlConverter()
         info = StreamInfo(mimetype=MEDIA_TYPES[suffix], extension=suffix, charset="utf-8")
         result = converter.convert(io.BytesIO(data), info)
     return str(result.markdown), str(result.title or "")
+
+
+def _plain(data: bytes) -> str:
+    """The text of a PDF; a form feed ends each page. Not by markitdown, which takes any text in columns for a form."""
+    from pdfminer.high_level import extract_text
+
+    return str(extract_text(io.BytesIO(data)))
+
+
+def _paged(text: str) -> tuple[str, tuple[int, ...]]:
+    """The text without form feeds, and where the pages begin that they end; none where there are none."""
+    *pages, rest = text.split("\f")
+    whole, begins = "", []
+    for page in [*pages, rest] if rest.strip() or not pages else pages:
+        begins.append(len(whole))
+        whole += _BLANK_LINES.sub("\n\n", page.rstrip() + "\n\n")
+    return whole, tuple(begins) if pages else ()
 
 
 def _head(source: str) -> dict[str, str]:

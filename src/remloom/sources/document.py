@@ -33,6 +33,7 @@ class Document(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read
     body: int = 0  # offset in `text` where the content begins, after any front matter
     lined: bool = True
+    pages: tuple[int, ...] = ()  # offsets in `text` at which its pages begin, where they are known (PDF)
     media_type: str = "text/plain"  # text/markdown | text/plain | text/csv | ...
     category: str = "document"  # document | table | chat | note | ...
     at: datetime | None = None  # when it was written, or what time it is about

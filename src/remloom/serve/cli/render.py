@@ -19,7 +19,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ...labels import key
-from ...model import Answer, Hit, Stage, record_dict
+from ...model import Answer, Hit, Stage, cited, record_dict
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -237,8 +237,7 @@ def _label(nodes: Sequence[dict[str, Any]]) -> Text:
     for node in nodes:
         label = Text.assemble(label, "  ", _styled_kind(node))
         if node.get("uri"):
-            lines = node.get("metadata", {}).get("lines")
-            label.append("  ").append(place(f"{node['uri']}:{lines[0]}-{lines[1]}" if lines else node["uri"]), "blue")
+            label.append("  ").append(place(cited(node["uri"], node.get("metadata", {}))), "blue")
     return label
 
 
