@@ -352,6 +352,19 @@ def test_doctor_of_a_damaged_store_says_what_is_wrong_and_exits_with_7(home: Pat
     assert "versions" in result.stdout
 
 
+def test_a_tenant_given_empty_is_not_the_default_one(home: Path) -> None:
+    for words in (["--tenant", "", "lookup", "Sarah Chen"], ["lookup", "Sarah Chen", "--tenant", ""]):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "'' is no tenant name" in result.stderr
+
+
+def test_rows_of_more_columns_than_fit_are_shown_a_line_for_each_column(home: Path) -> None:
+    shown = run("query", "SELECT * FROM resources").stdout
+    assert "content                  Harborlight charges per berth" in shown
+    assert "ends_at                  null" in shown
+
+
 def test_forget_tells_first_then_removes_and_verifies(home: Path) -> None:
     dry = run("forget", "Pricing Decision", "--dry-run")
     assert dry.stdout.startswith("would forget 1 record")

@@ -169,6 +169,11 @@ def test_quit_ends_the_session(home: Path) -> None:
     assert pipe("\\quit\nLOOKUP sarah chen\n") == (0, "", "")
 
 
+def test_help_and_exit_are_understood_without_a_backslash(home: Path) -> None:
+    code, out, _ = pipe("help\nexit\nLOOKUP sarah chen\n")
+    assert (code, "\\quit" in out, "also S. Chen" in out) == (0, True, False)
+
+
 def test_help_names_every_command_and_its_examples_are_right(home: Path) -> None:
     _, out, _ = pipe("\\help\n")
     assert all(command in out for command in COMMANDS)

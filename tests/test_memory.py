@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -12,7 +13,17 @@ from typing import Any
 import pytest
 
 from remloom import Edge, Entity, Memory, Moment, Resource
-from remloom.errors import ConflictError, EmbedderError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
+from remloom.errors import (
+    ConflictError,
+    EmbedderError,
+    InvalidInputError,
+    NotFoundError,
+    SettingsError,
+    UnknownNameError,
+    VectorError,
+)
+from remloom.predicates import Matches, Query
+from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder
 
 MEMO = "# Memo\n\nMarmaduke Fisk will open a branch of Zanzibar Holdings. Marmaduke Fisk knows code PLUGHXYZZY99.\n"
@@ -118,6 +129,39 @@ def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
         Memory.open("unused", embedder=42)  # type: ignore[arg-type]
 
 
+def test_a_memory_says_whose_it_is_and_not_its_key(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, tenant="acme", key="3f" * 32, embedder="none") as opened:
+        assert repr(opened) == f"<Memory of 'acme' in {str(tmp_path)!r}>"
+
+
+def test_a_home_given_empty_is_no_default() -> None:
+    with pytest.raises(SettingsError, match="the home given is empty"):
+        Memory.open("")
+
+
+def test_a_variable_that_is_nearly_a_setting_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMLOOM_PORT_5432_TCP", "what a cluster sets for a service of that name")
+    Settings.load()
+    monkeypatch.setenv("REMLOOM_KEYS", "a memory would be left unencrypted")
+    with pytest.raises(UnknownNameError, match="did you mean REMLOOM_KEY"):
+        Settings.load()
+
+
+def test_a_regular_expression_that_would_never_end_is_stopped(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remloom.store.rows._PATIENCE", 0.01)
+    memory.write([Entity(name="a" * 64 + "!")])
+    with pytest.raises(InvalidInputError, match="takes longer"):
+        memory.query_entities(Query().filter(Matches("name", "^(a|aa)+$")))
+
+
+@pytest.mark.parametrize("statement", ["LOKUP x", "TRAVERSE * WITH x DEPTH 0 LIMIT 0", "SELECT nme FROM entities"])
+def test_an_error_comes_whole_from_another_process(memory: Memory, statement: str) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        memory.query(statement)
+    sent: InvalidInputError = pickle.loads(pickle.dumps(raised.value))
+    assert (type(sent), str(sent), sent.as_dict()) == (type(raised.value), str(raised.value), raised.value.as_dict())
+
+
 def test_an_edge_can_be_taken_back(memory: Memory) -> None:
     memory.write([Edge(src="Sarah", rel_type="reports_to", dst="Tom"), Edge(src="Sarah", rel_type="knows", dst="Tom")])
     memory.delete_edge("sarah", "reports-to", "TOM")
@@ -175,6 +219,16 @@ def test_forgetting_what_is_not_known_forgets_nothing(memory: Memory) -> None:
     with pytest.raises(NotFoundError, match="nobody"):
         memory.forget("Ann", "nobody")
     assert names(memory) == {"Ann"}
+
+
+@pytest.mark.parametrize("nothing", ["", " ", None])
+def test_an_empty_name_does_not_stand_for_all_that_was_not_read(memory: Memory, nothing: Any) -> None:
+    memory.write([Resource(name="note", content="written, not read, so its uri is empty")])
+    with pytest.raises(InvalidInputError, match="names nothing"):
+        memory.forget(nothing)
+    with pytest.raises(InvalidInputError):
+        memory.show(nothing)
+    assert memory.search_text("written").records
 
 
 # -- a day in between ------------------------------------------------------------------------------------------

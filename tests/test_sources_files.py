@@ -315,6 +315,14 @@ def test_html_becomes_markdown_with_its_title_author_and_date(tmp_path: Path):
     assert not found.lined
 
 
+def test_a_docx_that_unpacks_to_more_than_a_document_holds_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("remloom.sources.converted.LARGEST_UNPACKED", 1_000_000)
+    (tmp_path / "a.docx").write_bytes(docx("a" * 3_000_000))
+    assert "unpacks to 3 MB" in skipped(tmp_path / "a.docx").reason
+
+
 def test_docx_and_pdf_are_read(tmp_path: Path):
     (tmp_path / "a.docx").write_bytes(docx("Project Alpha begins.", "Sarah Chen leads it."))
     (tmp_path / "b.pdf").write_bytes(pdf("Harborlight charges per berth."))

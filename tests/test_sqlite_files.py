@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -365,7 +366,7 @@ def test_a_full_disk_fails_the_write_and_harms_nothing(tmp_path: Path) -> None:
         put(store, Entity(name="before"))
         writer = store._database._writer
         writer.pragma("max_page_count", writer.pragma("page_count") + 4)
-        with pytest.raises(StoreFullError, match="nothing was written"):
+        with pytest.raises(StoreFullError, match="nothing of this write"):
             put(store, *(Resource(name=f"r{i}", content=f"{i} " * 500) for i in range(200)))
         assert store.lookup(["r0"])["r0"] == []
         writer.pragma("max_page_count", 1_000_000)
@@ -404,6 +405,63 @@ def test_a_backup_stands_in_for_the_tenant(tmp_path: Path) -> None:
     with memory(tmp_path, key=KEY) as restored:
         assert restored.check() == []
         assert len(restored.fuzzy(SECRET, limit=50).records) > 5
+
+
+@pytest.mark.parametrize("how", ["export", "backup"])
+def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    fill(tmp_path, key=KEY)
+    with memory(tmp_path, key=KEY) as opened:
+        with monkeypatch.context() as patched:
+            patched.setattr(opened._store, "all_edges", _interrupted)
+            patched.setattr("remloom.store.home.shutil.copy2", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                getattr(opened, how)(tmp_path / "copy")
+        assert not (tmp_path / "copy").exists()
+        getattr(opened, how)(tmp_path / "copy")
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_database_without_its_key_is_neither_a_tenant_nor_the_place_for_a_new_one(tmp_path: Path) -> None:
+    fill(tmp_path, key=KEY)
+    (tmp_path / "tenants" / "default" / "tenant.json").unlink()
+    for create in (True, False):
+        with pytest.raises(StoreError, match=r"holds a database but no tenant\.json"):
+            memory(tmp_path, key=KEY, create=create)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rest", "told"),
+    [
+        ("entities", '{"name":"e"}', "has no id"),
+        ("resources", '{"id":"e","name":"e","starts_at":"2020-01-01T00:00:00"}', "zone"),
+        ("entities", '{"id":"e","name":"e"},"vectors":[[0,1,"zz","AAAA"]]', "damaged"),
+        ("entities", '{"id":"e","name":"e"},"vectors":[[0,1,"00","AAAA"]]', "damaged"),
+        ("entities", '{"id":"e","name":"e"},"vectors":[[0,1,"","AACAPw=="]]', "2 finite"),
+        ("entities", '{"id":"e","name":"e"},"vectors":[[0,1,"","AADAfwAAwH8="]]', "2 finite"),
+        ("", '{"src":"a","rel_type":"","dst":"b"}', "rel_type"),
+        ("", '{"src":"a","rel_type":"knows","dst":"b","weight":99}', "between 0 and 1"),
+    ],
+)
+def test_a_line_that_would_harm_the_memory_is_not_imported(tmp_path: Path, kind: str, rest: str, told: str) -> None:
+    line = f'{{"line":"record","schema":"{kind}","record":{rest}}}' if kind else f'{{"line":"edge","edge":{rest}}}'
+    header = '{"line":"remloom","format":1,"model":"","dims":2}'
+    with memory(tmp_path) as opened:
+        with pytest.raises(InvalidInputError, match=f"line 2: .*{told}"):
+            opened.import_(io.BytesIO(f"{header}\n{line}\n".encode()))
+        assert opened.check() == []
+        assert not any(opened.stats()["records"].values())
+
+
+def test_an_edge_is_imported_without_the_time_it_was_made(tmp_path: Path) -> None:
+    lines = b'{"line":"remloom","format":1}\n{"line":"edge","edge":{"src":"Ann","rel_type":"knows","dst":"Bob"}}\n'
+    with memory(tmp_path) as opened:
+        opened.import_(io.BytesIO(lines))
+        assert [edge.dst for edge in opened.get_edges("ann")] == ["bob"]
 
 
 def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) -> None:

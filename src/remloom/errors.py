@@ -6,8 +6,9 @@ Every error carries its facts as fields, so that a program can act on them witho
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 __all__ = [
     "BudgetError",
@@ -68,9 +69,16 @@ class RemloomError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, from another process too: the constructors of subclasses take other arguments than `args`."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
     def as_dict(self) -> dict[str, Any]:
         """The error as JSON-ready values, for `--json` and for models that read their own mistakes."""
-        return {"error": type(self).__name__, "message": self.message, "remedy": self.remedy, **self.fields}
+        import msgspec
+
+        told = {"error": type(self).__name__, "message": self.message, "remedy": self.remedy, **self.fields}
+        return cast("dict[str, Any]", msgspec.to_builtins(told, enc_hook=str))
 
 
 class InvalidInputError(RemloomError, ValueError):

@@ -55,6 +55,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     llm_timeout: float = 120.0  # seconds for one request
     llm_retries: int = 5  # of a request that met 429, 5xx, no connection or the timeout
     llm_concurrency: int = 8  # requests at once
+    llm_ledger_days: int = 90  # after which what the ledger says of calls is added up by day
     llm_tasks: dict[str, TaskSettings] = {}  # by task; TOML only
     dream_depth: int = 6  # generations of what is derived: what has reached it is built upon no further
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
@@ -73,13 +74,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Settings from the TOML file, the environment and arguments; an argument of None is not given.
 
         Raises:
-            UnknownNameError: an argument, variable or TOML key that is no setting.
+            UnknownNameError: an argument or TOML key that is no setting, or a variable that is nearly one.
             SettingsError: a value of the wrong type.
         """
         arguments = {name: value for name, value in given.items() if value is not None}
         for name in arguments:
             if name not in cls.__struct_fields__:
                 raise UnknownNameError("setting", name, cls.__struct_fields__)
+        if arguments.get("home") == "":
+            raise SettingsError("the home given is empty", setting="home", remedy="leave it out to have the default")
         environment = _environment(os.environ)
         home = arguments.get("home") or environment.get("home")
         merged: dict[str, Any] = {**_toml(home), **environment, **arguments}
@@ -140,8 +143,17 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for variable, value in variables.items():
         name = variable[len(_PREFIX) :].lower()
-        if variable.startswith(_PREFIX) and name in Settings.__struct_fields__ and value:
+        if not variable.startswith(_PREFIX) or not value:
+            continue
+        if name in Settings.__struct_fields__:
             found[name] = value
+            continue
+        from difflib import get_close_matches
+
+        if near := get_close_matches(name, Settings.__struct_fields__, n=1, cutoff=0.8):
+            # REMLOOM_KEYS must not leave a memory unencrypted. What is unlike any setting is somebody else's.
+            meant = _PREFIX + near[0].upper()
+            raise UnknownNameError("variable", variable, [meant], remedy=f"did you mean {meant}?")
     return found
 
 

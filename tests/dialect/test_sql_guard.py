@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.errors import QuerySyntaxError, RemloomError, SqlGuardError, UnknownNameError
+from remloom.errors import InvalidInputError, QuerySyntaxError, RemloomError, SqlGuardError, UnknownNameError
 from remloom.query.sql_guard import guard
 
 SCHEMAS = {
@@ -195,3 +195,38 @@ def test_a_long_expression_is_answered_at_once() -> None:
         begun = time.monotonic()
         guard(f"SELECT * FROM resources WHERE {where}", SCHEMAS)
         assert time.monotonic() - begun < 10.0  # seconds; it takes some tenths
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("starts_at = '2026-03-01'", "midnight"),
+        ("starts_at <= '2026-03-01'", "midnight"),
+        ("starts_at < '2026-03-01 10:00:00'", "midnight nine half-past"),
+        ("starts_at < '2026-03-01T11:00:00+02:00'", "midnight"),
+        ("'2026-03-01T09:00:00Z' <= starts_at", "nine half-past next-day"),
+        ("starts_at BETWEEN '2026-03-01 08:00' AND '2026-03-02'", "nine half-past"),
+        ("resource_timestamp BETWEEN '2026-03' AND '2026-04'", "midnight nine half-past next-day"),
+        ("starts_at NOT IN ('2026-03-01T00:00:00+00:00')", "nine half-past next-day"),
+        ("starts_at > datetime('2026-03-01T09:00:00Z', '+1 hours')", "next-day"),
+        ("starts_at > TIMESTAMP '2026-03-01 10:00:00'", "next-day"),
+        ("starts_at LIKE '2026-03-01%'", "midnight nine half-past"),
+    ],
+)
+def test_a_time_is_compared_as_an_instant_however_it_is_written(condition: str, found: str) -> None:
+    stored = {
+        "midnight": "2026-03-01T00:00:00Z",
+        "nine": "2026-03-01T09:00:00Z",
+        "half-past": "2026-03-01T09:30:00.500000Z",
+        "next-day": "2026-03-02T09:00:00Z",
+    }
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE resources (name, starts_at, resource_timestamp)")
+    database.executemany("INSERT INTO resources VALUES (?, ?, ?)", [(name, at, at) for name, at in stored.items()])
+    sql = guard(f"SELECT name FROM resources WHERE {condition} ORDER BY starts_at", SCHEMAS).sql
+    assert [name for (name,) in database.execute(sql)] == found.split()
+
+
+def test_a_time_compared_with_what_is_none_is_an_error() -> None:
+    with pytest.raises(InvalidInputError, match="starts_at is a time, 'yesterday' is none"):
+        guard("SELECT name FROM resources WHERE starts_at > 'yesterday'", SCHEMAS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -85,8 +86,12 @@ class Care(Opened):
                 return export(self._store, stream, tenant=self.tenant, vectors=vectors)
         except FileExistsError:
             raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
-        except OSError as error:
-            raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
+        except BaseException as error:
+            with suppress(OSError):
+                os.unlink(path)  # half an export must not be taken for a whole one
+            if isinstance(error, OSError):
+                raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
+            raise
 
     def import_(self, path: str | os.PathLike[str] | IO[bytes]) -> dict[str, int]:
         """Write an export (a file, or an open stream) into this memory, by id; returns counts."""

@@ -86,6 +86,9 @@ class Opened:
         store = place(settings).open(settings, create=create)
         return cls(store, settings, embedder if embedder is not None else settings.embedder, model)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.tenant!r} in {self._settings.shown_home!r}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -99,6 +99,9 @@ class Reading(Records):
     def read_chat(self, messages: Iterable[Message], *, uri: str, name: str | None = None) -> ReadReport:
         """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of.
 
+        Give the whole chat each time, as it is now: what is there already is not written again, and a turn that
+        was read from this uri before and is not in it any more is forgotten.
+
         Raises:
             InvalidInputError: the uri is empty, or a message has a time without zone.
         """

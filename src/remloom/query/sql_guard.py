@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec import Struct
 
 from ..errors import QuerySyntaxError, SqlGuardError, UnknownNameError
+from .sql_times import spell_times
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -49,6 +50,7 @@ def guard(sql: str, schemas: Mapping[str, Sequence[str]], dialect: str = "sqlite
         QuerySyntaxError: not SQL.
         SqlGuardError: more than one SELECT over one table of plain expressions; says what is not allowed.
         UnknownNameError: a table or column that does not exist.
+        InvalidInputError: a time column compared with a text that is no time.
 
     >>> guard("select name from Resources -- all", {"resources": ["id", "name"]}).sql
     'SELECT name FROM resources'
@@ -60,6 +62,7 @@ def guard(sql: str, schemas: Mapping[str, Sequence[str]], dialect: str = "sqlite
         raise UnknownNameError("table", table.name, list(schemas))
     _check_nodes(select, table, sql)
     _check_columns(select, table, schemas[schema])
+    spell_times(select)
     table.this.replace(_identifier(schema))
     try:
         return Guarded(select.sql(dialect=dialect, comments=False), schema)

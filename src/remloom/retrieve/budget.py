@@ -62,7 +62,8 @@ def _passage(number: int, hit: RecallHit, seen: set[str]) -> str:
     trust = record.trust if isinstance(record, Resource) else "derived"
     at = getattr(record, "starts_at", None)
     about = [hit.source, *hit.message_ids, at.date().isoformat() if at else "", f"trust: {trust}"]
-    lines = [f"[{number}] {' · '.join(part for part in about if part)}"]
+    # On one line whatever a file is named: only what is quoted below may be anybody's words.
+    lines = [f"[{number}] {' · '.join(' '.join(part.split()) for part in about if part)}"]
     around = [*hit.before, record, *hit.after]
     for one in around:
         if one.id not in seen or one is record:

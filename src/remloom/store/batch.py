@@ -24,6 +24,8 @@ from .contract import Batch, BatchRecord, Vector
 __all__ = [
     "EXTRACTED",
     "build",
+    "checked",
+    "checked_edge",
     "content_hash",
     "embedded_text",
     "id_taken",
@@ -176,6 +178,23 @@ def build(
         records=tuple(records.values()), edges=tuple(edges), names=names, removed=tuple(removed),
         unlinked=tuple(unlinked), dims=dims, model=model, places=places,
     )  # fmt: skip
+
+
+def checked(record: Record) -> Record:
+    """A whole record from elsewhere, its times in UTC.
+
+    Raises:
+        InvalidInputError: it has no id, a naive datetime or an end before its start.
+    """
+    if not record.id:
+        raise InvalidInputError(f"the record {record.name[:60]!r} has no id", remedy="give it one that no other has")
+    converted = _check_times(record)
+    return replace(record, **converted) if converted else record
+
+
+def checked_edge(edge: Edge) -> Edge:
+    """A whole edge from elsewhere. Raises what `build` raises of an edge."""
+    return _edge(edge, datetime.now(UTC), edge.src, {})
 
 
 def _complete(item: Record, tenant: str, now: datetime, namesakes: dict[tuple[str, str], str]) -> Record:

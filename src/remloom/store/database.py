@@ -336,7 +336,9 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
         case apsw.CorruptError():
             return CorruptStoreError(f"{path} is damaged: {error}", remedy=restore)
         case apsw.FullError():
-            return StoreFullError(f"no space left for {path}; nothing was written", remedy="free some space and retry")
+            return StoreFullError(
+                f"no space left for {path}; nothing of this write was kept", remedy="free some space and retry"
+            )
         case apsw.BusyError() | apsw.LockedError():
             return StoreBusyError(
                 f"{path} is being written by another process", remedy="try again, or raise busy_timeout"

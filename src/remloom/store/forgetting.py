@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
 from .. import labels
-from ..errors import LabelError, NotFoundError
+from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..model import Entity, Receipt, Record
 from ..predicates import Eq, Query
 from .batch import EXTRACTED
@@ -21,7 +21,14 @@ def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
 
     Raises:
         NotFoundError: one of them stands for nothing; the remedy names what is most like it.
+        InvalidInputError: one of them is no text, or a blank one.
     """
+    for name in wanted:
+        # Whatever was not read has "" for its uri: a variable left empty must not stand for all of that.
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError(
+                f"{name!r} names nothing", remedy="give an id, a label, or the uri that something was read from"
+            )
     return {name: _records(store, name) for name in wanted}
 
 

@@ -82,10 +82,7 @@ class Home:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self.exists(tenant):
                 raise ConflictError(f"tenant {tenant!r} is there already", remedy="choose another name, or open it")
-            if (folder / "memory.db").exists():
-                raise StoreError(
-                    f"{folder} holds a database but no tenant.json", remedy="restore tenant.json from a backup"
-                )
+            self._refuse_bare(tenant)
             keys.write_tenant_file(folder, file)
         except OSError as error:
             raise ReadOnlyStoreError(
@@ -100,9 +97,11 @@ class Home:
             TenantNotFoundError: it is missing and not to be created.
             WrongKeyError: see `keys.unwrap`.
             CorruptStoreError: its database was there once and is gone or empty.
+            StoreError: its database is there, and what tells how to open it is gone.
         """
         file = keys.read_tenant_file(self.path(tenant).parent)
         if file is None:
+            self._refuse_bare(tenant)
             if not create:
                 raise self._missing(tenant)
             with suppress(ConflictError):  # another process made it just now
@@ -142,6 +141,14 @@ class Home:
             os.fsync(stream.fileno())
         shutil.rmtree(folder)
 
+    def _refuse_bare(self, tenant: str) -> None:
+        """A database without its key is neither a tenant nor the place for a new one."""
+        database = self.path(tenant)
+        if database.exists():
+            raise StoreError(
+                f"{database.parent} holds a database but no tenant.json", remedy="restore tenant.json from a backup"
+            )
+
     def _missing(self, tenant: str) -> TenantNotFoundError:
         import difflib
 
@@ -150,7 +157,7 @@ class Home:
         hint = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
         return TenantNotFoundError(
             f"there is no tenant {tenant!r} in {self.folder}",
-            remedy=f"{hint}make it with `remloom tenant create {tenant}`, or choose another home with --home",
+            remedy=f"{hint}`remloom read PATH` or `remloom tenant create {tenant}` makes it; --home looks elsewhere",
             tenant=tenant,
             home=str(self.folder),
             nearest=nearest,
@@ -184,5 +191,9 @@ def backup(store: Store, folder: Path, target: Path) -> None:
         raise ConflictError(f"{target} is there already", remedy="choose a new folder name") from None
     except OSError as error:
         raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
-    store.backup(str(target / "memory.db"))
-    shutil.copy2(keys.tenant_file(folder), keys.tenant_file(target))
+    try:
+        store.backup(str(target / "memory.db"))
+        shutil.copy2(keys.tenant_file(folder), keys.tenant_file(target))
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)  # half a backup must not be taken for a whole one
+        raise

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, RemloomError, VectorError
 from ..model import Edge, Record, Resource
-from .batch import build, searchable_text
+from .batch import build, checked, checked_edge, searchable_text
 from .contract import SCHEMAS, Batch, BatchRecord, Store, Vector
 
 __all__ = ["export", "import_"]
@@ -106,17 +107,20 @@ def import_(store: Store, stream: Iterable[bytes], *, model: str = "") -> dict[s
                 raise InvalidInputError("this is no Remloom export: its first line is no header of format 1")
             header = value
         elif isinstance(value, _RecordLine):
-            records.append(_batch_record(value, header, model))
+            with _line(number):
+                records.append(_batch_record(value, header, model))
             counts["records"] += 1
         elif isinstance(value, _EdgeLine):
             if records:
                 flush()  # so that both ends of an edge are there
-            edges.append(value.edge)
+            with _line(number):
+                edges.append(checked_edge(value.edge))
             counts["edges"] += 1
         elif isinstance(value, _PathLine):
             if records:
                 flush()
-            built = build([Edge.from_path(value.path)], tenant="", model="")
+            with _line(number):
+                built = build([Edge.from_path(value.path)], tenant="", model="")
             edges += built.edges
             names |= built.names
             counts["edges"] += 1
@@ -132,6 +136,30 @@ def _window(vector: Vector) -> tuple[int, int, str, str]:
     return vector.start, vector.end, vector.digest.hex(), base64.b64encode(vector.data).decode()
 
 
+@contextmanager
+def _line(number: int) -> Iterator[None]:
+    """Errors inside say which line they are about."""
+    try:
+        yield
+    except RemloomError as error:
+        error.message = f"line {number}: {error.message}"
+        raise
+
+
+def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
+    import numpy as np
+
+    start, end, digest, data = line
+    try:
+        vector = Vector(start, end, base64.b64decode(data), bytes.fromhex(digest))
+        numbers = np.frombuffer(vector.data, dtype=np.float32)
+    except ValueError as error:
+        raise VectorError(f"a vector of the export is damaged: {error}") from error
+    if numbers.size != dims or not np.isfinite(numbers).all():
+        raise VectorError(f"a vector of the export is damaged: it is not {dims} finite numbers")
+    return vector
+
+
 def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord:
     if line.schema not in SCHEMAS:
         raise InvalidInputError(f"unknown schema {line.schema!r} in an export", remedy="upgrade remloom")
@@ -139,12 +167,9 @@ def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord
         record: Record = msgspec.json.decode(line.record, type=SCHEMAS[line.schema])
     except msgspec.MsgspecError as error:
         raise InvalidInputError(f"a record of the export is damaged: {error}") from error
-    usable = bool(line.vectors) and model in ("", header.model)
-    windows = (
-        tuple(Vector(a, b, base64.b64decode(data), bytes.fromhex(digest)) for a, b, digest, data in line.vectors)
-        if usable
-        else ()
-    )
+    record = checked(record)
+    usable = model in ("", header.model)
+    windows = tuple(_vector(window, header.dims) for window in line.vectors) if usable else ()
     text = searchable_text(record)
     parents = record.parents if isinstance(record, Resource) else ()
     if parents:

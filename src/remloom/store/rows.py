@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import force_setattr
 
+from ..errors import InvalidInputError
 from ..model import Entity, Record, Resource
 from .contract import SCHEMAS
 
@@ -21,6 +22,7 @@ __all__ = ["COLUMNS", "decode", "encode", "micros", "moment_of", "prepare"]
 COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 LONG = 4096  # characters: content above this is compressed; a 300-word chunk is below it
 
+_PATIENCE = 1.0  # seconds for a regular expression on one text
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
@@ -94,8 +96,20 @@ def casefold(text: object) -> str | None:
 
 
 def matches(pattern: str, text: str | None) -> bool | None:
-    """SQL function: a regular expression matches somewhere in the text."""
-    return None if text is None else _compiled(pattern).search(str(text)) is not None
+    """SQL function: a regular expression matches somewhere in the text.
+
+    Raises:
+        InvalidInputError: it takes too long; some patterns would take longer than the universe is old.
+    """
+    if text is None:
+        return None
+    try:
+        return _compiled(pattern).search(str(text), timeout=_PATIENCE) is not None
+    except TimeoutError:
+        raise InvalidInputError(
+            f"the regular expression {pattern!r} takes longer than {_PATIENCE:g} s on a text",
+            remedy="write it without repetitions inside repetitions, such as (a|aa)+",
+        ) from None
 
 
 @cache
@@ -105,8 +119,8 @@ def _compressor() -> zstandard.ZstdCompressor:
     return zstandard.ZstdCompressor(level=3)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _compiled(pattern: str):  # type: ignore[no-untyped-def]
-    import re
+    import regex  # reads what `re` reads, and can be stopped
 
-    return re.compile(pattern)
+    return regex.compile(pattern)

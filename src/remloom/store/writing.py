@@ -187,10 +187,9 @@ class _Writing:
             self._release(lid)
 
     def _refer(self, rid: int, ids: Sequence[str], kind: int) -> None:
-        for identity in ids:
-            self.cursor.execute(
-                "INSERT OR IGNORE INTO parents SELECT ?, rid, ? FROM records WHERE id = ?", (rid, kind, identity)
-            )
+        self.cursor.executemany(
+            "INSERT OR IGNORE INTO parents SELECT ?, rid, ? FROM records WHERE id = ?", [(rid, kind, id) for id in ids]
+        )
 
     def _flush(self) -> None:
         rows, many = self.rows, self.cursor.executemany

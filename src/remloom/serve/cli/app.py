@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -224,7 +225,12 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
     def register(function: Function) -> Function:
         def invoke(home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
             before: Call = click.get_current_context().obj
-            call = Call(home or before.home, tenant or before.tenant, json or before.json, given.pop("llm", None))
+            call = Call(
+                before.home if home is None else home,
+                before.tenant if tenant is None else tenant,
+                json or before.json,
+                given.pop("llm", None),
+            )
             with boundary(json=call.json):
                 function(call, **given)
 
@@ -315,4 +321,9 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a file name may hold what the terminal cannot show
-    program(prog_name="remloom")
+    try:
+        program(prog_name="remloom")
+    except SystemExit as done:
+        if done.code == INTERRUPTED:  # by whoever may press twice: the second must not cut the tidying up short
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise

@@ -52,8 +52,9 @@ def recall(
         )  # fmt: skip
     if as_context and not call.json:
         from ...retrieve.budget import text_of
+        from .render import clean
 
-        echo(text_of(found), nl=False)
+        echo(clean(text_of(found)), nl=False)
         return
 
     def view() -> RenderableType:

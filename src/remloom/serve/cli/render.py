@@ -82,7 +82,9 @@ def size(count: int) -> str:
 def answer(found: Answer) -> RenderableType:
     """An answer of any kind of query."""
     if found.query_type in ("sql", "explain"):
-        return _rows(found)
+        from .rows import rows
+
+        return rows(found)
     if found.query_type == "traverse":
         return _traversal(found) if found.nodes else _nothing(found)
     shown = hits(found.records) if found.records else _nothing(found)
@@ -300,20 +302,6 @@ def pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     for name, value in values:
         grid.add_row(name, value)
     return grid
-
-
-def _rows(found: Answer) -> RenderableType:
-    if not found.rows:
-        return Text("no rows", "yellow")
-    numeric = [
-        column
-        for at, column in enumerate(found.columns)
-        if all(isinstance(row[at], int | float) or row[at] is None for row in found.rows)
-    ]
-    drawn = table(found.columns, found.rows, right=numeric)
-    if not found.metadata.get("truncated"):
-        return drawn
-    return Group(drawn, Text(f"only the first {plural(len(found.rows), 'row')} shown; narrow it with WHERE", "yellow"))
 
 
 # -- one thing ---------------------------------------------------------------------------------------------

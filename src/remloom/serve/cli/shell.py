@@ -36,6 +36,8 @@ COMMANDS = {
     "\\quit": "leave (so does Ctrl-D)",
 }
 
+_PLAIN = {"help": "\\help", "?": "\\help", "quit": "\\quit", "exit": "\\quit"}  # as people try first
+
 EXAMPLES = """\
 LOOKUP "Sarah Chen"                                     records by name or alias
 FUZZY "sara chn" TYPE person                            names like this one
@@ -84,6 +86,8 @@ class Shell:
         try:
             if text.lstrip().startswith("\\"):
                 self._command(text.strip())
+            elif (plain := text.strip().lower()) in _PLAIN:
+                self._command(_PLAIN[plain])
             else:
                 for statement in split(text):
                     show_answer(self.call, self.memory.query(statement))
