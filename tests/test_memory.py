@@ -229,6 +229,8 @@ def test_an_empty_name_does_not_stand_for_all_that_was_not_read(memory: Memory, 
     with pytest.raises(InvalidInputError):
         memory.show(nothing)
     assert memory.search_text("written").records
+    with pytest.raises(InvalidInputError, match="nothing to look for"):
+        memory.search_text(nothing)
 
 
 # -- a day in between ------------------------------------------------------------------------------------------

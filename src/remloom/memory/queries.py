@@ -98,7 +98,13 @@ class Queries(Records):
     def search_text(
         self, text: str, *, schema: str | None = None, where: Predicate | str | None = None, limit: int = 10
     ) -> Answer:
-        """Records by their words (BM25). Needs no embedder and sees what was written a moment ago."""
+        """Records by their words (BM25). Needs no embedder and sees what was written a moment ago.
+
+        Raises:
+            InvalidInputError: the text is blank.
+        """
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInputError(f"there is nothing to look for in {text!r}", remedy="give some words")
         if isinstance(where, str):
             from ..query.parser import parse_where
 

@@ -14,12 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ENOSPC
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from ..._version import __version__
-from ...errors import InvalidInputError, RemloomError
+from ...errors import InvalidInputError, RemloomError, StoreFullError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -264,7 +265,8 @@ def boundary(*, json: bool) -> Iterator[None]:
         told = InvalidInputError(f"this is not UTF-8: {error}", remedy="convert it, for example with iconv")
         _fail(told, json=json)
     except OSError as error:
-        _fail(RemloomError(str(error)), json=json)
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        _fail((StoreFullError if error.errno == ENOSPC else RemloomError)(what), json=json)
     except Exception as error:
         if _debugging():
             raise
