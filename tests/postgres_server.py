@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-__all__ = ["database", "server"]
+__all__ = ["connect", "database", "server"]
 
 
 def server(run: Path) -> str:
@@ -31,6 +32,7 @@ def server(run: Path) -> str:
 
         # Short, because the path of a socket may have no more than 107 characters.
         folder = Path(tempfile.gettempdir()) / f"remloom-pg-{sha256(str(run).encode()).hexdigest()[:12]}"
+        folder.mkdir(exist_ok=True)  # two processes that find it missing would both make it
         started = pgserver.get_server(folder, cleanup_mode="delete")
     url = str(started.get_uri())
     with psycopg.connect(url, autocommit=True) as connection:
@@ -48,6 +50,11 @@ def database(url: str) -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name}")
         yield in_database(url, name)
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def connect(url: str) -> psycopg.Connection[Any]:
+    """A connection whose statements take effect at once."""
+    return psycopg.connect(url, autocommit=True)
 
 
 def in_database(url: str, name: str) -> str:

@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 import random
+import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-import psycopg
+import numpy as np
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from postgres_server import database
+from postgres_server import connect, database
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
 from remloom.store.postgres import PostgresStore, migrate, migrations
 from remloom.store.postgres.migrations import scripts
+from remloom.store.postgres.postings import score
+from remloom.store.terms import codes
 from remloom.testing.conformance import names, put
 
 Opening = Callable[..., PostgresStore]
-
-
-@pytest.fixture
-def opening(postgres: str) -> Iterator[Opening]:
-    opened: list[PostgresStore] = []
-
-    def opening(tenant: str | None = None, **options: Any) -> PostgresStore:
-        opened.append(PostgresStore(postgres, tenant or f"t{uuid4().hex}", **options))
-        return opened[-1]
-
-    yield opening
-    for store in opened:
-        store.close()
-
-
-@pytest.fixture
-def fresh(postgres: str) -> Iterator[str]:
-    """An empty database."""
-    with database(postgres) as url:
-        yield url
-
-
-def connect(url: str) -> psycopg.Connection[Any]:
-    return psycopg.connect(url, autocommit=True)
 
 
 def changed(url: str, **parts: str) -> str:
@@ -84,12 +64,22 @@ def test_an_older_schema_is_refused_without_leave_to_migrate_and_brought_up_to_d
         connection.execute(f"COMMENT ON SCHEMA remloom IS 'Remloom, schema version {number}'")
         connection.execute("INSERT INTO remloom.tenants (tenant_id) VALUES ('acme')")
         connection.execute("INSERT INTO remloom.degrees VALUES ('acme', 'a', 0, 'r', 3), ('acme', 'a', 0, 's', 4)")
+        for doc, text in ((1, "red green"), (600, "green green blue"), (2_000, "blue")):
+            for term, count in Counter(np.frombuffer(codes(text), "<i8").tolist()).items():
+                posting = struct.pack("<HHI", doc & 511, count, len(text.split()))
+                connection.execute(
+                    "INSERT INTO remloom.postings VALUES ('acme', %s, %s, %s)", (term, doc >> 9, posting)
+                )
+        connection.execute("UPDATE remloom.tenants SET documents = 3, terms = 6, doc = 2_000")
     with pytest.raises(SchemaVersionError, match="schema version 1") as caught:
         PostgresStore(fresh, "acme", create=False)
     assert "remloom migrate" in caught.value.remedy
     assert migrate(fresh, 30.0) == (1, scripts()[-1][0])
     with connect(fresh) as connection:
-        assert connection.execute("SELECT edges FROM remloom.degrees WHERE rel = ''").fetchall() == [(7,)]
+        assert connection.execute("SELECT edges FROM remloom.degrees ORDER BY rel").fetchall() == [(3,), (4,)]
+        found, scores = score(connection.cursor(), "acme", "green")
+        assert found.tolist() == [600, 1]
+        assert scores.tolist() == pytest.approx([0.5666, 0.4700], rel=1e-3)
         newest = connection.execute(_COLUMNS).fetchall()
     with database(fresh) as other:
         migrate(other, 30.0)

@@ -22,13 +22,19 @@ _INVARIANTS = {
     "SELECT e.rel FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.rels t"
     " WHERE t.tenant_id = e.tenant_id AND t.rel = e.rel)": "an edge has type {0!r}, which is gone",
     "WITH counted AS (SELECT e.src AS key, 0 AS side, e.rel, count(*) AS edges FROM remloom.edges e WHERE e.tenant_id ="
-    " %(tenant)s GROUP BY 1, 2, GROUPING SETS ((e.rel), ()) UNION ALL SELECT e.dst, 1, e.rel, count(*) FROM"
-    " remloom.edges e WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, GROUPING SETS ((e.rel), ()))"
+    " %(tenant)s GROUP BY 1, 2, 3 UNION ALL SELECT e.dst, 1, e.rel, count(*) FROM"
+    " remloom.edges e WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, 3)"
     " SELECT DISTINCT coalesce(c.key, d.key) FROM counted c FULL JOIN (SELECT * FROM remloom.degrees WHERE tenant_id ="
-    " %(tenant)s) d ON d.key = c.key AND d.side = c.side AND d.rel = coalesce(c.rel, '')"
+    " %(tenant)s) d ON d.key = c.key AND d.side = c.side AND d.rel = c.rel"
     " WHERE d.edges IS DISTINCT FROM c.edges": "the edges at {0!r} are counted wrongly",
     "SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.names n"
     " WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0)": "record {0} has no name",
+    "SELECT n.key FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.records r"
+    " WHERE r.tenant_id = n.tenant_id AND r.id = n.id)": "the key {0!r} is of a record that is gone",
+    "SELECT v.id FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.records r"
+    " WHERE r.tenant_id = v.tenant_id AND r.id = v.id)": "a vector is of record {0}, which is gone",
+    "SELECT p.id FROM remloom.pending p WHERE p.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.records r"
+    " WHERE r.tenant_id = p.tenant_id AND r.id = p.id)": "record {0}, which is gone, waits for its vectors",
     "SELECT r.id FROM remloom.records r JOIN remloom.names n ON n.tenant_id = r.tenant_id AND n.id = r.id"
     " WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id ="
     " r.tenant_id"

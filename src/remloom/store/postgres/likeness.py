@@ -13,7 +13,7 @@ from ..compiling import Compiler
 from ..contract import Match
 from . import postings
 from .half import Half
-from .nearest import SERVING, Near, Nearest
+from .nearest import SERVING, Near, Nearest, Serving
 from .rows import COLUMNS, decode
 from .server import Server
 
@@ -41,6 +41,7 @@ class Likeness:
         self._tenant = tenant
         self._compiler = compiler
         self._ef = ef
+        self._serving: Serving | None = None  # as it was at the last search
         self._many_names = False  # once seen, not counted again: the index is right for few names too
 
     # -- names -----------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class Likeness:
             return None
         rows = cursor.execute(
             f"SELECT n.key FROM remloom.names n {_typed(type)} WHERE n.tenant_id = %s LIMIT %s",
-            (*([type, type] if type else []), self._tenant, _FEW_NAMES + 1),
+            (*([self._tenant, type, type] if type else []), self._tenant, _FEW_NAMES + 1),
         ).fetchall()
         self._many_names = len(rows) > _FEW_NAMES
         return None if self._many_names else list(dict.fromkeys(key for (key,) in rows))
@@ -121,7 +122,7 @@ class Likeness:
         rows = cursor.execute(
             f"SELECT n.key FROM remloom.own_names n {_typed(type)} WHERE {condition}"
             f" ORDER BY {order} LIMIT {CANDIDATES}",
-            (*([type, type] if type else []), *sought, *ordered_by),
+            (*([self._tenant, type, type] if type else []), *sought, *ordered_by),
         ).fetchall()
         return [key for (key,) in rows]
 
@@ -178,32 +179,41 @@ class Likeness:
     ) -> list[Match]:
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, where, schema)
-        with self._server.read(self._tenant) as cursor:
-            ef = max(self._ef, limit)
-            model = cursor.execute(SERVING, (str(ef), self._tenant)).fetchone()
-            if model is None:
-                return []
-            if dims != model[1]:
-                raise VectorError(
-                    f"the query has {dims} dimensions, this memory's vectors {model[1]}",
-                    remedy="embed the query with the embedder of this memory",
-                )
-            nearest = Nearest(cursor, self._tenant, schema, model[:3], Half(data), condition, values, ef)
-            best: dict[str, Near] = {}
-            count = limit  # more only where several windows of a record are among them: a filtered scan is dear
-            while True:
-                found = nearest.best(count)
-                for window in found:
-                    best.setdefault(window.id, window)
-                if len(best) >= limit or len(found) < count:
-                    break
-                count *= _OVERFETCH
+        ef = max(self._ef, limit)
+
+        def asked(serving: Serving) -> Nearest:
+            return Nearest(self._tenant, schema, serving, Half(data), condition, values, ef)
+
+        best = None
+        if not condition and self._serving is not None and self._serving.dims == dims:
+            best = self._at_once(asked(self._serving), self._serving, ef, limit)
+        if best is None:
+            with self._server.read(self._tenant) as cursor:
+                row = cursor.execute(SERVING, (str(ef), self._tenant)).fetchone()
+                if row is None:
+                    return []
+                self._serving = Serving(*row[:3])
+                if dims != self._serving.dims:
+                    raise VectorError(
+                        f"the query has {dims} dimensions, this memory's vectors {self._serving.dims}",
+                        remedy="embed the query with the embedder of this memory",
+                    )
+                best = _best(asked(self._serving), cursor, limit)
         matches = [
             Match(decode(near.schema, near.body, near.content), 1.0 - near.distance, f"{near.first}:{near.last}")
             for near in best.values()
             if min_score is None or 1.0 - near.distance >= min_score
         ]
         return matches[:limit]
+
+    def _at_once(self, nearest: Nearest, serving: Serving, ef: int, limit: int) -> dict[str, Near] | None:
+        """The records nearest, in one round trip; None if another model serves by now, or more is to be asked for."""
+        settings = SERVING, (str(ef), self._tenant)  # asked again at the end: vectors may be moved in between
+        _, rows, current = self._server.together(self._tenant, [settings, nearest.first(limit), settings])
+        if not current or current[0][:3] != serving:
+            return None
+        best = _first_windows(map(Near._make, rows))
+        return best if len(best) == limit or (len(rows) < limit and not serving.indexed) else None
 
     def _condition(
         self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
@@ -217,6 +227,25 @@ class Likeness:
             sql, more = self._compiler(as_schema).compile(where if as_schema == schema else And((where,)))
             text, values = f"{text} AND ({sql})", [*values, *more]
         return text, values
+
+
+def _best(nearest: Nearest, cursor: Cursor[Any], limit: int) -> dict[str, Near]:
+    """The records nearest; more windows are asked for only where several of a record are among them: that is dear."""
+    count = limit
+    while True:
+        found = nearest.best(cursor, count)
+        best = _first_windows(found)
+        if len(best) >= limit or len(found) < count:
+            return best
+        count *= _OVERFETCH
+
+
+def _first_windows(found: Iterable[Near]) -> dict[str, Near]:
+    """The first window of each record."""
+    best: dict[str, Near] = {}
+    for window in found:
+        best.setdefault(window.id, window)
+    return best
 
 
 class _Numbers:
@@ -239,4 +268,5 @@ class _Numbers:
 def _typed(type: str | None) -> str:
     if type is None:
         return ""
-    return "JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id AND (r.type = %s OR r.schema = %s)"
+    # Not `= n.tenant_id`: the planner would know the tenant of the names, and prefer all of them to the trigrams.
+    return "JOIN remloom.records r ON r.tenant_id = %s AND r.id = n.id AND (r.type = %s OR r.schema = %s)"

@@ -54,22 +54,20 @@ _DEGREES = """
 INSERT INTO remloom.degrees SELECT %s, * FROM unnest(%b::text[], %b::integer[], %b::text[], %b::bigint[])
 ON CONFLICT (tenant_id, key, side, rel) DO UPDATE SET edges = degrees.edges + excluded.edges
 """
-_KNOWN = """
-SELECT k.key FROM unnest(%b::text[]) k (key) WHERE EXISTS (
-  SELECT FROM remloom.names n WHERE n.tenant_id = current_setting('remloom.tenant') AND n.key = k.key OFFSET 0)
+# Of these keys, those that name nothing; those that have an edge; and the thin entities among what they name.
+_BARE = """
+SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (
+  SELECT FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0)
 """
-# Of these keys, those that name nothing; and those that nevertheless have an edge.
-_BARE = _KNOWN.replace("WHERE EXISTS", "WHERE NOT EXISTS")
 _LINKED = """
 SELECT k.key FROM unnest(%b::text[]) k (key) WHERE EXISTS (
-  SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.key
-  UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = current_setting('remloom.tenant') AND e.dst = k.key)
+  SELECT FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = k.key
+  UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = %s AND e.dst = k.key)
 """
-_LOOSE = """
-DELETE FROM remloom.records r WHERE r.tenant_id = %s AND r.thin AND r.id = ANY (ARRAY(
-  SELECT n.id FROM unnest(%b::text[]) k (key) CROSS JOIN LATERAL (
-    SELECT n.id FROM remloom.names n WHERE n.tenant_id = current_setting('remloom.tenant') AND n.key = k.key OFFSET 0
-  ) n))
+_THIN = """
+SELECT r.id FROM unnest(%b::text[]) k (key)
+CROSS JOIN LATERAL (SELECT n.id FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
+CROSS JOIN LATERAL (SELECT r.id FROM remloom.records r WHERE r.tenant_id = %s AND r.id = n.id AND r.thin OFFSET 0) r
 """
 
 
@@ -95,7 +93,7 @@ class Linking(Transaction):
             Column("t", sorted({edge.rel_type for edge in edges})),
         )
         ends = {short(key): key for edge in edges for key in (edge.src, edge.dst)}
-        self._thin({key: ends[key] for (key,) in self.cursor.execute(_BARE, (Column("t", list(ends)),)).fetchall()})
+        self._thin({key: ends[key] for key in self._those(_BARE, list(ends))})
         while rows:  # one statement touches a row once: an edge given twice waits for the next
             seen: dict[tuple[str, str, str], Any] = {}
             later = [row for row in rows if seen.setdefault(row[:3], row) is not row]
@@ -105,9 +103,9 @@ class Linking(Transaction):
         return len(edges)
 
     def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
-        """Keep the degrees of keys whose edges were added (1) or removed (-1), of each type and of all."""
-        ends = Counter((src, 0, kind) for src, rel, _ in edges for kind in (rel, ""))
-        ends.update((dst, 1, kind) for _, rel, dst in edges for kind in (rel, ""))
+        """Keep the degrees of keys whose edges were added (1) or removed (-1)."""
+        ends = Counter((src, 0, rel) for src, rel, _ in edges)
+        ends.update((dst, 1, rel) for _, rel, dst in edges)
         if ends:
             self.do(_DEGREES, *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]))
             if change < 0:
@@ -123,10 +121,9 @@ class Linking(Transaction):
         keys = [(short(src), rel, short(dst)) for src, rel, dst in edges]
         gone = self.cursor.execute(
             "DELETE FROM remloom.edges e USING unnest(%b::text[], %b::text[], %b::text[]) k (src, rel, dst)"
-            " WHERE e.tenant_id = current_setting('remloom.tenant') AND e.src = k.src AND e.rel = k.rel AND e.dst"
-            " = k.dst"
+            " WHERE e.tenant_id = %s AND e.src = k.src AND e.rel = k.rel AND e.dst = k.dst"
             " RETURNING e.src, e.rel, e.dst",
-            columns("ttt", keys),
+            (*columns("ttt", keys), self.tenant),
         ).fetchall()
         self._count(gone, -1)
         return list({key for src, _, dst in gone for key in (src, dst)})
@@ -151,13 +148,11 @@ class Linking(Transaction):
 
     def release(self, keys: dict[str, str | None]) -> None:
         """Records gave up these keys: those that no other has, but edges do, become thin entities."""
-        bare = [key for (key,) in self.cursor.execute(_BARE, (Column("t", list(keys)),)).fetchall()]
-        linked = self.cursor.execute(_LINKED, (Column("t", bare),)).fetchall() if bare else []
-        self._thin({key: keys[key] or key for (key,) in linked})
+        self._thin({key: keys[key] or key for key in self._those(_LINKED, self._those(_BARE, list(keys)))})
 
     def drop_keys(self, keys: Sequence[str]) -> int:
         """Remove the edges of keys that no record has any more, and thin entities left without any."""
-        bare = list({key for (key,) in self.cursor.execute(_BARE, (Column("t", keys),)).fetchall()})
+        bare = list(set(self._those(_BARE, keys)))
         ends: list[Any] = []
         for end in ("src", "dst"):
             ends += self.all(
@@ -171,5 +166,18 @@ class Linking(Transaction):
 
     def loosen(self, keys: Sequence[str]) -> None:
         """Remove the thin entities at these keys that no edge is left to."""
-        linked = {key for (key,) in self.cursor.execute(_LINKED, (Column("t", keys),)).fetchall()}
-        self.do(_LOOSE, Column("t", [key for key in keys if key not in linked]))
+        linked = set(self._those(_LINKED, keys))
+        self.forget(self._those(_THIN, [key for key in keys if key not in linked]))
+
+    def forget(self, ids: Sequence[str]) -> None:
+        """Remove records and their names."""
+        if ids:
+            for table in ("names", "records"):
+                self.do(f"DELETE FROM remloom.{table} WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", ids))
+
+    def _those(self, sql: str, keys: Sequence[str]) -> list[str]:
+        """What a statement about keys finds, whose other parameters are the tenant."""
+        if not keys:
+            return []
+        values = (Column("t", keys), *[self.tenant] * sql.count("%s"))
+        return [found for (found,) in self.cursor.execute(sql, values).fetchall()]

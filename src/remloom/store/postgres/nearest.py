@@ -11,7 +11,7 @@ from .rows import COLUMNS
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["SERVING", "Near", "Nearest"]
+__all__ = ["SERVING", "Near", "Nearest", "Serving"]
 
 _FEW = 5_000  # records that a filter keeps: so many are compared one by one, which is quicker than a graph, and exact
 _MOST = 1_000  # candidates that an HNSW search may keep
@@ -25,6 +25,14 @@ _OURS = "v.tenant_id = %(tenant)s AND v.model = %(model)s AND v.schema = %(schem
 _RECORD = (
     "SELECT r.schema, r.body, r.content FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = n.id OFFSET 0"
 )
+
+
+class Serving(NamedTuple):
+    """The model whose vectors are searched, as `SERVING` finds it."""
+
+    model: int
+    dims: int
+    indexed: bool  # whether vectors of this tenant are in the HNSW index
 
 
 class Near(NamedTuple):
@@ -43,49 +51,46 @@ class Nearest:
     """One search, of which more and more may be asked.
 
     Args:
-        model: number and dimensions of the model that serves, and whether vectors of this tenant are in the index.
         condition: over the records `r`, with its values; empty when there is no filter.
         ef: candidates that an HNSW search keeps, as set by `SERVING`.
     """
 
     def __init__(
         self,
-        cursor: Cursor[Any],
         tenant: str,
         schema: str,
-        model: tuple[int, int, bool],
+        serving: Serving,
         query: Half,
         condition: str,
         values: list[Any],
         ef: int,
     ) -> None:
-        self._cursor = cursor
-        number, self._dims, self._indexed = model
+        number, self._dims, self._indexed = serving
         self._condition, named = _named(condition, values)
         self._values = named | {"tenant": tenant, "schema": schema, "model": number, "query": query}
         self._ef = ef
 
-    def best(self, count: int) -> list[Near]:
+    def best(self, cursor: Cursor[Any], count: int) -> list[Near]:
         """The nearest windows, nearest first."""
         if self._condition:
-            found, kept = self._among(count, _FEW)
+            found, kept = self._among(cursor, count, _FEW)
             if kept <= _FEW:
                 return found
-        if not self._indexed:
-            return self._ask(self._exact(" AND NOT v.indexed", count), count)
-        if self._ef < min(count, _MOST):
+        if self._indexed and self._ef < min(count, _MOST):
             self._ef = min(count, _MOST)
-            self._cursor.execute("SELECT set_config('hnsw.ef_search', %s, true)", (str(self._ef),))
-        found = self._ask(f"({self._graph(count)}) UNION ALL ({self._exact(' AND NOT v.indexed', count)})", count)
-        if len(found) == count:
+            cursor.execute("SELECT set_config('hnsw.ef_search', %s, true)", (str(self._ef),))
+        found = self._ask(cursor, self.first(count))
+        if len(found) == count or not self._indexed:
             return found
         # Few of what the graph has near are this tenant's, or pass the filter.
-        return self._among(count, None)[0] if self._condition else self._ask(self._exact("", count), count)
+        if self._condition:
+            return self._among(cursor, count, None)[0]
+        return self._ask(cursor, self._records(self._exact("", count), count))
 
-    def _among(self, count: int, most: int | None) -> tuple[list[Near], int]:
+    def _among(self, cursor: Cursor[Any], count: int, most: int | None) -> tuple[list[Near], int]:
         """The nearest among the records that the filter keeps, and how many it keeps; none when more than `most`."""
         limit, few = ("", "true") if most is None else (f" LIMIT {most + 1}", f"(SELECT kept FROM number) <= {most}")
-        rows = self._cursor.execute(
+        rows = cursor.execute(
             "WITH kept AS MATERIALIZED (SELECT r.id FROM remloom.own_records r WHERE r.tenant_id = %(tenant)s"
             f" AND r.schema = %(schema)s{self._condition}{limit}), number AS MATERIALIZED (SELECT count(*) AS"
             " kept FROM kept), n AS MATERIALIZED (SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS"
@@ -117,13 +122,19 @@ class Nearest:
             f" ORDER BY 4 LIMIT {count}"
         )
 
-    def _ask(self, near: str, count: int) -> list[Near]:
-        rows = self._cursor.execute(
+    def first(self, count: int) -> tuple[str, dict[str, Any]]:
+        """The statement that finds them, when there is no filter: from the index, and among what is not in it yet."""
+        tail = self._exact(" AND NOT v.indexed", count)
+        return self._records(f"({self._graph(count)}) UNION ALL ({tail})" if self._indexed else tail, count)
+
+    def _records(self, near: str, count: int) -> tuple[str, dict[str, Any]]:
+        return (
             f"WITH n AS MATERIALIZED (SELECT * FROM ({near}) n ORDER BY distance LIMIT {count}) SELECT n.*, {COLUMNS}"
-            f" FROM n CROSS JOIN LATERAL ({_RECORD}) r ORDER BY n.distance",
-            self._values,
-        ).fetchall()
-        return [Near(*row) for row in rows]
+            f" FROM n CROSS JOIN LATERAL ({_RECORD}) r ORDER BY n.distance"
+        ), self._values
+
+    def _ask(self, cursor: Cursor[Any], statement: tuple[str, dict[str, Any]]) -> list[Near]:
+        return [Near(*row) for row in cursor.execute(*statement).fetchall()]
 
 
 def _named(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:

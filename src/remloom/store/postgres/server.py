@@ -144,6 +144,23 @@ class Server:
                 return held.execute(sql, values).fetchall()
         return self._again(lambda connection: connection.execute(sql, values).fetchall())
 
+    def together(
+        self, tenant: str, statements: Sequence[tuple[str, Sequence[Any] | Mapping[str, Any]]]
+    ) -> list[list[Row]]:
+        """The rows of each of these statements of the tenant, in one round trip and one transaction."""
+        held = self._local.cursors.get(tenant)
+        if held is not None:
+            with translate(self.place):
+                return [held.execute(sql, values).fetchall() for sql, values in statements]
+
+        def work(connection: Connection[Row]) -> list[list[Row]]:
+            with connection.pipeline():  # one transaction until it ends
+                connection.execute("SELECT remloom.enter(%s)", (tenant,))
+                cursors = [connection.execute(sql, values) for sql, values in statements]
+            return [cursor.fetchall() for cursor in cursors]
+
+        return self._again(work)
+
     @contextmanager
     def read(self, tenant: str) -> Iterator[Cursor[Row]]:
         """A cursor of the tenant whose statements all see one state of the database. Nests."""
@@ -174,30 +191,21 @@ class Server:
 
     def fetch(self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """The rows of one statement of the tenant."""
-        if tenant in self._local.cursors:
-            with self.read(tenant) as cursor:
-                return cursor.execute(sql, values).fetchall()
-
-        def work(connection: Connection[Row]) -> list[Row]:
-            self._begin(connection, tenant, "READ ONLY")
-            try:
-                return connection.execute(sql, values).fetchall()
-            finally:
-                _end(connection, "COMMIT")
-
-        return self._again(work)
+        return self.together(tenant, [(sql, values)])[0]
 
     def _again(self, work: Callable[[Connection[Row]], _T]) -> _T:
         """Read; once more on a new connection when the one at hand turned out to be dead."""
         with translate(self.place):
-            with self._connection() as connection:
+            for once_more in (True, False):
+                connection = self._pool.getconn()
                 try:
                     return work(connection)
                 except psycopg.OperationalError as error:
-                    if not connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
+                    if not (once_more and connection.closed) or isinstance(error, psycopg.errors.QueryCanceled):
                         raise
-            with self._connection() as connection:
-                return work(connection)
+                finally:
+                    self._pool.putconn(connection)
+        raise AssertionError("unreachable")
 
     # -- writing ---------------------------------------------------------------------------------------------
 

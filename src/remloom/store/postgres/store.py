@@ -31,6 +31,7 @@ from ..contract import (
 )
 from ..similar import similar
 from . import journal
+from .arrays import Column
 from .checking import check
 from .counting import counts
 from .deleting import delete
@@ -54,7 +55,7 @@ __all__ = ["PostgresStore"]
 _T = TypeVar("_T")
 _MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
 _NEWEST = EdgeOrder()
-_LOOKUP = "SELECT l.key, l.schema, l.body, l.content, l.paths FROM remloom.lookup(%s, %s::text[], %s, %s, %s) l"
+_LOOKUP = "SELECT l.key, l.schema, l.body, l.content, l.paths FROM remloom.lookup(%s, %b::text[], %s, %s, %s) l"
 
 
 class PostgresStore:
@@ -164,7 +165,7 @@ class PostgresStore:
     ) -> dict[str, list[Record]]:
         wanted = {short(key): key for key in keys}
         found: dict[str, list[Record]] = {key: [] for key in keys}
-        rows = self._open.call(self._tenant, _LOOKUP, (self._tenant, list(wanted), edges, *moment(as_of)))
+        rows = self._open.call(self._tenant, _LOOKUP, (self._tenant, Column("t", list(wanted)), edges, *moment(as_of)))
         for key, schema, body, content, paths in rows:
             record = decode(schema, body, content)
             if paths is not None:

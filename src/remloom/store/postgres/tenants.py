@@ -21,6 +21,7 @@ TABLES = (  # each before what it refers to
     "journal_subjects",
     "journal",
     "postings",
+    "runs",
     "vectors",
     "pending",
     "parents",

@@ -167,9 +167,10 @@ class Writing(Linking):
         ]
         taken = {name[0] for name in names}
         if replaced := [id for id, key in thin.items() if id not in changes and key in taken]:
-            self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", replaced))
+            self.forget(replaced)
         if gone:
             postings.remove(self.cursor, self.tenant, gone)
+        runs = postings.runs(self.cursor, self.tenant) if texts else []
         with self.cursor.connection.pipeline():  # the server works while we prepare the next statement
             self.do(RECORDS, *columns(RECORD_KINDS, rows))
             self.do(NAMES, *columns("ttitb", names))
@@ -181,7 +182,7 @@ class Writing(Linking):
                     *columns("tq", [(id, changes[id].seq) for id in embed]),
                 )
             if texts:
-                postings.add(self.cursor, self.tenant, texts)
+                postings.add(self.cursor, self.tenant, texts, runs)
         if released:
             self.release(released)
 
@@ -215,10 +216,9 @@ class Writing(Linking):
             self.do(
                 "INSERT INTO remloom.parents SELECT %s, p.child, p.parent, p.kind"
                 " FROM unnest(%b::text[], %b::text[], %b::integer[]) p (child, parent, kind) WHERE EXISTS (SELECT"
-                " FROM remloom.records r WHERE r.tenant_id = current_setting('remloom.tenant') AND r.id = p.parent)"
-                " ON CONFLICT DO NOTHING",
-                *columns("tti", rows),
-            )
+                " FROM remloom.records r WHERE r.tenant_id = %s AND r.id = p.parent) ON CONFLICT DO NOTHING",
+                *columns("tti", rows), self.tenant,
+            )  # fmt: skip
 
     def vectors(self, model: int, dims: int, windows: dict[str, tuple[Vector, ...]]) -> None:
         """Store the windows of records that have none of this model."""

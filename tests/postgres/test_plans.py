@@ -1,0 +1,161 @@
+"""Each kind of question is answered from its index, and no table is ever read from end to end.
+
+What is looked at are the counts that PostgreSQL keeps of a transaction's scans: of the statements that the store really
+issues, those within functions too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from postgres_server import connect
+from remloom import Edge, Entity, Moment, Resource
+from remloom.journal import JournalEntry
+from remloom.predicates import Eq, Query
+from remloom.store import batch
+from remloom.store.contract import EdgeOrder
+from remloom.store.postgres import PostgresStore, likeness, nearest
+from remloom.testing.conformance import put
+
+T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
+ORDER = EdgeOrder("created_at", "desc")
+VECTOR = [1.0] * 16
+
+Ask = Callable[[PostgresStore], Any]
+ASKED: dict[str, tuple[Ask, set[str]]] = {
+    "LOOKUP": (lambda s: s.lookup(["name-3-757"]), {"names_pkey", "records_pkey", "edges_out"}),
+    "get": (lambda s: s.get(None, "r7"), {"records_pkey"}),
+    "FUZZY": (
+        lambda s: s.fuzzy("nmae 3 757", type=None, threshold=0.3, limit=5),
+        {"names_trigrams", "names_pkey", "records_pkey"},
+    ),
+    "FUZZY of a type": (
+        lambda s: s.fuzzy("nmae 3 757", type="thing", threshold=0.3, limit=5),
+        {"names_trigrams", "records_pkey"},
+    ),
+    "SEARCH": (
+        lambda s: s.search_vector(VECTOR, schema="resources", where=None, limit=9, min_score=None),
+        {"vectors_hnsw_16", "vectors_tail", "records_pkey"},
+    ),
+    "SEARCH among few": (
+        lambda s: s.search_vector(VECTOR, schema="resources", where=Eq("category", "c7"), limit=3, min_score=None),
+        {"records_type", "vectors_pkey", "records_pkey"},
+    ),
+    "text": (
+        lambda s: s.search_text("word7 text", schema=None, where=None, limit=5),
+        {"runs_pkey", "postings_pkey", "records_doc"},
+    ),
+    "TRAVERSE": (
+        lambda s: s.walk(["name-3-757"], rel_types=None, direction="out", depth=3, breadth=9, order=ORDER, limit=9),
+        {"names_pkey", "edges_out", "degrees_pkey"},
+    ),
+    "TRAVERSE inwards": (
+        lambda s: s.walk(["n1"], rel_types=["r"], direction="in", depth=2, breadth=9, order=ORDER, limit=9),
+        {"rels_pkey", "edges_in", "degrees_pkey"},
+    ),
+    "TRAVERSE both ways": (
+        lambda s: s.walk(["n1"], rel_types=None, direction="both", depth=2, breadth=9, order=ORDER),
+        {"edges_out", "edges_in", "degrees_pkey"},
+    ),
+    "edges": (lambda s: s.edges(["n1"], direction="in", rel_types=None, limit=5), {"names_pkey", "edges_in"}),
+    "degrees": (lambda s: s.degrees(["n1"], direction="in"), {"degrees_pkey"}),
+    "moments": (lambda s: s.moments_between(T0, T0 + timedelta(hours=2)), {"records_starts"}),
+    "by uri": (lambda s: s.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
+    "by category": (lambda s: s.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
+    "by an indexed field": (lambda s: s.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),
+    "SQL": (lambda s: s.select("SELECT name FROM moments WHERE id = 'm1'", limit=9, timeout=9.0), {"records_pkey"}),
+    "completion": (lambda s: s.complete("name-3", 5), {"names_pkey", "records_pkey"}),
+    "provenance": (lambda s: s.children("r1"), {"parents_parent", "records_pkey"}),
+    "queue": (lambda s: s.pending(5), {"pending_next", "records_pkey"}),
+    "vectors": (lambda s: s.vectors("r1"), {"vectors_pkey"}),
+    "journal": (lambda s: s.journal("usage"), {"journal_pkey"}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def store(postgres: str) -> Iterator[PostgresStore]:
+    """A tenant with a little of everything, a larger one beside it, and statistics that know both."""
+    rng = np.random.default_rng(1)
+    store, other = (PostgresStore(postgres, f"t{uuid4().hex}", tail=100) for _ in range(2))
+    put(other, *(Entity(name=f"Name {i} {i * 7919 % 1000}") for i in range(6_000)))
+    put(store, *(Entity(name=f"Name {i} {i * 7919 % 1000}", type="thing", summary=f"word{i}",
+                        properties={"team": f"t{i}"}) for i in range(300)))  # fmt: skip
+    put(store, *(Edge(src=f"Name {i} {i * 7919 % 1000}", rel_type="r", dst=f"n{i % 9}") for i in range(300)))
+    put(store, *(Resource(id=f"r{i}", name=f"r{i}", content=f"text {i}", uri=f"u{i}", category=f"c{i % 50}",
+                          embedding=rng.normal(size=16)) for i in range(200)))  # fmt: skip
+    put(store, *(Moment(id=f"m{i}", name=f"m{i}", starts_at=T0 + timedelta(hours=i)) for i in range(50)))
+    put(store, Moment(name="long", starts_at=T0 - timedelta(days=90), ends_at=T0 + timedelta(days=90)))
+    put(store, *(Resource(name=f"insight {i}", content="derived", parents=(f"r{i}",)) for i in range(200)))
+    store.write(batch.build([Resource(name="waits", content="to be embedded")], tenant="t", model="given"))
+    store.create_index("entities", "properties.team")
+    store.note([JournalEntry("usage", "2025", b"{}")])
+    store.settle()
+    with connect(postgres) as connection:
+        connection.execute("VACUUM ANALYZE")
+    yield store
+    store.close()
+    other.close()
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_a_question_is_answered_from_its_indexes(
+    store: PostgresStore, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(likeness, "_FEW_NAMES", 50)
+    monkeypatch.setattr(nearest, "_FEW", 50)
+    ask, indexes = ASKED[kind]
+    with store._server.read(store._tenant) as cursor:
+        before = _counts(cursor)
+        assert ask(store)
+        scanned = _scanned(before, _counts(cursor))
+    assert {name for name in indexes if not any(index.startswith(name) for index in scanned)} == set()
+    assert "a table from end to end" not in scanned
+
+
+def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
+    records = [Entity(name="Name 3 757", summary="new"), Resource(id="r7", content="other"), Entity(name="fresh")]
+    given = batch.build([*records, Edge(src="fresh", rel_type="r", dst="n1")], tenant="t", model="")
+
+    def write(writing: Any) -> set[str]:
+        before = _counts(writing.cursor)
+        writing.apply(given)
+        return _scanned(before, _counts(writing.cursor))
+
+    assert "a table from end to end" not in store._write(write)
+
+
+def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(store: PostgresStore, postgres: str) -> None:
+    new = PostgresStore(postgres, f"t{uuid4().hex}")
+    for start in (0, 20):
+        edges = [Edge(src=f"a{i}", rel_type="r", dst=f"b{i}") for i in range(start, start + 20)]
+        given = batch.build(edges, tenant="t", model="")
+
+        def write(writing: Any, given: Any = given) -> set[str]:
+            before = _counts(writing.cursor)
+            writing.apply(given)
+            return _scanned(before, _counts(writing.cursor))
+
+        scanned = new._write(write)
+        assert "names_pkey" in scanned
+        assert "names_id" not in scanned  # which finds a key among all of the tenant
+    new.close()
+
+
+def _counts(cursor: Any) -> dict[str, int]:
+    """How often each index and table was scanned by this connection lately, this transaction included."""
+    sql = (
+        "SELECT CASE relkind WHEN 'r' THEN 'a table from end to end' ELSE relname END,"
+        " sum(pg_stat_get_xact_numscans(oid)) FROM pg_class"
+        " WHERE relnamespace = 'remloom'::regnamespace AND relkind IN ('i', 'r') GROUP BY 1"
+    )
+    return dict(cursor.execute(sql).fetchall())
+
+
+def _scanned(before: dict[str, int], after: dict[str, int]) -> set[str]:
+    return {name for name, count in after.items() if count > before[name]}
