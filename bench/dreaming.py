@@ -4,11 +4,13 @@
 
 A fake model answers after LATENCY seconds (default 0.2). Measured: the share of the allowed concurrency that is busy
 in relaxed order, our own CPU time a document (apart: the model, embedding, and the vector index, which grows in the
-background), and how memory grows. Prints JSON.
+background), and how memory grows: all of it, the pages of the database kept in memory (bounded by `cache_mb`), and the
+numbers of the vectors that were added. Prints JSON.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import tempfile
@@ -19,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 
 from remloom import Memory
@@ -26,7 +29,7 @@ from remloom.dream.learning import Progress
 from remloom.ingest.embedding import EmbeddingQueue
 from remloom.llm import Request
 from remloom.settings import Settings
-from remloom.store.vectors import VectorIndex
+from remloom.store.index.vectors import VectorIndex
 from remloom.testing.models import ScriptedModel
 
 PLACES = ("Boston", "London", "Salem", "Paris", "Madrid", "Berlin", "Vienna", "Lisbon", "Dublin", "Oslo")
@@ -55,12 +58,24 @@ class Hashed:
 
 
 class Clocked(ScriptedModel):
-    """Adds up how long how many requests are under way, and what thinking of a reply takes."""
+    """Adds up how long how many requests are under way."""
 
     def __init__(self, latency: float) -> None:
-        super().__init__(self.said, latency)
+        super().__init__(self._said, latency)
         self.busy = 0.0  # seconds, of all requests together
-        self.seconds = 0.0  # of this process
+
+    def cost(self, requests: int = 400) -> float:
+        """Seconds of CPU time that a reply takes: in a loop of its own, some at once, as they come."""
+
+        async def some() -> None:
+            for start in range(0, requests, 8):
+                await asyncio.gather(*(self.complete(_request(start + n)) for n in range(8)))
+
+        asyncio.run(some())
+        began = time.process_time()
+        asyncio.run(some())
+        self.busy, spent = 0.0, time.process_time() - began
+        return spent / requests
 
     async def complete(self, request: Request) -> Any:
         began = time.monotonic()
@@ -70,13 +85,6 @@ class Clocked(ScriptedModel):
             self.busy += time.monotonic() - began
             self.requests.clear()  # it would keep them all
 
-    def said(self, request: Request) -> Any:
-        began = time.thread_time()
-        try:
-            return self._said(request)
-        finally:
-            self.seconds += time.thread_time() - began
-
     @staticmethod
     def _said(request: Request) -> Any:
         said = sha256(request.prompt.encode()).hexdigest()[:8]
@@ -84,6 +92,10 @@ class Clocked(ScriptedModel):
             return f"An insight of {request.task}: {said}. It relates to what is known in this and that way."
         found = [place for place in PLACES if place in request.prompt][:2]
         return [{"entity": name, "learning": f"{name} is told of in {said}."} for name in found] or []
+
+
+def _request(number: int) -> Request:
+    return Request(task="entities", system="", prompt=f"Note {number} of {PLACES[number % 10]}. " * 60)
 
 
 def main(documents: int, latency: float) -> dict[str, Any]:
@@ -121,17 +133,21 @@ def main(documents: int, latency: float) -> dict[str, Any]:
             memory.settle()
             reading = time.perf_counter() - began
             sizes: list[int] = []
+            pages: list[int] = []
 
             def told(step: Progress) -> None:
                 if step.phase == "learning" and step.done % max(1, documents // 10) == 0:
                     sizes.append(_resident())
+                    pages.append(apsw.memory_used())
 
+            vectors = memory.stats()["vectors"]["count"]
+            thinking = model.cost()
             embedder.seconds, building[0] = 0.0, 0.0
             before, began = time.process_time(), time.perf_counter()
             run = memory.learn(order="relaxed", period="none", progress=told).run
-            took, apart = time.perf_counter() - began, embedder.seconds + building[0] + model.seconds
-            cpu = time.process_time() - before - apart
-            calls = run.counts["calls"]
+            took, calls = time.perf_counter() - began, run.counts["calls"]
+            cpu = time.process_time() - before - embedder.seconds - building[0] - thinking * calls
+            vectors = memory.stats()["vectors"]["count"] - vectors
             return {
                 "documents": documents, "latency": latency, "concurrency": settings.llm_concurrency, "calls": calls,
                 "seconds": round(took, 1), "busy_share": round(model.busy / took / settings.llm_concurrency, 3),
@@ -139,7 +155,9 @@ def main(documents: int, latency: float) -> dict[str, Any]:
                 "own_ms_a_document": round(cpu / documents * 1000, 2),
                 "index_ms_a_document": round(building[0] / documents * 1000, 2),
                 "own_ms_a_call": round(cpu / max(1, calls) * 1000, 2), "reading_seconds": round(reading, 1),
-                "resident_mb": [round(size / 2**20) for size in sizes], "threads": threading.active_count(),
+                "resident_mb": [round(size / 2**20) for size in sizes],
+                "page_cache_mb": [round(size / 2**20) for size in pages],
+                "vectors_mb": round(vectors * embedder.dims * 2 / 2**20, 1), "threads": threading.active_count(),
             }  # fmt: skip
 
 

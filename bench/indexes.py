@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from remloom.store.names import NameIndex
-from remloom.store.terms import TermIndex
-from remloom.store.vectors import VectorIndex
+from remloom.store.index.names import NameIndex
+from remloom.store.index.terms import TermIndex
+from remloom.store.index.vectors import VectorIndex
 
 FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara richard susan joseph
     jessica thomas sarah charles karen christopher lisa daniel nancy matthew betty anthony margaret mark sandra donald

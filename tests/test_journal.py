@@ -13,10 +13,10 @@ import pytest
 from postgres_server import database
 from remloom.journal import JournalEntry
 from remloom.model import Resource
-from remloom.store.database import migrations
 from remloom.store.postgres import PostgresStore
 from remloom.store.postgres.migrations import scripts
 from remloom.store.sqlite import SqliteStore
+from remloom.store.sqlite.database import migrations
 from remloom.testing.conformance import put
 
 
@@ -25,7 +25,7 @@ def test_a_memory_made_before_there_was_a_journal_is_brought_up_to_date_when_ope
 ) -> None:
     first = migrations()[:1]
     with monkeypatch.context() as past:
-        past.setattr("remloom.store.database.migrations", lambda: first)
+        past.setattr("remloom.store.sqlite.database.migrations", lambda: first)
         connection = apsw.Connection(str(tmp_path / "memory.db"))
         connection.execute(first[0][1])
         connection.execute("PRAGMA user_version = 1")

@@ -39,8 +39,8 @@ from remloom.errors import (
 )
 from remloom.predicates import Eq
 from remloom.store.contract import EdgeOrder
-from remloom.store.database import Database, migrations
 from remloom.store.sqlite import SqliteStore
+from remloom.store.sqlite.database import Database, migrations
 from remloom.testing.conformance import put
 from remloom.testing.embedder import WordEmbedder
 
@@ -243,7 +243,7 @@ def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
     fill(tmp_path)
     newest = migrations()[-1][0]
     broken = [*migrations(), (newest + 1, "CREATE TABLE half (x); SELECT no_such_function();")]
-    monkeypatch.setattr("remloom.store.database.migrations", lambda: broken)
+    monkeypatch.setattr("remloom.store.sqlite.database.migrations", lambda: broken)
     with pytest.raises(Exception, match="no_such_function"):
         memory(tmp_path)
     monkeypatch.undo()

@@ -155,7 +155,7 @@ _plains: dict[str, Any] = {}
 def _plain(opened: Opened) -> Any:
     if opened.id not in _plains:
         from remloom.predicates import Query
-        from remloom.store.terms import TermIndex
+        from remloom.store.index.terms import TermIndex
 
         turns = opened.memory.query_resources(Query().order_by("ordinal"))
         texts = [f"{turn.metadata['speaker']}: {turn.content}" for turn in turns]

@@ -13,6 +13,7 @@ from remloom import Memory, Message, Resource
 from remloom.dream.lessons import lessons, passages
 from remloom.errors import (
     BudgetError,
+    ConflictError,
     EmbedderError,
     InvalidInputError,
     ModelCallsForbiddenError,
@@ -211,6 +212,86 @@ def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(opening: Op
         press = [r for r in of_kind(memory, "entity_insight") if "press" in r.name]
         assert press
         assert memory.check() == []
+
+
+@pytest.mark.parametrize(
+    ("order", "task", "asked"),
+    [
+        ("strict", "synthesis", {"synthesis"}),
+        ("relaxed", "synthesis", {"synthesis"}),
+        ("strict", "entities", {"entities", "entity_synthesis"}),  # what they teach of whom leads to more
+        ("relaxed", "entities", {"entities", "entity_synthesis"}),
+        ("strict", "entity_synthesis", {"entity_synthesis"}),
+    ],
+)
+def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
+    opening: Opening, essays: Path, task: str, asked: set[str], order: str
+) -> None:
+    def failing(request: Request) -> Said:
+        if request.task == task and ("mocked" in request.prompt or "Boston" in request.prompt):
+            return Cut("and then it was cut")
+        return minds.reply(request)
+
+    with opening(failing) as memory:
+        memory.learn(essays, period="none", order=order)
+        parked = {item.name for item in memory.parked()}
+        assert "2021-02-03-press" in parked
+        before = {record.id: record.content for record in memory._store.records("resources")}  # type: ignore[union-attr]
+    with opening() as memory:
+        learned = memory.learn(period="none", order=order)
+        assert learned.run.counts["documents"] == len(parked)
+        assert {task} <= {request.task for request in opening.model.requests} <= asked
+        if task != "entity_synthesis":
+            assert sum(request.task == task for request in opening.model.requests) == len(parked)
+        assert memory.parked() == []
+        after = {record.id: record.content for record in memory._store.records("resources")}  # type: ignore[union-attr]
+        assert before.items() < after.items()
+        made = of_kind(memory, {"synthesis": "synthesis"}.get(task, "entity_insight"))
+        assert any("press" in record.name for record in made)
+        assert memory.check() == []
+
+
+def test_a_run_that_is_gone_on_with_counts_what_it_parked_once(opening: Opening, essays: Path) -> None:
+    def failing(request: Request) -> Said:
+        return Cut("cut") if request.task == "entities" and "Captain" in request.prompt else minds.reply(request)
+
+    for _ in range(10):
+        with opening(failing) as memory:
+            learned = memory.learn(essays, period="none", budget_calls=4)
+    assert learned.run.status == "done"
+    assert learned.run.counts["parked"] == len(learned.parked) == 1
+    assert learned.parked[0].attempts > 1
+
+
+def test_a_run_whose_passage_a_later_one_finished_is_rolled_back_after_that_one(opening: Opening, essays: Path) -> None:
+    with opening(lambda request: Cut("cut") if request.task == "entities" else minds.reply(request)) as memory:
+        memory.read(essays)
+        before = minds.exported(memory)
+        first = memory.learn(period="none").run
+    with opening() as memory:
+        second = memory.learn(period="none").run
+        with pytest.raises(ConflictError, match=second.id):
+            memory.rollback(first.id)
+        memory.rollback(second.id)
+        memory.rollback(first.id)
+        assert minds.exported(memory) == before
+        assert memory.parked() == []
+
+
+def test_what_a_passage_taught_is_forgotten_with_it_while_it_waits(opening: Opening, essays: Path) -> None:
+    def failing(request: Request) -> Said:
+        return Cut("cut") if request.task == "entity_synthesis" else minds.reply(request)
+
+    with opening(failing) as memory:
+        memory.learn(essays, period="none")
+        waiting = {item.name for item in memory.parked()}
+        assert "2021-02-03-press" in waiting
+        memory.forget(str(essays / "2021-02-03-press.md"))
+        assert {item.name for item in memory.parked()} == waiting - {"2021-02-03-press"}
+    with opening() as memory:
+        memory.learn(period="none")
+        assert memory.parked() == []
+        assert not any("press" in record.name for record in memory._store.records("resources"))
 
 
 @pytest.mark.parametrize("reply", ["", "not JSON", '{"items": [{"entity": 3}]}', "Ich weiß es nicht.", "{"])

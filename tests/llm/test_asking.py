@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from remloom import Memory
 from remloom.errors import (
@@ -27,7 +28,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.llm import LLM, Budget, Call, Reply, Request
-from remloom.llm.ledger import report, rows
+from remloom.llm.ledger import Usage, report, rows
 from remloom.model import Resource
 from remloom.settings import Settings, TaskSettings
 from remloom.store.sqlite import SqliteStore
@@ -225,7 +226,7 @@ def test_a_run_begun_again_is_given_what_it_has_paid_for(store: SqliteStore) -> 
     assert second == ["a", "b", "c", "d"]
     with LLM(ScriptedModel(["new"]), journal=store).run("another", keep=True) as llm:
         assert llm.ask("question", {"passages": ["0"]}) == "new"
-    LLM(again, journal=store).discard("r")
+    LLM(again, journal=store).finish("r")
     assert [entry.id.partition("/")[0] for entry in store.journal("reply")] == ["another"]
 
 
@@ -303,6 +304,36 @@ def test_every_call_is_in_the_ledger_with_its_run_tokens_and_outcome(store: Sqli
     assert [(line.name, line.calls) for line in report(rows(store)).tasks] == [("entities", 2), ("question", 2)]
     assert [line.name for line in report(rows(store, run="r1")).runs] == ["r1"]
     assert rows(store, since=datetime.now(UTC) + timedelta(hours=1)) == []
+
+
+def test_old_calls_are_added_up_by_day_and_nothing_is_lost(store: SqliteStore) -> None:
+    now = datetime.now(UTC)
+    calls = [
+        Usage(
+            task=("question", "dream")[n % 2], model="own:model", run=("", "r1")[n % 3 == 0],
+            at=now - timedelta(days=n // 8),
+            seconds=n / 10, input_tokens=n, output_tokens=1, cost=None if n % 5 == 0 else 0.25,
+            error="ModelRefusedError" if n % 7 == 0 else "",
+        )
+        for n in reversed(range(80))
+    ]  # fmt: skip
+    store.note([call.entry() for call in calls])
+    before = report(rows(store))
+    recent = report(rows(store, since=now - timedelta(days=4)))
+    llm = LLM(ScriptedModel([]), journal=store, settings=Settings(llm_ledger_days=5))
+    llm.finish("r1")
+    assert store.stats()["journal"] == {"usage": 48, "usage.day": 16}
+    llm.finish("r1")
+    assert store.stats()["journal"] == {"usage": 48, "usage.day": 16}
+    after = report(rows(store))
+    assert after == before
+    assert report(rows(store, since=now - timedelta(days=4))) == recent
+    assert [line.calls for line in report(rows(store, run="r1")).runs] == [27]
+    LLM(ScriptedModel([]), journal=store, settings=Settings(llm_ledger_days=0)).finish("r1")
+    assert store.stats()["journal"]["usage"] == 8
+    total = report(rows(store)).total
+    assert replace(total, seconds=before.total.seconds) == before.total
+    assert total.seconds == pytest.approx(before.total.seconds, rel=0.1)  # a median of medians
 
 
 def test_the_ledger_and_the_model_are_reached_through_memory(tmp_path: Path) -> None:

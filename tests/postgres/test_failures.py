@@ -17,10 +17,10 @@ from psycopg.conninfo import conninfo_to_dict
 from postgres_server import connect, database
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
+from remloom.store.index.terms import codes
 from remloom.store.postgres import PostgresStore, migrate, migrations
 from remloom.store.postgres.migrations import scripts
 from remloom.store.postgres.postings import score
-from remloom.store.terms import codes
 from remloom.testing.conformance import names, put
 
 Opening = Callable[..., PostgresStore]

@@ -113,7 +113,8 @@ def test_the_seeds_org_chart_takes_three_turns_with_memos(opening: Opening) -> N
 
 def test_the_model_is_shown_edges_names_memos_and_numbered_records(opening: Opening) -> None:
     model = scripted(
-        step('TRAVERSE manages WITH LOOKUP "Sarah Chen"', memo="Goal: team"), step(answer="Bob [2], Alice [3].")
+        step('TRAVERSE manages WITH LOOKUP "Sarah Chen"', memo="Goal: team"),
+        step(answer="Bob [2], Alice [3]."),
     )
     opening(model).ask("Who works for Sarah?", now=datetime(2026, 11, 22, tzinfo=UTC))
     first, second = prompts(model)
@@ -121,7 +122,7 @@ def test_the_model_is_shown_edges_names_memos_and_numbered_records(opening: Open
     assert "Sunday, 2026-11-22" in first
     assert "edge types: manages, mentions, reports-to" in first
     assert 'names that the question may mean: "Sarah Chen"' in first
-    assert "memo: Goal: team" in second
+    assert "memo: Goal: team\n" in second
     assert "[1] entities (trust: derived)\n> Sarah Chen (person)\n> Leads engineering." in second
     assert "> sarah-chen manages bob-smith" in second
     assert "4 more statements can be run" in second
@@ -193,6 +194,16 @@ def test_a_statement_made_twice_is_not_run_again(opening: Opening) -> None:
     )  # fmt: skip
     asked = opening(model).ask("Who works for Sarah?")
     assert "asked before" in asked.turns[1].error
+    assert "3 more statements can be run" in prompts(model)[2]
+
+
+def test_a_model_that_goes_in_circles_is_asked_for_its_answer_and_nothing_else(opening: Opening) -> None:
+    again = step("TRAVERSE WITH 'Sarah Chen'")
+    model = scripted(again, again, again, json.dumps({"answer": "Bob [2]."}))
+    asked = opening(model).ask("Who works for Sarah?")
+    assert (len(asked.turns), asked.answer) == (3, "Bob [2].")
+    assert "no statement can be run any more" in prompts(model)[3]
+    assert set(model.requests[3].schema["properties"]) == {"answer"}
 
 
 def test_an_answer_beside_a_statement_counts_only_when_that_was_made_before(opening: Opening) -> None:
@@ -384,6 +395,6 @@ def test_every_statement_that_the_model_is_taught_is_one() -> None:
     statements = re.findall(r"^(?:TRAVERSE|LOOKUP|FUZZY|SEARCH|SELECT) .+$", taught, re.MULTILINE)
     replies = [json.loads(line) for line in re.findall(r'^\{"reasoning.+\}$', taught, re.MULTILINE)]
     statements += [reply["statement"] for reply in replies if reply["statement"]]
-    assert len(statements) == 8
+    assert len(statements) == 9
     for statement in statements:
         parse(statement)

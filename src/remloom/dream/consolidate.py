@@ -185,7 +185,6 @@ def _sum_up(
             spent = reply
         elif isinstance(reply, ModelError):
             writer.write(journal=[park(store, KIND, id, reply, members, run=writer.run.id)])
-            writer.count(parked=1)
         else:
             record = _summary(store, id, cluster, str(reply))
             edges = list(_summarizes(record, cluster))

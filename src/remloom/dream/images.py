@@ -21,6 +21,7 @@ __all__ = [
     "edge_place",
     "edge_state",
     "merged",
+    "note_place",
     "written_by",
 ]
 
@@ -77,6 +78,11 @@ def merged(old: Edge | None, new: Edge) -> Edge:
 def edge_place(edge: Edge) -> str:
     """What an edge between keys is known by in the journal."""
     return digest("\n".join((edge.src, edge.rel_type, edge.dst)).encode("utf-8", "surrogatepass"))
+
+
+def note_place(kind: str, id: str) -> str:
+    """What the image of a journal entry is known by there."""
+    return digest(msgspec.json.encode((kind, id)))
 
 
 def edge_state(edge: Edge) -> str:

@@ -65,7 +65,6 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
             spent = reply
         elif isinstance(reply, ModelError):
             writer.write(journal=[park(store, KIND, item, reply, ids, run=writer.run.id)])
-            writer.count(parked=1)
         else:
             verdicts[pair] = reply
             data = msgspec.json.encode(reply)

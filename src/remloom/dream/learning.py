@@ -26,9 +26,11 @@ from ..errors import MissingExtraError
 from . import reading
 from .lessons import LEARNED, Lesson, Passage, passages
 from .mind import Mind
+from .parked import parked
 from .periods import Rule
-from .reading import SECTION, Thought, Told
+from .reading import SECTION, Thought
 from .rem import Cycle, rem
+from .rest import Told, rests
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -96,11 +98,11 @@ def learn(
 
     saver = JournalSaver(mind.store, partial=False)
     learner = Learner(mind, todo, saver, rule, dreams, seed, window, progress)
-    config: RunnableConfig = {"configurable": {"thread_id": mind.writer.run.id}, "recursion_limit": _FOREVER}
+    config: RunnableConfig = {"configurable": {"thread_id": mind.writer.id}, "recursion_limit": _FOREVER}
     graph = learner.graph(strict=strict)
     with tracing_context(enabled=False):  # LangGraph would send what it does away, were the environment to say so
         graph.invoke(None if saver.get_tuple(config) else _start(), config, durability="sync")
-    saver.delete_thread(mind.writer.run.id)
+    saver.delete_thread(mind.writer.id)
 
 
 def _start() -> REMState:
@@ -141,6 +143,7 @@ class Learner:
         self._progress = progress
         self._todo = deque(todo)
         self._total = len(todo)
+        self._rests = rests(parked(mind.store, "learn"))
         self._sections: deque[list[Passage]] = deque()  # of the document at hand
         self._lesson: Lesson | None = None
         self._left = 0  # documents to be learned before a period may be over
@@ -221,7 +224,10 @@ class Learner:
         self._sections = deque(found[start : start + SECTION] for start in range(0, len(found), SECTION))
 
     def _unlearned(self, lesson: Lesson) -> list[Passage]:
-        return passages(self._mind.store, [id for id in lesson.ids if not self._known(id)])
+        return self._passages([id for id in lesson.ids if not self._known(id)])
+
+    def _passages(self, ids: Sequence[str]) -> list[Passage]:
+        return passages(self._mind.store, ids, self._rests)
 
     def _is_learned(self, lesson: Lesson) -> bool:
         return all(map(self._known, lesson.ids))
@@ -265,7 +271,7 @@ class Learner:
         }
 
     def _section(self, state: REMState) -> list[Passage]:
-        return passages(self._mind.store, state["current_chunk"])
+        return self._passages(state["current_chunk"])
 
     def _at(self, section: Sequence[Passage]) -> datetime | None:
         times = [resource.starts_at for passage in section for resource in passage.resources]
@@ -309,7 +315,7 @@ class Learner:
         mind = self._mind
         with self._counting:
             lesson = Lesson(uri, at, tuple(id for passage in section for id in passage.ids))
-            period = self._rule.after(mind.store, lesson, mind.writer.run.id, whole=last)
+            period = self._rule.after(mind.store, lesson, mind.writer.id, whole=last)
             mind.writer.count(documents=int(last))
             names = reading.store(mind, uri, section, thoughts, [period.entry] if period else [])
             if last:

@@ -6,7 +6,7 @@ they were read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -15,6 +15,7 @@ from msgspec import Struct
 from ..model import Resource
 from ..predicates import Eq, Query
 from ..store.contract import JournalEntry, Store
+from .rest import Rest
 
 __all__ = ["LEARNED", "Lesson", "Passage", "learned", "lessons", "passages"]
 
@@ -34,6 +35,7 @@ class Passage(Struct, frozen=True):
     """A text to think about: a chunk of a document, or some turns of a chat in a row."""
 
     resources: tuple[Resource, ...]
+    rest: Rest = Rest()
 
     @property
     def id(self) -> str:
@@ -78,8 +80,9 @@ def learned(passage: Passage, run: str) -> list[JournalEntry]:
     return [JournalEntry(LEARNED, id, data, subjects=(id,)) for id in passage.ids]
 
 
-def passages(store: Store, ids: Sequence[str]) -> list[Passage]:
-    """The passages of these resources, in order. What is gone by now is left out."""
+def passages(store: Store, ids: Sequence[str], rests: Mapping[str, Rest] = {}) -> list[Passage]:
+    """The passages of these resources, in order, with what is left of those in `rests`. What is gone by now is left
+    out."""
     found: list[list[Resource]] = []
     words = 0
     for id in ids:
@@ -93,7 +96,12 @@ def passages(store: Store, ids: Sequence[str]) -> list[Passage]:
         else:
             found.append([resource])
             words = count
-    return [Passage(tuple(part)) for part in found]
+    whole = [Passage(tuple(part)) for part in found]
+    known = [rests.get(passage.id) for passage in whole]
+    return [
+        Passage(passage.resources, rest) if rest and rest.ids == passage.ids else passage
+        for passage, rest in zip(whole, known, strict=True)
+    ]
 
 
 def _read(store: Store, uris: Collection[str] | None) -> Iterable[Resource]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from .. import labels
 from ..ingest.chunker import chunk_text
-from ..llm.ledger import Usage
+from ..llm.ledger import Spent, added
 from ..model import Resource
 from ..sources import Document, Skipped
 from ..store.contract import Store, Vector
@@ -106,7 +106,7 @@ class Metrics(Struct, frozen=True, kw_only=True):
 
 
 def measure(
-    store: Store, usage: Sequence[Usage] = (), *, held_out: Sequence[str] = (), embed: Embed | None = None
+    store: Store, usage: Sequence[Spent] = (), *, held_out: Sequence[str] = (), embed: Embed | None = None
 ) -> Metrics:
     """Measure what a memory dreamt.
 
@@ -301,18 +301,17 @@ def _depth(generations: Sequence[Generation]) -> int:
     return reached
 
 
-def _cost(usage: Sequence[Usage], count: int) -> Cost:
+def _cost(usage: Sequence[Spent], count: int) -> Cost:
     paid = [one for one in usage if one.run]
-    tokens = sum(one.input_tokens + one.output_tokens for one in paid)
-    priced = [one.cost for one in paid if one.cost is not None]
-    unpriced = any(one.cost is None and not one.error for one in paid)
-    dollars = None if unpriced or not paid else sum(priced)
+    whole = added("", (one.line for one in paid))
+    tokens = whole.input_tokens + whole.output_tokens
+    dollars = None if whole.unpriced or not paid else whole.cost
     tasks: dict[str, int] = {}
     for one in paid:
-        tasks[one.task] = tasks.get(one.task, 0) + one.input_tokens + one.output_tokens
+        tasks[one.task] = tasks.get(one.task, 0) + one.line.input_tokens + one.line.output_tokens
     return Cost(
         insights=count,
-        calls=len(paid),
+        calls=whole.calls,
         tokens=tokens,
         dollars=dollars,
         per_insight_tokens=round(tokens / count, 1) if count and paid else None,

@@ -6,10 +6,11 @@ their calls can be made at once and the outcome does not depend on which returns
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from .implant import Idea, Insight, asking, identity, insight, is_nothing
 from .lessons import Passage, learned
 from .mind import Mind, quote
 from .parked import park, place, reason
+from .rest import Step, Told, joined, left
 from .vectors import matrix
 
 __all__ = [
@@ -29,7 +31,6 @@ __all__ = [
     "SECTION",
     "Learning",
     "Thought",
-    "Told",
     "entities",
     "entity_implants",
     "implants",
@@ -52,14 +53,6 @@ class Learning(Struct, frozen=True):
 Learnings: TypeAlias = list[Learning]
 
 
-class Told(Struct, frozen=True):
-    """What a section teaches of an entity, and which of its passages do."""
-
-    entity: str
-    learning: str
-    passages: tuple[str, ...]
-
-
 class Thought(Struct, frozen=True, omit_defaults=True):
     """What became of one question to the model, or why none was put.
 
@@ -71,27 +64,31 @@ class Thought(Struct, frozen=True, omit_defaults=True):
     insight: Insight | None = None
     entity: str = ""
     reason: str = ""  # of failing
+    step: Step = ""  # that failed
+    told: Told | None = None  # that was not held against what is known of its entity
 
 
 def implants(mind: Mind, passages: Sequence[Passage], at: datetime | None) -> list[Thought]:
     """How each passage relates to what was known before it."""
-    ideas = _ideas(mind, passages, at)
-    return _thoughts(passages, ideas, mind.ask_all(_implanting(ideas)))
+    some = _unimplanted(passages)
+    ideas = _ideas(mind, some, at)
+    return _thoughts(some, ideas, mind.ask_all(_implanting(ideas)))
 
 
 def entities(mind: Mind, passages: Sequence[Passage]) -> tuple[list[Told], list[Thought]]:
     """What the passages teach of whom, each entity once; and the passages of which the model did not tell."""
-    return _told(mind, passages, mind.ask_all(_telling(passages)))
+    return _told(mind, passages, mind.ask_all(_telling(_untold(passages))))
 
 
 def implants_and_entities(
     mind: Mind, passages: Sequence[Passage], at: datetime | None
 ) -> tuple[list[Thought], list[Told], list[Thought]]:
     """Both, their calls at once."""
-    ideas = _ideas(mind, passages, at)
+    some = _unimplanted(passages)
+    ideas = _ideas(mind, some, at)
     asked = _implanting(ideas)
-    replies = mind.ask_all([*asked, *_telling(passages)])
-    return _thoughts(passages, ideas, replies[: len(asked)]), *_told(mind, passages, replies[len(asked) :])
+    replies = mind.ask_all([*asked, *_telling(_untold(passages))])
+    return _thoughts(some, ideas, replies[: len(asked)]), *_told(mind, passages, replies[len(asked) :])
 
 
 def entity_implants(
@@ -121,7 +118,7 @@ def entity_implants(
         )
     )
     return [
-        replace(_thought(told.passages, idea, next(replies) if idea.neighbours else idea.text), entity=told.entity)
+        _thought_of(told, _thought(told.passages, idea, next(replies) if idea.neighbours else idea.text, "entity"))
         for told, idea in zip(queue, ideas, strict=True)
         if idea.parents
     ]
@@ -153,7 +150,8 @@ def _without(
     found = []
     for thought in thoughts:
         own = tuple(id for id in thought.passages if id in known)
-        if own and thought.insight and {*thought.insight.parents} & {*forgotten}:
+        rested = (*thought.insight.parents,) if thought.insight else (*thought.told.passages,) if thought.told else ()
+        if own and {*rested} & {*forgotten}:
             found.append(Thought(own, "failed", reason="what it rests on was forgotten meanwhile"))
         elif own:
             found.append(replace(thought, passages=own))
@@ -164,7 +162,10 @@ def _store(
     mind: Mind, uri: str, passages: Sequence[Passage], thoughts: Sequence[Thought], also: Sequence[JournalEntry]
 ) -> list[str]:
     by_id = {passage.id: passage for passage in passages}
-    failures = {id: thought.reason for thought in thoughts if thought.state == "failed" for id in thought.passages}
+    failures: dict[str, list[Thought]] = {}
+    for thought in thoughts:
+        for id in thought.passages if thought.state == "failed" else ():
+            failures.setdefault(id, []).append(thought)
     records: list[Resource] = []
     edges: list[Edge] = []
     for thought in thoughts:
@@ -178,24 +179,26 @@ def _store(
     struck: list[tuple[str, str]] = []
     for passage in passages:
         if passage.id in failures:
+            failed = failures[passage.id]
+            rest = left(passage.ids, [(thought.step, thought.told) for thought in failed])
+            told_by = (id for told in rest.told for id in told.passages)
             notes.append(
                 park(
                     mind.store,
                     "learn",
                     passage.id,
-                    failures[passage.id],
-                    passage.ids,
+                    failed[-1].reason,
+                    tuple(dict.fromkeys((*passage.ids, *(id for by in told_by for id in _ids(by_id, by))))),
                     name=passage.name,
-                    details={"uri": uri},
-                    run=mind.writer.run.id,
+                    details={"uri": uri, "rest": msgspec.to_builtins(rest)},
+                    run=mind.writer.id,
                 )
             )
         else:
-            notes += learned(passage, mind.writer.run.id)
+            notes += learned(passage, mind.writer.id)
             struck.append(place("learn", passage.id))
     counts = {
         "passages": len(passages) - len(failures),
-        "parked": len(failures),
         "nothing": sum(thought.state == "nothing" for thought in thoughts),
         "synthesis": sum(not record.metadata.get("entity") for record in records),
         "entity_insight": sum(bool(record.metadata.get("entity")) for record in records),
@@ -207,6 +210,11 @@ def _store(
         mind.writer.count(**{name: -number for name, number in counts.items()})
         raise
     return [record.name for record in records]
+
+
+def _ids(by_id: Mapping[str, Passage], id: str) -> tuple[str, ...]:
+    """Of the resources of a passage."""
+    return by_id[id].ids if id in by_id else (id,)
 
 
 def _ideas(mind: Mind, passages: Sequence[Passage], at: datetime | None) -> list[Idea]:
@@ -229,6 +237,14 @@ def _ideas(mind: Mind, passages: Sequence[Passage], at: datetime | None) -> list
     ]
 
 
+def _unimplanted(passages: Sequence[Passage]) -> list[Passage]:
+    return [passage for passage in passages if passage.rest.implant]
+
+
+def _untold(passages: Sequence[Passage]) -> list[Passage]:
+    return [passage for passage in passages if passage.rest.entities]
+
+
 def _implanting(ideas: Iterable[Idea]) -> list[Call]:
     return [asking(idea) for idea in ideas if idea.neighbours]
 
@@ -236,7 +252,9 @@ def _implanting(ideas: Iterable[Idea]) -> list[Call]:
 def _thoughts(passages: Sequence[Passage], ideas: Sequence[Idea], answers: Iterable[Any]) -> list[Thought]:
     replies = iter(answers)
     return [
-        _thought(passage.ids[:1], idea, next(replies)) if idea.neighbours else Thought(passage.ids[:1], "alone")
+        _thought(passage.ids[:1], idea, next(replies), "implant")
+        if idea.neighbours
+        else Thought(passage.ids[:1], "alone")
         for passage, idea in zip(passages, ideas, strict=True)
     ]
 
@@ -248,27 +266,25 @@ def _telling(passages: Iterable[Passage]) -> list[Call]:
 
 
 def _told(mind: Mind, passages: Sequence[Passage], replies: Iterable[Any]) -> tuple[list[Told], list[Thought]]:
-    told: dict[str, Told] = {}
+    told = [(labels.key(item.entity), item) for passage in passages for item in passage.rest.told]
     failed = []
-    for passage, reply in zip(passages, replies, strict=True):
+    for passage, reply in zip(_untold(passages), replies, strict=True):
         if isinstance(reply, ModelError):
-            failed.append(Thought(passage.ids[:1], "failed", reason=reason(reply)))
+            failed.append(Thought(passage.ids[:1], "failed", reason=reason(reply), step="entities"))
             continue
-        for key, learning in _useful(reply):
-            known = told.get(key)
-            told[key] = (
-                replace(known, learning=f"{known.learning} {learning.learning}", passages=(*known.passages, passage.id))
-                if known
-                else Told(learning.entity, learning.learning, (passage.id,))
-            )
-    return _by_their_names(mind, told), failed
+        told += [(key, Told(learning.entity, learning.learning, (passage.id,))) for key, learning in _useful(reply)]
+    return _by_their_names(mind, joined(told)), failed
 
 
-def _thought(passages: Sequence[str], idea: Idea, reply: Any) -> Thought:
+def _thought(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> Thought:
     if isinstance(reply, ModelError):
-        return Thought(tuple(passages), "failed", reason=reason(reply))
+        return Thought(tuple(passages), "failed", reason=reason(reply), step=step)
     found = insight(idea, reply)
     return Thought(tuple(passages), "learned" if found else "nothing", found)
+
+
+def _thought_of(told: Told, thought: Thought) -> Thought:
+    return replace(thought, entity=told.entity, told=told if thought.state == "failed" else None)
 
 
 def _record(mind: Mind, passage: Passage, thought: Thought, found: Insight) -> Resource:
@@ -318,34 +334,25 @@ def _useful(learnings: Iterable[Learning]) -> list[tuple[str, Learning]]:
 def _by_their_names(mind: Mind, told: dict[str, Told]) -> list[Told]:
     """The learnings under the names that the memory knows their entities by, where these are known by another one."""
     known = mind.store.lookup(list(told), edges=0) if told else {}
-    found: dict[str, Told] = {}
+    named = []
     for key, item in told.items():
-        name = next(
-            (record.name for record in known[key] if isinstance(record, Entity) and not record.thin), item.entity
-        )
-        same = found.get(labels.key(name))
-        found[labels.key(name)] = (
-            replace(
-                same,
-                learning=f"{same.learning} {item.learning}",
-                passages=tuple(dict.fromkeys((*same.passages, *item.passages))),
-            )
-            if same
-            else replace(item, entity=name)
-        )
-    return list(found.values())
+        entities = (record.name for record in known[key] if isinstance(record, Entity) and not record.thin)
+        name = next(entities, item.entity)
+        named.append((labels.key(name), replace(item, entity=name)))
+    return list(joined(named).values())
 
 
 def _known_of(mind: Mind, queue: Sequence[Told], at: datetime | None) -> list[list[Resource]]:
     """For each entity the insights about it that are most like what was learned now, from before."""
-    if ABOUT not in mind.store.rel_types():
-        return [[] for _ in queue]
-    sources = []
-    for told in queue:
-        key = labels.key(told.entity)
-        edges = mind.store.edge_keys([key], direction="in", rel_types=[ABOUT], limit=_RECENT)
-        sources.append([src for src, _, _ in edges])
-    named = mind.store.lookup([src for some in sources for src in some], edges=0)
+    with mind.store.snapshot():
+        if not queue or ABOUT not in mind.store.rel_types():
+            return [[] for _ in queue]
+        sources = []
+        for told in queue:
+            key = labels.key(told.entity)
+            edges = mind.store.edge_keys([key], direction="in", rel_types=[ABOUT], limit=_RECENT)
+            sources.append([src for src, _, _ in edges])
+        named = mind.store.lookup([src for some in sources for src in some], edges=0)
     return [_nearest(mind, told, at, [named[src] for src in some]) for told, some in zip(queue, sources, strict=True)]
 
 

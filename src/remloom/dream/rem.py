@@ -19,7 +19,7 @@ from ..model import Resource
 from ..store.contract import JournalEntry
 from .implant import Idea, asking, identity, insight
 from .mind import Mind, quote, years
-from .parked import PARKED, park, parked, place
+from .parked import park, parked, place
 from .periods import Period, bounds
 from .sampling import Pool, how_many, pool, sample
 
@@ -231,7 +231,7 @@ def _implant(mind: Mind, cycle: Cycle, dreams: Sequence[_Dream], period: Period 
             )
         else:
             struck.append(place("dream", dream.plan.id))
-    mind.writer.count(rem_dream=len(records), nothing=nothing, parked=sum(note.kind == PARKED for note in notes))
+    mind.writer.count(rem_dream=len(records), nothing=nothing)
     while True:
         try:
             return mind.writer.write(records, journal=notes, struck=struck)

@@ -14,8 +14,9 @@ from ..errors import ChangedError, ConflictError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import searchable_text
 from ..store.contract import SCHEMAS, Batch, BatchRecord, Expected, JournalEntry, Store
-from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, edge_place, edge_state, written_by
+from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, edge_place, edge_state, note_place, written_by
 from .leftovers import leftovers
+from .parked import PARKED
 from .runs import (
     BEFORE_EDGE,
     BEFORE_NOTE,
@@ -146,11 +147,13 @@ class _Rollback:
                 if child not in self._removed and (record := store.get(None, child)) is not None:
                     by = str(_metadata(record).get("run", ""))
                     (later if by and by != run.id else foreign)[by if by and by != run.id else record.name] = None
+        # What this run thought about a passage, and did not finish, a later one did not think again.
+        begun = [note_place(kind, id) for part in self._parts for kind, id in part.noted if kind == PARKED]
         for other in self._later:
             touched = [*self._found, *(_id(record) for record in self._records)]
             if any(
                 store.journal_entry(kind, f"{other.id}/{place}")
-                for kind, places in ((BEFORE_EDGE, self._edges), (BEFORE_RECORD, touched))
+                for kind, places in ((BEFORE_EDGE, self._edges), (BEFORE_RECORD, touched), (BEFORE_NOTE, begun))
                 for place in places
             ):
                 later[other.id] = None

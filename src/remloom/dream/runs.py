@@ -71,7 +71,7 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: datetime
     finished_at: datetime | None = None
     settings: dict[str, Any] = {}  # as it was started; an interrupted run is gone on with by the same
-    counts: dict[str, int] = {}  # what it dealt with: documents, chunks, dreams, nothing, parked, …
+    counts: dict[str, int] = {}  # what it dealt with: documents, passages, dreams, nothing, parked (items, still), …
     # What it wrote: records, edges, merged (edges), updated, superseded, unchanged; of a rollback: removed (records),
     # unlinked (edges), restored, kept (as somebody else left them).
     receipt: dict[str, int] = {}

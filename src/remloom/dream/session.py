@@ -98,7 +98,8 @@ def session(
 ) -> Iterator[Mind]:
     """A run around what is done inside. It ends as done, or as stopped with the reason; then it can be gone on with.
 
-    A budget that is used up ends it without an error: what is done is done.
+    A budget that is used up ends it without an error: what is done is done. Any other error of ours has the run in its
+    fields.
 
     Raises:
         ConflictError: one of this kind is going on.
@@ -111,19 +112,22 @@ def session(
     except BudgetError as error:
         _stop(means.store, writer, str(error))
     except BaseException as error:
-        _stop(means.store, writer, _reason(error))
+        run = _stop(means.store, writer, _reason(error))
+        if isinstance(error, RemloomError):
+            error.fields["run"] = run
         raise
     else:
         if not dry_run:
-            means.llm.discard(run.id)
+            means.llm.finish(run.id)
         writer.finish()
 
 
-def _stop(store: Store, writer: Writer, reason: str) -> None:
+def _stop(store: Store, writer: Writer, reason: str) -> Run:
     """End a run that may go on. Of what is kept for that, nothing that was forgotten meanwhile stays."""
     run = writer.finish("stopped", reason)
     if struck := forgotten(store, run.id):
         store.note([], struck=struck)
+    return run
 
 
 def learn_run(

@@ -89,7 +89,6 @@ def tell(store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Sessio
         elif isinstance(reply, ModelError):
             ids = [resource.id for resource in piece.resources]
             writer.write(journal=[park(store, KIND, piece.id, reply, ids, run=writer.run.id)])
-            writer.count(parked=1)
         else:
             _write(store, writer, llm.name, piece, reply)
     if spent:
@@ -163,7 +162,8 @@ def _moment(store: Store, model: str, piece: _Piece, number: int, told: Told) ->
     starts, ends = _times(piece, told)
     spoke = describing.speakers(piece.resources)
     known = {labels.key(speaker.name) for speaker in spoke}
-    persons = _persons([*describing.people(piece.resources), *told.present_persons])
+    present = [Person(name=one.name, role=one.role) for one in told.present_persons]
+    persons = _persons([*describing.people(piece.resources), *present])
     return Moment(
         id=identity(piece.id, str(number)),
         name=name,
@@ -171,7 +171,7 @@ def _moment(store: Store, model: str, piece: _Piece, number: int, told: Told) ->
         starts_at=starts,
         ends_at=ends,
         present_persons=persons,
-        speakers=(*spoke, *(one for one in told.speakers if _key(one.name) not in (*known, ""))),
+        speakers=(*spoke, *(_speaker(one) for one in told.speakers if _key(one.name) not in (*known, ""))),
         emotion_tags=_tags(told.emotion_tags),
         topic_tags=_tags(told.topic_tags),
         classifications=_tags(told.classifications),
@@ -181,6 +181,10 @@ def _moment(store: Store, model: str, piece: _Piece, number: int, told: Told) ->
         parent_moment=piece.within.id,
         metadata={MADE_BY: model},
     )
+
+
+def _speaker(spoke: Spoke) -> Speaker:
+    return Speaker(name=spoke.name, speaking_time=spoke.speaking_time)
 
 
 def _named(store: Store, piece: _Piece, name: str) -> str:

@@ -27,9 +27,9 @@ def matrix(store: Store, ids: Sequence[str]) -> Floats:
     """
     import numpy as np
 
-    stored = store.model()
-    found = np.zeros((len(ids), stored[1] if stored else 1), np.float32)
     windows = store.vectors_of(ids)
+    some = next(iter(windows.values()), None)
+    found = np.zeros((len(ids), len(some[0].data) // 4 if some else (store.model() or ("", 1))[1]), np.float32)
     for row, id in enumerate(ids):
         if id in windows:
             found[row] = whole(windows[id])

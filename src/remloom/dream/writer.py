@@ -16,7 +16,8 @@ from ..errors import ChangedError, InvalidInputError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store import batch as batches
 from ..store.contract import Batch, BatchRecord, Expected, JournalEntry, Store, Vector, Written
-from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, digest, edge_place, edge_state, merged, written_by
+from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, edge_place, edge_state, merged, note_place, written_by
+from .parked import PARKED
 from .runs import BEFORE_EDGE, BEFORE_NOTE, BEFORE_RECORD, MADE, Diff, Run, Status, entry
 
 __all__ = ["SUPERSEDED", "Embed", "Writer"]
@@ -64,6 +65,11 @@ class Writer:
         with self._counting:
             counts, receipt = dict(self._counts), dict(self._receipt)
         return replace(self._run, counts=counts, receipt=receipt, seen_at=datetime.now(UTC))
+
+    @property
+    def id(self) -> str:
+        """Of the run."""
+        return self._run.id
 
     @property
     def diff(self) -> Diff:
@@ -139,8 +145,8 @@ class Writer:
         existing = self._existing(built)
         changed = [item for item in built.records if not _same(existing.get(item.record.id), item, self._store)]
         ready = self._embedded(built, changed) if not self._dry else built
-        keyed = self._keyed(built)
-        before = self._edges(built.edges)
+        with self._store.snapshot():
+            keyed, before = self._keyed(built), self._edges(built.edges)
         after: dict[str, Edge] = {}
         for edge in built.edges:
             at = edge_place(edge)
@@ -153,7 +159,11 @@ class Writer:
             "merged": sum(edge_place(edge) in before for edge in written),
             "updated": sum(item.record.id in existing for item in changed),
         }
+        touched = (*((note.kind, note.id) for note in notes), *struck)
+        stored = {place: self._store.journal_entry(*place) for place in touched}
+        parked = self._parked(notes, struck, stored)
         if self._dry:
+            self.count(**parked)
             self._diff = Diff(
                 records=(*self._diff.records, *(_with_parents(item) for item in changed)),
                 edges=(*self._diff.edges, *((before.get(edge_place(edge)), edge) for edge in written)),
@@ -174,7 +184,7 @@ class Writer:
         images = [
             *(self._before_record(old, item) for old, item in kept.values()),
             *(self._before_edge(after[at], before.get(at), keyed, changed) for at in places if at not in own),
-            *filter(None, map(self._before_note, (*((note.kind, note.id) for note in notes), *struck))),
+            *filter(None, map(self._before_note, filter(None, stored.values()))),
         ]
         made = Made(
             tuple(item.record.id for item in changed if item.record.id not in existing),
@@ -197,18 +207,34 @@ class Writer:
                 ),
             ),
             receipt,
+            parked,
         )
         real = {item.record.id: id for item, id in zip(changed, done.ids, strict=True)}  # an entity joins its namesake
         return [real.get(id, id) for id in ids]
 
-    def _commit(self, batch: Batch, receipt: Mapping[str, int]) -> Written:
-        """Write a batch, and with it the run, whose receipt it adds to."""
+    def _commit(self, batch: Batch, receipt: Mapping[str, int], counts: Mapping[str, int] = {}) -> Written:
+        """Write a batch, and with it the run, whose receipt and counts it adds to."""
         run = self.run
-        numbers = Counter(run.receipt)
+        numbers, dealt = Counter(run.receipt), Counter(run.counts)
         numbers.update(receipt)
-        done = self._store.write(replace(batch, journal=(*batch.journal, entry(run, receipt=dict(numbers)))))
+        dealt.update(counts)
+        told = entry(run, receipt=dict(numbers), counts=dict(dealt))
+        done = self._store.write(replace(batch, journal=(*batch.journal, told)))
         self._received(receipt)
+        self.count(**counts)
         return done
+
+    def _parked(
+        self,
+        notes: Iterable[JournalEntry],
+        struck: Iterable[tuple[str, str]],
+        stored: Mapping[tuple[str, str], JournalEntry | None],
+    ) -> dict[str, int]:
+        """How many more items the run has parked once this is written, each counted once, however often it fails."""
+        own = {place for place, entry in stored.items() if entry and written_by(entry) == self._run.id}
+        more = sum(note.kind == PARKED and (note.kind, note.id) not in own for note in notes)
+        fewer = sum(place[0] == PARKED and place in own for place in struck)
+        return {"parked": more - fewer} if more - fewer else {}
 
     def _received(self, receipt: Mapping[str, int]) -> None:
         with self._counting:
@@ -278,12 +304,11 @@ class Writer:
         subjects.update(item.record.id for item in changed if ends & set(item.keys))
         return JournalEntry(BEFORE_EDGE, place, msgspec.json.encode(data), subjects=tuple(sorted(subjects)))
 
-    def _before_note(self, place: tuple[str, str]) -> JournalEntry | None:
-        """A journal entry as it is now; None if there is none, or this run wrote it, or its image is kept already."""
-        stored = self._store.journal_entry(*place)
-        if stored is None or written_by(stored) == self._run.id:
+    def _before_note(self, stored: JournalEntry) -> JournalEntry | None:
+        """A journal entry as it is now; None if this run wrote it, or its image is kept already."""
+        if written_by(stored) == self._run.id:
             return None
-        at = f"{self._run.id}/{digest(msgspec.json.encode(place))}"
+        at = f"{self._run.id}/{note_place(stored.kind, stored.id)}"
         if self._store.journal_entry(BEFORE_NOTE, at) is not None:
             return None
         image = BeforeNote(stored.kind, stored.id, stored.data)

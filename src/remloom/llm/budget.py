@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -30,8 +31,6 @@ class Spending:
     """
 
     def __init__(self, budget: Budget) -> None:
-        import anyio
-
         self.budget = budget
         self.tokens = 0
         self.calls = 0
@@ -39,7 +38,7 @@ class Spending:
         self._held_tokens = 0  # by calls under way
         self._held_cost = 0.0
         self._under_way = 0
-        self._changed = anyio.Event()
+        self._changed = asyncio.Event()
 
     async def hold(self, request: Request, price: Price) -> tuple[int, float]:
         """Set aside the most that a request can take; hand what this returns to `settle`.
@@ -79,7 +78,7 @@ class Spending:
         self.tokens += tokens
         self.cost += cost or 0.0
         self._changed.set()
-        self._changed = type(self._changed)()
+        self._changed = asyncio.Event()
 
     def _short(self, tokens: int, cost: float) -> str:
         """The limit that does not leave enough; "" when all do."""

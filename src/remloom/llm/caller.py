@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
-import logging
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
-from ..errors import (
-    CutOffError,
-    InvalidInputError,
-    MissingExtraError,
-    ModelCallsForbiddenError,
-    ModelError,
-    ModelNotConfiguredError,
-    ModelUnavailableError,
-    ReplyError,
-    UnknownNameError,
-)
+from ..errors import CutOffError, InvalidInputError, ModelError, ReplyError
 from ..settings import Settings, TaskSettings
 from . import loop, replies, shapes
-from .contract import Closing, Model, Priced, Reply, Request, Turn
-from .ledger import Usage
-from .prompts import Slots, prompt, tasks
+from .contract import Model, Reply, Request, Turn
+from .folding import fold
+from .models import Models
+from .prompts import Slots, prompt
+from .retries import WAIT, Retries
+from .underway import Asked, Underway
 
 if TYPE_CHECKING:
-    import anyio
-
     from ..journal import Journal, JournalEntry
     from .budget import Budget, Spending
 
 __all__ = ["LLM", "Call"]
 
 _T = TypeVar("_T")
-_WAIT = 0.5  # seconds before a failed request is made again; doubled each time, and a little at random
-_LONGEST = 60.0  # seconds of such a wait
-_PATIENCE = 300.0  # seconds that an endpoint may ask us to wait: when it asks for more, the call fails
-_SILENT = logging.NullHandler()
 _AGAIN = "That is not what was asked for: {problem}. Reply again, with the whole corrected reply and nothing else."
 _SHORTER = "That was too long, and was cut off. Reply again, with the whole reply in at most {words} words."
 
@@ -83,18 +65,14 @@ class LLM:
         journal: Journal | None = None,
         opening: Callable[[str], Model] | None = None,
         owned: bool = False,
-        wait: float = _WAIT,
+        wait: float = WAIT,
     ) -> None:
         settings = settings or Settings()
-        for name in settings.llm_tasks:
-            if name not in tasks():
-                raise UnknownNameError("task in llm_tasks:", name, tasks())
         self._settings = settings
         self._journal = journal
-        self._wait = wait
-        self._models = _Models(model, settings, opening)
-        self._places: list[anyio.Semaphore] = []
-        logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
+        self._models = Models(model, settings, opening)
+        self._retries = Retries(settings.llm_retries, wait)
+        self._places = asyncio.Semaphore(settings.llm_concurrency)  # shared with the runs of this LLM
         self._owned = owned
         self._run = ""
         self._keep = False
@@ -188,7 +166,7 @@ class LLM:
             run: its id; every call is in the ledger under it.
             budget: what it may spend from now on.
             keep: note each reply as it comes, so that the same run, begun again after it was killed, is given it
-                instead of paying for it again; see `discard`.
+                instead of paying for it again; see `finish`.
         """
         if keep and self._journal is None:
             raise InvalidInputError("replies are kept in a journal, and there is none", remedy="give LLM a journal")
@@ -200,10 +178,11 @@ class LLM:
             within._spending = Spending(budget)
         yield within
 
-    def discard(self, run: str) -> None:
-        """Strike the kept replies of a run that is over."""
+    def finish(self, run: str) -> None:
+        """Strike the kept replies of a run that is over, and add up what the ledger says of old calls."""
         if self._journal is not None:
             replies.discard(self._journal, run)
+            fold(self._journal, self._settings.llm_ledger_days)
 
     # -- one call --------------------------------------------------------------------------------------------
 
@@ -226,7 +205,7 @@ class LLM:
     def _replies(self, calls: Sequence[Call], requests: Mapping[int, Request]) -> dict[int, Reply | ModelError]:
         """What becomes of each request: its reply, kept or new, or its error."""
         found: dict[int, Reply | ModelError] = {}
-        waiting: list[_Asked] = []
+        waiting: list[Asked] = []
         for place, request in requests.items():
             try:
                 model = self._models.of(request.task)
@@ -236,199 +215,37 @@ class LLM:
             identity = replies.identify(model.name, request) if self._keep else ""
             kept = replies.find(self._journal, self._run, identity) if identity and self._journal else None
             if kept is None:
-                waiting.append(_Asked(place, request, model, identity, calls[place].subjects))
+                waiting.append(Asked(place, request, model, identity, calls[place].subjects))
             else:
                 found[place] = kept
         return {**found, **self._new(waiting)} if waiting else found
 
-    def _new(self, waiting: Sequence[_Asked]) -> dict[int, Reply | ModelError]:
+    def _new(self, waiting: Sequence[Asked]) -> dict[int, Reply | ModelError]:
         """What becomes of requests that are made now.
 
         Each is noted before it is given back, as it is paid; even if whoever wanted it does not wait any more. The
         thread that asks does so: the loop goes on meanwhile, and what ends during a note goes into the next one.
         """
-        ended: SimpleQueue[_Ended | None] = SimpleQueue()
-        future = loop.start(partial(self._all, waiting, ended.put))
+        underway = Underway(waiting, self._places, self._spending, self._retries.complete)
         found: dict[int, Reply | ModelError] = {}
         entries: list[JournalEntry] = []  # not noted yet
         try:
-            for some in _drained(ended):
+            for some in underway.ended():
                 entries += [entry for item in some for entry in item.entries(self._run)]
                 self._note(entries)
                 entries.clear()
                 found.update((item.asked.place, item.outcome) for item in some if item.outcome is not None)
         except BaseException:
-            future.cancel()
-            with suppress(Empty):  # of a model that does not let itself be cancelled
-                for some in _drained(ended, loop.GRACE):
-                    entries += [entry for item in some for entry in item.entries(self._run)]
+            entries += [entry for item in underway.stop() for entry in item.entries(self._run)]
             self._note(entries)
             raise
-        future.result()  # raises what is no error of a model
+        if underway.error is not None:
+            raise underway.error
         return found
 
     def _note(self, entries: Sequence[JournalEntry]) -> None:
         if self._journal is not None and entries:
             self._journal.note(entries)
-
-    async def _all(self, waiting: Sequence[_Asked], ended: Callable[[_Ended | None], None]) -> None:
-        """Make requests, and tell of each as it ends; with None, that nothing is under way any more."""
-        import anyio
-
-        try:
-            async with anyio.create_task_group() as group:
-                for asked in waiting:
-                    group.start_soon(self._one, asked, ended)
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None  # the others were cancelled for its sake
-        finally:
-            ended(None)
-
-    async def _one(self, asked: _Asked, ended: Callable[[_Ended | None], None]) -> None:
-        price = partial(_price, asked.model)
-        async with self._limiter():
-            try:
-                held = await self._spending.hold(asked.request, price) if self._spending else None
-            except ModelError as error:
-                ended(_Ended(asked, error))
-                return
-            usage = Usage(task=asked.request.task, model=asked.model.name, at=datetime.now(UTC), seconds=0.0)
-            began = time.monotonic()
-            outcome: Reply | ModelError | None = None
-            try:
-                outcome = await self._insist(asked.model, asked.request)
-            except ModelError as error:
-                outcome, usage = error, replace(usage, error=type(error).__name__)
-            except BaseException as error:
-                usage = replace(usage, error=type(error).__name__)
-                raise
-            finally:
-                usage = replace(usage, seconds=time.monotonic() - began)
-                if isinstance(outcome, Reply):
-                    tokens = outcome.input_tokens, outcome.output_tokens
-                    usage = replace(usage, input_tokens=tokens[0], output_tokens=tokens[1], cost=price(*tokens))
-                if self._spending and held:
-                    self._spending.settle(held, usage.input_tokens + usage.output_tokens, usage.cost)
-                called = not isinstance(outcome, ModelCallsForbiddenError)
-                ended(_Ended(asked, outcome, usage if called else None))
-
-    async def _insist(self, model: Model, request: Request) -> Reply:
-        """The reply, at the first attempt or a later one."""
-        try:
-            return await model.complete(request)
-        except ModelUnavailableError as error:
-            first = error
-        try:
-            import stamina
-        except ImportError as error:
-            raise MissingExtraError("calling a language model", "llm") from error
-
-        async for attempt in stamina.retry_context(
-            on=_again,
-            attempts=self._settings.llm_retries + 1,
-            timeout=None,
-            wait_initial=self._wait,
-            wait_max=_LONGEST,
-            wait_jitter=self._wait,
-        ):
-            with attempt:
-                if attempt.num == 1:
-                    raise first  # so that it waits before the next
-                return await model.complete(request)
-        raise AssertionError("unreachable")
-
-    def _limiter(self) -> anyio.Semaphore:
-        """Made in the loop, and shared with the runs of this LLM."""
-        import anyio
-
-        if not self._places:
-            self._places.append(anyio.Semaphore(self._settings.llm_concurrency, fast_acquire=True))
-        return self._places[0]
-
-
-class _Asked(Struct, frozen=True):
-    """A request on its way."""
-
-    place: int
-    request: Request
-    model: Model
-    identity: str  # of the reply, if it is to be kept
-    subjects: tuple[str, ...]
-
-
-class _Ended(Struct, frozen=True):
-    """What became of it: a reply, an error, or neither, when something else went wrong."""
-
-    asked: _Asked
-    outcome: Reply | ModelError | None
-    usage: Usage | None = None  # None: nothing was called
-
-    def entries(self, run: str) -> list[JournalEntry]:
-        """What is noted of it."""
-        noted = [] if self.usage is None else [replace(self.usage, run=run).entry()]
-        if self.asked.identity and isinstance(self.outcome, Reply):
-            noted.append(replies.kept(run, self.asked.identity, self.outcome, self.asked.subjects))
-        return noted
-
-
-def _drained(ended: SimpleQueue[_Ended | None], wait: float | None = None) -> Iterator[list[_Ended]]:
-    """What ends, as it comes, several at a time, until nothing is under way.
-
-    Raises:
-        Empty: nothing ended within so many seconds.
-    """
-    over = False
-    while not over:
-        some = [ended.get(timeout=wait)]
-        while not ended.empty():
-            some.append(ended.get())
-        over = some[-1] is None
-        yield [item for item in some if item is not None]
-
-
-class _Models:
-    """The models of the tasks, each opened when it is first needed."""
-
-    def __init__(self, default: Model, settings: Settings, opening: Callable[[str], Model] | None) -> None:
-        self.default = default
-        self._settings = settings
-        self._opening = opening
-        self._opened: dict[str, Model] = {}
-        self._opening_one = Lock()
-        self._used = False
-
-    def called(self, *, default: bool) -> list[Closing]:
-        """Those that were called since, and can be closed; the default one only if `default`."""
-        held = [*self._opened.values(), *([self.default] if default and self._used else [])]
-        self._opened, self._used = {}, False
-        return [model for model in held if isinstance(model, Closing)]
-
-    def of(self, task: str) -> Model:
-        name = self._settings.llm_tasks.get(task, TaskSettings()).model
-        if not name:
-            self._used = True
-            return self.default
-        with self._opening_one:
-            if name not in self._opened:
-                if self._opening is None:
-                    raise ModelNotConfiguredError(f"the task {task}")
-                self._opened[name] = self._opening(name)
-            return self._opened[name]
-
-
-def _again(error: Exception) -> bool | float:
-    """Whether to make a request again: when, if the endpoint said so."""
-    if not isinstance(error, ModelUnavailableError):
-        return False
-    wait = error.fields["retry_after"]
-    if wait is None:
-        return True
-    return float(wait) if wait <= _PATIENCE else False
-
-
-def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
-    # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute each time
-    return cast("Priced", model).price(input_tokens, output_tokens) if issubclass(type(model), Priced) else None
 
 
 def _remark(request: Request, error: Exception) -> str:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from statistics import median
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from ..journal import Journal, JournalEntry
 
-__all__ = ["KIND", "Usage", "UsageLine", "UsageReport", "report", "rows"]
+__all__ = ["DAY", "KIND", "Day", "Spent", "Usage", "UsageLine", "UsageReport", "added", "report", "rows"]
 
-KIND = "usage"  # of journal entry; the id is a UUIDv7, so that they sort by time
+KIND, DAY = "usage", "usage.day"  # of journal entry; the id of a call is a UUIDv7, so that they sort by time
 _AT_ONCE = 5_000  # entries read from the journal at a time
+
+
+class UsageLine(Struct, frozen=True, kw_only=True):
+    """Calls added up."""
+
+    name: str = ""  # of the task or the run
+    calls: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cost: float  # US dollars, of the calls whose price is known
+    unpriced: int  # calls that succeeded and whose price is not known
+    seconds: float  # median of the calls that succeeded
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -30,6 +43,19 @@ class Usage(Struct, frozen=True, kw_only=True):
     cost: float | None = None  # US dollars; None: the price is not known
     error: str = ""  # name of the error it ended with; empty: it went well
 
+    @property
+    def line(self) -> UsageLine:
+        """The call as a line of a report."""
+        return UsageLine(
+            calls=1,
+            failed=bool(self.error),
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost=self.cost or 0.0,
+            unpriced=self.cost is None and not self.error,
+            seconds=self.seconds,
+        )
+
     def entry(self) -> JournalEntry:
         """The call as it is noted."""
         from uuid_utils import uuid7
@@ -37,17 +63,17 @@ class Usage(Struct, frozen=True, kw_only=True):
         return JournalEntry(KIND, str(uuid7()), msgspec.json.encode(self))
 
 
-class UsageLine(Struct, frozen=True, kw_only=True):
-    """Calls added up."""
+class Day(Struct, frozen=True, kw_only=True):
+    """The calls of a day, a task, a model and a run, once they are old: see `folding`."""
 
-    name: str  # of the task or the run
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float  # US dollars, of the calls whose price is known
-    unpriced: int  # calls that succeeded and whose price is not known
-    seconds: float  # median of the calls that succeeded
+    task: str
+    model: str
+    run: str
+    at: datetime  # when the last of them began
+    line: UsageLine
+
+
+Spent: TypeAlias = Usage | Day
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
@@ -58,44 +84,69 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     total: UsageLine
 
 
-def rows(journal: Journal, *, run: str | None = None, since: datetime | None = None) -> list[Usage]:
-    """Every call, in the order in which they ended; those of one run, those that began since then."""
-    decoder = msgspec.json.Decoder(Usage)
-    found: list[Usage] = []
-    after = ""
-    while page := journal.journal(KIND, after=after, limit=_AT_ONCE):
-        after = page[-1].id
-        found += [decoder.decode(entry.data) for entry in page]
+def rows(journal: Journal, *, run: str | None = None, since: datetime | None = None) -> list[Spent]:
+    """Every call, in the order in which they ended; those of one run, those that began since then. Old ones come
+    first, a day's as one."""
+    days = msgspec.json.Decoder(Day)
+    calls = msgspec.json.Decoder(Usage)
+    found: list[Spent] = [days.decode(entry.data) for entry in _entries(journal, DAY)]
+    found += [calls.decode(entry.data) for entry in _entries(journal, KIND)]
     begin = since or datetime.min.replace(tzinfo=UTC)
-    return [usage for usage in found if usage.at >= begin and run in (None, usage.run)]
+    return [spent for spent in found if spent.at >= begin and run in (None, spent.run)]
 
 
-def report(usages: Sequence[Usage]) -> UsageReport:
+def report(spent: Sequence[Spent]) -> UsageReport:
     """The calls added up."""
-    tasks: dict[str, list[Usage]] = {}
-    runs: dict[str, list[Usage]] = {}
-    for usage in usages:
-        tasks.setdefault(usage.task, []).append(usage)
-        runs.setdefault(usage.run, []).append(usage)
-    lines = [_line(name, some) for name, some in tasks.items()]
-    newest = sorted(runs.items(), key=lambda pair: max(usage.at for usage in pair[1]), reverse=True)
+    tasks: dict[str, list[Spent]] = {}
+    runs: dict[str, list[Spent]] = {}
+    for some in spent:
+        tasks.setdefault(some.task, []).append(some)
+        runs.setdefault(some.run, []).append(some)
+    lines = [_line(name, found) for name, found in tasks.items()]
+    newest = sorted(runs.items(), key=lambda pair: max(some.at for some in pair[1]), reverse=True)
     return UsageReport(
         tasks=tuple(sorted(lines, key=lambda line: (-line.input_tokens - line.output_tokens, line.name))),
-        runs=tuple(_line(name, some) for name, some in newest if name),
-        total=_line("total", usages),
+        runs=tuple(_line(name, found) for name, found in newest if name),
+        total=_line("total", spent),
     )
 
 
-def _line(name: str, usages: Iterable[Usage]) -> UsageLine:
-    done = list(usages)
-    good = [usage for usage in done if not usage.error]
+def added(name: str, lines: Iterable[UsageLine]) -> UsageLine:
+    """Lines added up to one."""
+    parts = list(lines)
     return UsageLine(
         name=name,
-        calls=len(done),
-        failed=len(done) - len(good),
-        input_tokens=sum(usage.input_tokens for usage in done),
-        output_tokens=sum(usage.output_tokens for usage in done),
-        cost=sum(usage.cost or 0.0 for usage in done),
-        unpriced=sum(usage.cost is None and usage.output_tokens > 0 for usage in done),
-        seconds=median(usage.seconds for usage in good) if good else 0.0,
+        calls=sum(line.calls for line in parts),
+        failed=sum(line.failed for line in parts),
+        input_tokens=sum(line.input_tokens for line in parts),
+        output_tokens=sum(line.output_tokens for line in parts),
+        cost=sum(line.cost for line in parts),
+        unpriced=sum(line.unpriced for line in parts),
+        seconds=_median([(line.seconds, line.calls - line.failed) for line in parts]),
     )
+
+
+def _line(name: str, spent: Iterable[Spent]) -> UsageLine:
+    return added(name, (some.line for some in spent))
+
+
+def _median(times: Iterable[tuple[float, int]]) -> float:
+    """Of times that occur so often; 0 when there are none."""
+    ordered = sorted(times)
+    count = sum(often for _, often in ordered)
+    middle = []
+    for place in ((count - 1) // 2, count // 2) if count else ():
+        below = 0
+        for seconds, often in ordered:
+            below += often
+            if place < below:
+                middle.append(seconds)
+                break
+    return sum(middle) / len(middle) if middle else 0.0
+
+
+def _entries(journal: Journal, kind: str) -> Iterator[JournalEntry]:
+    after = ""
+    while page := journal.journal(kind, after=after, limit=_AT_ONCE):
+        after = page[-1].id
+        yield from page

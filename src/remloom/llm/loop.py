@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
-from ..errors import InvalidInputError, MissingExtraError
-
-if TYPE_CHECKING:
-    from anyio.from_thread import BlockingPortal
+from ..errors import InvalidInputError
 
 __all__ = ["GRACE", "at_end", "run", "start"]
 
@@ -22,7 +21,7 @@ GRACE = 2.0  # seconds that anything may take once the process ends; then it is 
 
 _T = TypeVar("_T")
 _lock = threading.Lock()
-_portal: BlockingPortal | None = None
+_loop: asyncio.AbstractEventLoop | None = None
 _owner = 0  # the process that has the thread; its forks do not
 _ending = False
 
@@ -39,14 +38,33 @@ def at_end(closing: _Closing) -> None:
     _open.add(closing)
 
 
-def start(work: Callable[[], Awaitable[_T]]) -> Future[_T]:
-    """Have `work` run in the loop, from any other thread. Cancelling the future cancels the work."""
-    return _started().start_task_soon(work)
+def start(
+    work: Callable[[], Coroutine[Any, Any, None]], over: Callable[[BaseException | None], None]
+) -> Callable[[], object]:
+    """Have `work` run in the loop, from any other thread; returns what cancels it.
+
+    `over` is called there when it has ended, with the error that it ended with, if it did.
+    """
+    loop = _started()
+    tasks: list[asyncio.Task[None]] = []
+
+    def ended(task: asyncio.Task[None]) -> None:
+        over(asyncio.CancelledError() if task.cancelled() else task.exception())
+
+    def begin() -> None:
+        tasks.append(loop.create_task(work()))
+        tasks[0].add_done_callback(ended)
+
+    def cancel() -> None:
+        tasks[0].cancel()
+
+    loop.call_soon_threadsafe(begin)
+    return partial(loop.call_soon_threadsafe, cancel)
 
 
-def run(work: Callable[[], Awaitable[_T]]) -> _T:
+def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run `work` in the loop and wait for it, from any other thread. What interrupts the wait cancels the work."""
-    future = start(work)
+    future = asyncio.run_coroutine_threadsafe(work(), _started())
     try:
         return future.result(GRACE if _ending else None)
     except BaseException:
@@ -54,42 +72,39 @@ def run(work: Callable[[], Awaitable[_T]]) -> _T:
         raise
 
 
-def _started() -> BlockingPortal:
-    global _portal, _owner
+def _started() -> asyncio.AbstractEventLoop:
+    global _loop, _owner
     with _lock:
-        if _portal is None:
-            try:
-                import anyio
-            except ImportError as error:
-                raise MissingExtraError("calling a language model", "llm") from error
-            ready: Future[BlockingPortal] = Future()
-            threading.Thread(target=anyio.run, args=(_serve, ready), name="remloom-models", daemon=True).start()
-            _portal, _owner = ready.result(), os.getpid()
-            atexit.register(_stop)
+        if _loop is None:
+            ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+            thread = threading.Thread(target=lambda: asyncio.run(_serve(ready)), name="remloom-models", daemon=True)
+            thread.start()
+            _loop, ending = ready.result()
+            _owner = os.getpid()
+            atexit.register(_stop, _loop, ending, thread)
         if _owner != os.getpid():
             raise InvalidInputError(
                 "a forked process cannot call models when its parent did before",
                 remedy="start processes afresh (multiprocessing: the start method 'spawn')",
             )
-        return _portal
+        return _loop
 
 
-async def _serve(ready: Future[BlockingPortal]) -> None:
-    from anyio.from_thread import BlockingPortal
-
-    async with BlockingPortal() as portal:
-        ready.set_result(portal)
-        await portal.sleep_until_stopped()
+async def _serve(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    ending = asyncio.Event()
+    ready.set_result((asyncio.get_running_loop(), ending))
+    await ending.wait()
 
 
-def _stop() -> None:
+def _stop(loop: asyncio.AbstractEventLoop, ending: asyncio.Event, thread: threading.Thread) -> None:
     """Close what is open and cancel what is under way. Nothing here may keep the process from ending."""
     global _ending
-    if _portal is None or _owner != os.getpid():
+    if _owner != os.getpid():
         return
     _ending = True
     for closing in list(_open):
         with suppress(Exception):
             closing.close()
     with suppress(Exception):
-        _portal.start_task_soon(_portal.stop, True).result(GRACE)
+        loop.call_soon_threadsafe(ending.set)
+        thread.join(GRACE)

@@ -1,7 +1,8 @@
 """What a reply must look like: the JSON schema of a type, the words that ask for it, and the reply read back.
 
 A schema that goes out gives every list and text an end, so short that the whole reply fits into the tokens it may take:
-a small model that has begun a list or a text often does not find its end. A reply that goes beyond is read all the same.
+a small model that has begun a list or a text often does not find its end. A reply that goes beyond is read all the
+same.
 """
 
 from __future__ import annotations

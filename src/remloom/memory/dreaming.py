@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, ModelError
 from ..model import Record
 from .checks import Progress, positive, run_kind
 from .reading import Reading
@@ -64,7 +64,8 @@ class Dreaming(Reading):
 
         Raises:
             ModelNotConfiguredError, EmbedderError: there is no model, or no embedder.
-            ModelError: the model refused, or did not answer for several documents in a row. What is done is done.
+            ModelError: the model refused, or did not answer for several documents in a row. What is done is done: its
+                fields `read` (a `ReadReport`) and `run` (a `Run`) tell what.
             ConflictError: a run is learning already.
             InvalidInputError, SourceError: of the arguments.
         """
@@ -82,7 +83,11 @@ class Dreaming(Reading):
             uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
         if self._store.pending(1):
             self._queue.run()
-        run = learn_run(means, uris, wanted, progress)
+        try:
+            run = learn_run(means, uris, wanted, progress)
+        except ModelError as error:
+            error.fields["read"] = report
+            raise
         return Learned(run=run, read=report, parked=self.parked("learn") + self.parked("dream"))
 
     def dream(

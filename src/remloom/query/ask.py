@@ -27,8 +27,10 @@ from .quoting import TURN, Quoted, one_line
 __all__ = ["Asker", "Step"]
 
 EDGE_TYPES = 60  # that the model is told of
+REPEATS = 2  # statements made before, after which a model is going in circles: it is asked for its answer
 BYTES = 3  # of a token, rather too few, as budgets count
 SCHEMA = 400  # tokens that a call has besides its prompt
+_BEFORE = "this was asked before, and what it brought back is above: answer from that, or ask something else"
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
 
@@ -46,6 +48,12 @@ class Step(Struct, frozen=True):
     statement: Annotated[str, _at_most(maxLength=400)]  # empty: it is done
     confidence: Annotated[float, Meta(ge=0, le=1)]
     answer: Annotated[str, _at_most(maxLength=1600)]  # empty: it is not done
+
+
+class Last(Struct, frozen=True):
+    """The answer. No statement can be run any more."""
+
+    answer: Annotated[str, _at_most(minLength=1, maxLength=1600)]
 
 
 class Asker:
@@ -70,20 +78,22 @@ class Asker:
             if conversation.turns and self._llm.spent + conversation.ahead > tokens:
                 conversation.close()
             try:
+                if not conversation.left:
+                    return self._asked(conversation, self._llm.ask("ask", conversation.slots(), returns=Last).answer)
                 step = self._llm.ask("ask", conversation.slots(), returns=Step)
             except BudgetError as error:
                 return self._asked(conversation, "", error.message)
-            turn = self._turn(step, conversation) if conversation.left else None
-            if turn is None and conversation.left and (unknown := conversation.unknown(step.answer)):
+            turn = self._turn(step, conversation)
+            if turn is None and (unknown := conversation.unknown(step.answer)):
                 turn = _refused(step, f"the answer cites {unknown}, which no turn brought back: cite what was shown")
             if turn is None:
-                return self._asked(conversation, step.answer.strip())
+                return self._asked(conversation, step.answer)
             conversation.add(turn)
             if told:
                 told(turn)
 
     def _asked(self, conversation: _Conversation, answer: str, doubt: str = "") -> Asked:
-        return replace(conversation.asked(answer, doubt), tokens=self._llm.spent)
+        return replace(conversation.asked(answer.strip(), doubt), tokens=self._llm.spent)
 
     def _turn(self, step: Step, conversation: _Conversation) -> AskTurn | None:
         """Run a statement; what is wrong with it is for the model to mend. None: this is the answer."""
@@ -101,7 +111,7 @@ class Asker:
         if conversation.had(statement):
             if step.answer.strip():  # small models repeat the statement that their answer is from
                 return None
-            return replace(turn, error="this was asked before, and its answer is above: ask something else, or answer")
+            return replace(turn, error=_BEFORE)
         try:
             return replace(turn, answer=self._executor.run(statement))
         except (InvalidInputError, EmbedderError, StoreBusyError) as error:
@@ -131,6 +141,7 @@ class _Conversation:
         self._quoted = Quoted()
         self._shown: list[str] = []
         self._had: set[str] = set()
+        self._repeats = 0
 
     @property
     def ahead(self) -> int:
@@ -146,7 +157,7 @@ class _Conversation:
     def add(self, turn: AskTurn) -> AskTurn:
         came = self._quoted.text(turn.answer) if turn.answer is not None else f"error: {turn.error}"
         self.turns.append(turn)
-        self.left -= 1
+        self.left = 0 if self._repeats == REPEATS else self.left - 1
         said = [
             f"turn {len(self.turns)}: {one_line(turn.statement)}",
             f"memo: {one_line(turn.memo)}" if turn.memo else "",
@@ -161,6 +172,7 @@ class _Conversation:
             statement = replace(statement, query=replace(statement.query, plan_memo=""))
         text = render(statement)
         if text in self._had:
+            self._repeats += 1
             return True
         self._had.add(text)
         return False

@@ -34,8 +34,8 @@ from ..predicates import (
     StartsWith,
     VectorSimilar,
 )
+from .columns import micros
 from .contract import SCHEMAS
-from .rows import micros
 
 __all__ = [
     "DEFAULTS",

@@ -29,6 +29,7 @@ from ..predicates import Predicate, Query
 __all__ = [
     "INDEX",
     "SCHEMAS",
+    "TOP",
     "Batch",
     "BatchRecord",
     "Capabilities",
@@ -46,6 +47,7 @@ __all__ = [
     "Written",
 ]
 
+TOP = "\U0010ffff"  # sorts behind every character that an id continues with
 INDEX = "index"  # journal kind of what `create_index` made; the id is `<schema>.<path>`
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,

@@ -1,63 +1,15 @@
-"""What a batch expects to find in an embedded store, and edges as they are stored."""
+"""What a write rests on, and what is told to those who came too late."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ..errors import ChangedError, GoneError
-from ..model import Direction, Edge
+from ..errors import ChangedError, ConflictError, GoneError, InvalidInputError
+from ..journal import JournalEntry
+from .columns import micros
 from .contract import Expected
-from .rows import micros, moment_of
 
-if TYPE_CHECKING:
-    import apsw
-
-__all__ = ["changed", "compare", "edges_at", "expect", "ids_of"]
-
-_EDGE = """
-SELECT s.key, t.name, d.key, e.weight, e.created, e.valid_from, e.valid_to, e.properties FROM {start}
-JOIN labels s ON s.lid = e.src JOIN rels t ON t.rel = e.rel JOIN labels d ON d.lid = e.dst
-"""
-_AT = {
-    end: _EDGE.format(
-        start="json_each(?) v CROSS JOIN labels l ON l.key = v.value"
-        f" CROSS JOIN edges e INDEXED BY edges_{end} ON e.{near} = l.lid"
-    )
-    for end, near in (("out", "src"), ("in", "dst"))
-}
-_ONE = (
-    _EDGE.format(start="edges e") + " WHERE e.src = (SELECT lid FROM labels WHERE key = ?)"
-    " AND e.rel = (SELECT rel FROM rels WHERE name = ?) AND e.dst = (SELECT lid FROM labels WHERE key = ?)"
-)
-
-
-def edges_at(cursor: apsw.Cursor, keys: Sequence[str], direction: Direction) -> list[Edge]:
-    """See `contract.Store.stored_edges`."""
-    ends = ("out", "in") if direction == "both" else (direction,)
-    wanted = _json(list(dict.fromkeys(keys)))
-    found = {row[:3]: row for end in ends for row in cursor.execute(_AT[end], (wanted,))}
-    return [_edge(row) for row in found.values()]
-
-
-def expect(cursor: apsw.Cursor, expected: Expected) -> None:
-    """Look whether everything is as expected.
-
-    Raises:
-        GoneError, ChangedError: it is not.
-    """
-    if ids := ids_of(expected):
-        sql = "SELECT r.id, r.updated FROM json_each(?) v CROSS JOIN records r ON r.id = v.value"
-        compare(expected, dict(cursor.execute(sql, (_json(ids),)).fetchall()))
-    for place, edge in expected.edges.items():
-        row = cursor.execute(_ONE, place).fetchone()
-        if (_edge(row) if row else None) != edge:
-            raise changed(f"the edge {' '.join(place)!r}")
-    for (kind, id), version in expected.notes.items():
-        if (cursor.execute("SELECT version FROM journal WHERE kind=? AND id=?", (kind, id)).get or 0) != version:
-            raise changed(f"the journal entry {kind} {id!r}")
+__all__ = ["changed", "compare", "conflict", "expected", "ids_of"]
 
 
 def ids_of(expected: Expected) -> list[str]:
@@ -81,13 +33,20 @@ def changed(what: str) -> ChangedError:
     return ChangedError(f"{what} was changed meanwhile", remedy="try again")
 
 
-def _edge(row: Any) -> Edge:
-    src, rel, dst, weight, created, since, until, properties = row
-    return Edge(
-        src=src, rel_type=rel, dst=dst, weight=weight, created_at=moment_of(created), valid_from=moment_of(since),
-        valid_to=moment_of(until), properties=msgspec.json.decode(properties) if properties else {},
+def expected(entries: Sequence[JournalEntry]) -> JournalEntry:
+    """The one entry whose version is expected.
+
+    Raises:
+        InvalidInputError: there is none, or there are several.
+    """
+    if len(entries) != 1:
+        raise InvalidInputError(f"expect is about one entry, not {len(entries)}", remedy="note them one by one")
+    return entries[0]
+
+
+def conflict(item: JournalEntry, found: int, expect: int) -> ConflictError:
+    """Somebody else wrote the entry first."""
+    return ConflictError(
+        f"journal entry {item.kind} {item.id!r} has version {found}, not {expect}: another wrote it first",
+        remedy="read it again, and decide anew", kind=item.kind, id=item.id, found=found, expected=expect,
     )  # fmt: skip
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -12,6 +12,7 @@ import msgspec
 from click import argument, option
 from click.exceptions import Exit
 
+from ...errors import ModelError
 from ...model import Resource
 from .app import (
     COMMON,
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
     from ...dream.learning import Progress
     from ...dream.runs import Run
     from ...memory import Memory
+    from ...model import ReadReport
 
 KIND = "rem_dream"  # of resource
 FAILED = 1  # exit code when something was parked, or the run stopped before its end
+GO_ON = "the same command goes on where it stopped; what was done until there is kept"
 SHOWN_DREAMS = 20  # of a learning run; `remloom search` finds the others
 SHOWN_SOURCES = 8  # of a dream
 
@@ -64,7 +67,7 @@ def learn(
     Without PATH, learn from all that was read. Needs a model. A run that was interrupted goes on where it was when the
     same command is given again. Exits with 1 when something was parked, or the budget was used up.
     """
-    with call.open(create=True) as memory, _bar(call) as progress:
+    with call.open(create=True) as memory, _told_of_a_stop(call), _bar(call) as progress:
         learned = memory.learn(
             path, order=order, period=int(period) if period.isdigit() else period, dreams=dreams, seed=seed, glob=glob,
             budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
@@ -127,7 +130,7 @@ program.add_command(dream)
 
 
 def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
-    with call.open() as memory, _bar(call) as progress:
+    with call.open() as memory, _told_of_a_stop(call), _bar(call) as progress:
         dreamt = memory.dream(dry_run=dry_run, progress=progress, **given)
         told = [_told(memory, dream) for dream in dreamt.dreams]
 
@@ -233,13 +236,39 @@ def _dream_view(dream: dict[str, Any]) -> RenderableType:
     )
 
 
-def _run_view(run: Run) -> RenderableType:
+@contextmanager
+def _told_of_a_stop(call: Call) -> Iterator[None]:
+    """When the model fails for good, tell what is kept before the error is told. With --json the error has it all."""
+    try:
+        yield
+    except ModelError as error:
+        run, read = error.fields.get("run"), error.fields.get("read")
+        if run is not None and not call.json:
+            call.show(None, lambda: _stopped_view(run, read))
+        raise
+
+
+def _stopped_view(run: Run, read: ReadReport | None) -> RenderableType:
+    from msgspec.structs import replace
+    from rich.console import Group
+    from rich.text import Text
+
+    from .reading import report_view
+
+    parts: list[RenderableType] = [report_view(read)] if read else []
+    run = replace(run, reason="")  # it is the error, which is told next
+    parts += [_run_view(run, listed=False), Text(GO_ON, "dim")]
+    return Group(*parts)
+
+
+def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
+    """What a run did and wrote; of what it parked only the number, unless that is `listed` elsewhere."""
     from rich.console import Group
     from rich.text import Text
 
     from .render import short
 
-    done = {name: count for name, count in run.counts.items() if name != "parked"}  # which are listed below
+    done = {name: count for name, count in run.counts.items() if name != "parked" or not listed}
     wrote = {name: run.receipt.get(name, 0) for name in ("records", "edges")}
     lines = [
         Text.assemble(
@@ -251,7 +280,7 @@ def _run_view(run: Run) -> RenderableType:
         lines.append(Text(f"wrote {_counts(wrote)}; `remloom dream rollback {short(run.id)}` takes it back", "dim"))
     if run.reason:
         lines.append(Text(run.reason, "yellow"))
-        lines.append(Text("the same command goes on where it stopped", "dim"))
+        lines.append(Text(GO_ON, "dim"))
     return Group(*lines)
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge
+from ..columns import micros
 from ..contract import EdgeCount, EdgeOrder, Step, Walk
-from ..rows import micros
 from .keys import is_short, short
 from .rows import EDGE, edge_of
 from .server import Server

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...journal import JournalEntry
-from ..journal import TOP, conflict, expected
+from ..contract import TOP
+from ..expecting import conflict, expected
 
 if TYPE_CHECKING:
     from psycopg import Cursor

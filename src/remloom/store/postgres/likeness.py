@@ -51,7 +51,7 @@ class Likeness:
             key = labels.key(text)
         except LabelError:
             return []
-        from ..name_scores import GOOD, Found, words_of
+        from ..index.name_scores import GOOD, Found, words_of
 
         found, numbers = Found(limit, None), _Numbers()
         words = words_of(key, asked=True)
@@ -117,7 +117,7 @@ class Likeness:
         ordered_by: list[Any],
         type: str | None,
     ) -> list[str]:
-        from ..name_scores import CANDIDATES
+        from ..index.name_scores import CANDIDATES
 
         rows = cursor.execute(
             f"SELECT n.key FROM remloom.own_names n {_typed(type)} WHERE {condition}"

@@ -11,7 +11,7 @@ import msgspec
 
 from ...model import Edge, Entity
 from .. import batch as batches
-from ..rows import micros
+from ..columns import micros
 from .arrays import Column, columns
 from .keys import short
 from .rows import RECORD_KINDS, row_of

@@ -22,8 +22,8 @@ _SERVER = 150000
 
 
 def scripts() -> list[tuple[int, str]]:
-    """Every migration as (version, script), in order. The files are `store/sql/postgres/NNNN_name.sql`."""
-    folder = resources.files("remloom.store") / "sql" / "postgres"
+    """Every migration as (version, script), in order. The files are `sql/NNNN_name.sql`."""
+    folder = resources.files(__package__) / "sql"
     found = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return [(number, file.read_text(encoding="utf-8")) for number, file in sorted(found, key=lambda pair: pair[0])]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..terms import K1, B, codes
+from ..index.terms import K1, B, codes
 from .arrays import Column
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from ...model import Edge, Entity, Record, Resource
+from ..columns import moment_of, times_of, type_of
 from ..contract import SCHEMAS
-from ..rows import moment_of, times_of, type_of
 
 __all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
 

@@ -14,7 +14,7 @@ from ...errors import InvalidInputError, StoreClosedError
 from ...journal import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
-from .. import rows as times
+from ..columns import micros
 from ..compiling import direction, known
 from ..contract import (
     INDEX,
@@ -306,7 +306,7 @@ class PostgresStore:
         self.note([JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        first, last = times.micros(start), times.micros(end)
+        first, last = micros(start), micros(end)
         found = self._open.fetch(
             self._tenant,
             f"SELECT {COLUMNS} FROM ("

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import Entity, Record
 from .. import batch as batches
+from ..columns import type_of
 from ..contract import Batch, BatchRecord, Vector, Written
-from ..rows import type_of
 from . import journal, postings
 from .arrays import Column, columns
 from .deleting import delete

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from .. import labels
-from ..errors import LabelError, VectorError
-from ..predicates import All, Predicate
-from .batch import to_vector
-from .compiling import Compiler, known
-from .contract import Match
+from ... import labels
+from ...errors import LabelError, VectorError
+from ...predicates import All, Predicate
+from ..batch import to_vector
+from ..compiling import Compiler, known
+from ..contract import Match
 from .database import Database
 from .derived import Derived
 from .rows import COLUMNS, decode

@@ -15,7 +15,7 @@ from weakref import finalize
 
 import apsw
 
-from ..errors import (
+from ...errors import (
     CorruptStoreError,
     ReadOnlyStoreError,
     SchemaVersionError,

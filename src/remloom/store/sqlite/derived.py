@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from . import batch as batches
+from .. import batch as batches
 from .database import Database
 from .rows import COLUMNS, decode
 
 if TYPE_CHECKING:
     import apsw
 
-    from .names import NameIndex
-    from .terms import TermIndex
-    from .vectors import VectorIndex
+    from ..index.names import NameIndex
+    from ..index.terms import TermIndex
+    from ..index.vectors import VectorIndex
 
 __all__ = ["Derived"]
 
@@ -145,7 +145,7 @@ class Derived:
         current = cursor.execute("SELECT model, dims FROM models WHERE current=1").get
         if current is None:
             return _State(None, 0, dead)
-        from .vectors import VectorIndex
+        from ..index.vectors import VectorIndex
 
         model, dims = current
         state = _State(VectorIndex(dims, **self._hnsw), 0, dead, model=model)
@@ -279,10 +279,10 @@ def _forget_pages(cursor: apsw.Cursor) -> None:
 
 def _index_class(kind: str) -> Any:
     if kind == "names":
-        from .names import NameIndex
+        from ..index.names import NameIndex
 
         return NameIndex
-    from .terms import TermIndex
+    from ..index.terms import TermIndex
 
     return TermIndex
 

@@ -15,13 +15,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import labels
-from ..model import Edge, Entity, Moment, Record
-from . import batch as batches
+from ... import labels
+from ...model import Edge, Entity, Moment, Record
+from .. import batch as batches
+from ..columns import micros, times_of, type_of
+from ..contract import Batch, BatchRecord, Deletion, Vector, Written
+from ..models import chosen
 from . import expecting, journal
-from .contract import Batch, BatchRecord, Deletion, Vector, Written
-from .models import chosen
-from .rows import COLUMNS, decode, encode, micros, times_of, type_of
+from .rows import COLUMNS, decode, encode
 
 if TYPE_CHECKING:
     import apsw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiling import DEFAULTS, LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
+from ..compiling import DEFAULTS, LISTS, OBJECTS, TIMES, Compiler, Condition, fields, renamed
 
 __all__ = ["SqliteCompiler", "column", "view_columns"]
 

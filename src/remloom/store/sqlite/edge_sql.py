@@ -9,10 +9,10 @@ from functools import lru_cache
 from heapq import nlargest, nsmallest
 from typing import Any, NamedTuple
 
-from ..errors import UnknownNameError
-from ..model import Direction
-from .contract import EdgeOrder
-from .rows import micros
+from ...errors import UnknownNameError
+from ...model import Direction
+from ..columns import micros
+from ..contract import EdgeOrder
 
 __all__ = ["COLUMNS", "Fetch", "ends", "far", "in_force", "instant", "near"]
 

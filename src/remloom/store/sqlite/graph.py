@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ..errors import UnknownNameError
-from ..model import Direction, Edge
-from .contract import EdgeCount, EdgeOrder
+from ...errors import UnknownNameError
+from ...model import Direction, Edge
+from ..columns import moment_of
+from ..contract import EdgeCount, EdgeOrder
 from .database import Database
 from .edge_sql import COLUMNS, Fetch, ends, in_force, instant, near
-from .rows import moment_of
 from .seen import Seen, Triple
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..model import Edge
+from ...model import Edge
 from .database import Database
 from .edge_sql import instant
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import ConflictError, InvalidInputError
-from ..journal import JournalEntry
+from ...journal import JournalEntry
+from ..contract import TOP
+from ..expecting import conflict, expected
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["TOP", "apply", "conflict", "drop", "entry", "expected", "listed"]
+__all__ = ["apply", "drop", "entry", "listed"]
 
-TOP = "\U0010ffff"  # sorts behind every character that an id continues with
 _COLUMNS = "kind, id, data, coalesce(subjects, '[]'), version"
 _WRITE = """
 INSERT INTO journal (kind, id, version, subjects, data) VALUES (?,?,1,?,?)
@@ -73,25 +73,6 @@ def entry(cursor: apsw.Cursor, kind: str, id: str) -> JournalEntry | None:
     """What `Journal.journal_entry` finds."""
     row = cursor.execute(f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id=?", (kind, id)).fetchone()
     return _entry(*row) if row else None
-
-
-def expected(entries: Sequence[JournalEntry]) -> JournalEntry:
-    """The one entry whose version is expected.
-
-    Raises:
-        InvalidInputError: there is none, or there are several.
-    """
-    if len(entries) != 1:
-        raise InvalidInputError(f"expect is about one entry, not {len(entries)}", remedy="note them one by one")
-    return entries[0]
-
-
-def conflict(item: JournalEntry, found: int, expect: int) -> ConflictError:
-    """Somebody else wrote the entry first."""
-    return ConflictError(
-        f"journal entry {item.kind} {item.id!r} has version {found}, not {expect}: another wrote it first",
-        remedy="read it again, and decide anew", kind=item.kind, id=item.id, found=found, expected=expect,
-    )  # fmt: skip
 
 
 def _entry(kind: str, id: str, data: bytes, subjects: str, version: int) -> JournalEntry:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..model import Direction
-from .contract import EdgeOrder, Step, Walk
+from ...model import Direction
+from ..contract import EdgeOrder, Step, Walk
 from .edge_sql import Fetch, ends
 from .graph import Graph
 from .seen import Near

@@ -14,10 +14,10 @@ from typing import Any
 
 import apsw
 
-from ..errors import InvalidInputError, SqlGuardError, StoreBusyError
-from .contract import SCHEMAS
+from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
+from ..contract import SCHEMAS
 from .database import Database, translated
-from .predicate_sql import view_columns
+from .predicates import view_columns
 
 __all__ = ["Tables"]
 

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from ..errors import ConflictError, InvalidInputError
-from ..journal import JournalEntry
-from ..model import Direction, Edge, Moment, Record, Resource
-from ..predicates import Predicate, Query
-from . import expecting, journal, rows, writing
-from .batch import embedded_text
-from .compiling import direction, known
-from .contract import (
+from ...errors import ConflictError, InvalidInputError
+from ...journal import JournalEntry
+from ...model import Direction, Edge, Moment, Record, Resource
+from ...predicates import Predicate, Query
+from ..columns import micros
+from ..compiling import direction, known
+from ..contract import (
     INDEX,
-    SCHEMAS,
     Batch,
     Capabilities,
     Deletion,
@@ -35,13 +33,17 @@ from .contract import (
     Walk,
     Written,
 )
+from ..similar import similar
+from . import expecting, journal, writing
+from .counting import counts
 from .database import Database, translate
 from .derived import Derived
+from .embeddings import Embeddings
+from .functions import prepare
 from .graph import Graph
 from .likeness import Likeness
-from .predicate_sql import SqliteCompiler, column, view_columns
+from .predicates import SqliteCompiler, column, view_columns
 from .rows import COLUMNS, decode
-from .similar import similar
 from .tables import Tables
 from .walks import walk
 
@@ -51,9 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore"]
 
 GRAPH_PATHS = 100  # edges shown on a record that is looked up
-_ATTEMPTS = 3  # failed embeddings of a text before it is parked
 _MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
-_HASH = 16  # bytes of the sha256 kept with a vector
 _NEWEST = EdgeOrder()
 _TABLES = {"terms": ("records", "doc"), "names": ("labels", "lid"), "vectors": ("vectors", "vid")}
 
@@ -94,7 +94,7 @@ class SqliteStore:
     ) -> None:
         self.path = path
         self._database = Database(
-            path, key, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout, prepare=rows.prepare
+            path, key, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout, prepare=prepare
         )
         self.capabilities = Capabilities(
             name="sqlite", encrypted=bool(key), dialect="sqlite", writable=not self._database.read_only
@@ -105,6 +105,7 @@ class SqliteStore:
         self._compilers: dict[str, SqliteCompiler] = {}
         self._likeness = Likeness(self._database, self._derived, self._compiler, self._graph.key)
         self._tables = Tables(self._database)
+        self._embeddings = Embeddings(self._database)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -318,7 +319,7 @@ class SqliteStore:
         self._database.write(define)
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        first, last = rows.micros(start), rows.micros(end)
+        first, last = micros(start), micros(end)
         with self._translate:
             found = self._database.reader.execute(
                 f"SELECT {COLUMNS}, r.starts FROM records r WHERE r.schema = 'moments' AND r.starts >= ?1 - {_MONTH}"
@@ -353,14 +354,7 @@ class SqliteStore:
     # -- embedding queue -------------------------------------------------------------------------------------
 
     def pending(self, limit: int) -> list[Pending]:
-        with self._translate:
-            found = self._database.reader.execute(
-                f"SELECT {COLUMNS}, p.attempts, p.error FROM pending p CROSS JOIN records r ON r.rid = p.rid"
-                " WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT ?",
-                (limit,),
-            ).fetchall()
-        waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
-        return [Pending(r.id, embedded_text(r), tries, error or "") for r, tries, error in waiting]
+        return self._embeddings.pending(limit)
 
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         self._database.write(
@@ -368,70 +362,28 @@ class SqliteStore:
         )
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:
-        with self._translate:
-            found = self._database.reader.execute(
-                f"SELECT {COLUMNS} FROM records r WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v"
-                " JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?) ORDER BY r.rid LIMIT ?",
-                (model, limit),
-            ).fetchall()
-        texts = (decode(schema, body, content) for _, schema, body, content in found)
-        return [Pending(record.id, embedded_text(record)) for record in texts]
+        return self._embeddings.unembedded(model, limit)
 
     def adopt(self, model: str) -> None:
         self._database.write(lambda cursor: writing.adopt(cursor, model))
 
     def park(self, id: str, error: str) -> None:
-        self._database.write(
-            lambda cursor: cursor.execute(
-                f"UPDATE pending SET attempts = attempts + 1, error = ?, parked = (attempts + 1 >= {_ATTEMPTS})"
-                " WHERE rid = (SELECT rid FROM records WHERE id = ?)",
-                (error[:2000], id),
-            )
-        )
+        self._embeddings.park(id, error)
 
     def unpark(self) -> int:
-        def work(cursor: Any) -> int:
-            cursor.execute("UPDATE pending SET parked = 0, attempts = 0 WHERE parked = 1")
-            return int(cursor.connection.changes())
-
-        return self._database.write(work)
+        return self._embeddings.unpark()
 
     def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
-        import numpy as np
-
-        found: dict[bytes, bytes] = {}
-        with self._database.snapshot() as cursor:
-            for digest in digests:
-                data = cursor.execute(
-                    "SELECT v.data FROM vectors v JOIN models m USING (model) WHERE v.hash = ? AND m.name = ? LIMIT 1",
-                    (digest, model),
-                ).get
-                if data is not None:
-                    found[digest] = np.frombuffer(data, np.float16).astype(np.float32).tobytes()
-        return found
+        return self._embeddings.cached(digests, model)
 
     def vectors(self, id: str) -> list[Vector]:
-        return self.vectors_of([id]).get(id, [])
+        return self._embeddings.of([id]).get(id, [])
 
     def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
-        import numpy as np
-
-        found: dict[str, list[Vector]] = {}
-        with self._translate:
-            rows = self._database.reader.execute(
-                "SELECT r.id, v.first, v.last, v.data, v.hash FROM json_each(?) k"
-                " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid"
-                " JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
-                (msgspec.json.encode(ids).decode(),),
-            )
-            for id, first, last, data, digest in rows:
-                wide = np.frombuffer(data, np.float16).astype(np.float32).tobytes()
-                found.setdefault(id, []).append(Vector(first, last, wide, digest or b""))
-        return found
+        return self._embeddings.of(ids)
 
     def model(self) -> tuple[str, int] | None:
-        with self._translate:
-            return self._database.reader.execute("SELECT name, dims FROM models WHERE current = 1").get  # type: ignore[no-any-return]
+        return self._embeddings.model()
 
     # -- journal ---------------------------------------------------------------------------------------------
 
@@ -475,45 +427,11 @@ class SqliteStore:
 
     def stats(self) -> dict[str, Any]:
         with self._database.snapshot() as cursor:
-            by_type = cursor.execute(
-                "SELECT schema, coalesce(type, ''), count(*) FROM records GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
-            ).fetchall()
-            edges = cursor.execute(
-                "SELECT t.name, count(*) FROM edges e JOIN rels t USING (rel) GROUP BY 1 ORDER BY 2 DESC, 1"
-            ).fetchall()
-            current = cursor.execute("SELECT model, name, dims FROM models WHERE current = 1").get
-            vectors = cursor.execute(
-                "SELECT count(*) FROM vectors WHERE model = ?", (current[0] if current else 0,)
-            ).get
-            waiting, parked = cursor.execute(
-                "SELECT count(*) FILTER (WHERE NOT parked), count(*) FILTER (WHERE parked) FROM pending"
-            ).get
-            thin = cursor.execute("SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1").get
-            keys = cursor.execute("SELECT count(*) FROM labels").get
-            noted = cursor.execute("SELECT kind, count(*) FROM journal GROUP BY 1 ORDER BY 1").fetchall()
-        records: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
-        for schema, type, count in by_type:
-            records[schema][type] = count
+            found = counts(cursor)
         index = self._derived.loaded().get("vectors")
-        return {
-            "records": {schema: sum(types.values()) for schema, types in records.items()},
-            "types": records,
-            "thin_entities": thin,
-            "keys": keys,
-            "edges": sum(count for _, count in edges),
-            "edge_types": dict(edges),
-            "vectors": {
-                "count": vectors,
-                "model": current[1] if current else "",
-                "dims": current[2] if current else 0,
-                "exact_share": round(index.exact_share, 4) if index is not None else None,
-            },
-            "pending": waiting,
-            "parked": parked,
-            "journal": dict(noted),
-            "encrypted": self.capabilities.encrypted,
-            "bytes": sum(file.stat().st_size for file in self.path.parent.glob("memory.db*")),
-        }
+        found["vectors"]["exact_share"] = round(index.exact_share, 4) if index is not None else None
+        size = sum(file.stat().st_size for file in self.path.parent.glob("memory.db*"))
+        return found | {"encrypted": self.capabilities.encrypted, "bytes": size}
 
     def check(self) -> list[str]:
         from .checking import check
@@ -539,7 +457,7 @@ class SqliteStore:
 
 
 def _alias(record: Record, key: str) -> str:
-    from .. import labels
+    from ... import labels
 
     aliases = getattr(record, "aliases", ())
     return next((alias for alias in aliases if labels.key(alias) == key), record.name)

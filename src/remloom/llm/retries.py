@@ -1,0 +1,64 @@
+"""Retries: a request that may succeed later is made again, ever later, or when the endpoint says so."""
+
+from __future__ import annotations
+
+import logging
+
+from msgspec import Struct
+
+from ..errors import MissingExtraError, ModelUnavailableError
+from .contract import Model, Reply, Request
+
+__all__ = ["WAIT", "Retries"]
+
+WAIT = 0.5  # seconds before a failed request is made again; doubled each time, and a little at random
+_LONGEST = 60.0  # seconds of such a wait
+_PATIENCE = 300.0  # seconds that an endpoint may ask us to wait: when it asks for more, the call fails
+_SILENT = logging.NullHandler()
+
+
+class Retries(Struct, frozen=True):
+    """How often a request is made again, and after how many seconds the first time."""
+
+    count: int
+    wait: float = WAIT
+
+    async def complete(self, model: Model, request: Request) -> Reply:
+        """The model's reply, at the first attempt or a later one.
+
+        Raises:
+            ModelError: what the last attempt raised.
+        """
+        try:
+            return await model.complete(request)
+        except ModelUnavailableError as error:
+            first = error
+        try:
+            import stamina
+        except ImportError as error:
+            raise MissingExtraError("calling a language model", "llm") from error
+
+        logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
+        async for attempt in stamina.retry_context(
+            on=_again,
+            attempts=self.count + 1,
+            timeout=None,
+            wait_initial=self.wait,
+            wait_max=_LONGEST,
+            wait_jitter=self.wait,
+        ):
+            with attempt:
+                if attempt.num == 1:
+                    raise first  # so that it waits before the next
+                return await model.complete(request)
+        raise AssertionError("unreachable")
+
+
+def _again(error: Exception) -> bool | float:
+    """Whether to make a request again: when, if the endpoint said so."""
+    if not isinstance(error, ModelUnavailableError):
+        return False
+    wait = error.fields["retry_after"]
+    if wait is None:
+        return True
+    return float(wait) if wait <= _PATIENCE else False

@@ -1,0 +1,94 @@
+"""Texts that wait for their vectors, and the vectors that were made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..batch import embedded_text
+from ..contract import Pending, Vector
+from .database import Database
+from .rows import COLUMNS, decode
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["Embeddings"]
+
+_ATTEMPTS = 3  # failed embeddings of a text before it is parked
+
+
+class Embeddings:
+    """Those of one tenant. See `contract.Store` for what every method guarantees."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def pending(self, limit: int) -> list[Pending]:
+        with self._database.snapshot() as cursor:
+            found = cursor.execute(
+                f"SELECT {COLUMNS}, p.attempts, p.error FROM pending p CROSS JOIN records r ON r.rid = p.rid"
+                " WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT ?",
+                (limit,),
+            ).fetchall()
+        waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
+        return [Pending(r.id, embedded_text(r), tries, error or "") for r, tries, error in waiting]
+
+    def unembedded(self, model: str, limit: int) -> list[Pending]:
+        with self._database.snapshot() as cursor:
+            found = cursor.execute(
+                f"SELECT {COLUMNS} FROM records r WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v"
+                " JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?) ORDER BY r.rid LIMIT ?",
+                (model, limit),
+            ).fetchall()
+        texts = (decode(schema, body, content) for _, schema, body, content in found)
+        return [Pending(record.id, embedded_text(record)) for record in texts]
+
+    def park(self, id: str, error: str) -> None:
+        self._database.write(
+            lambda cursor: cursor.execute(
+                f"UPDATE pending SET attempts = attempts + 1, error = ?, parked = (attempts + 1 >= {_ATTEMPTS})"
+                " WHERE rid = (SELECT rid FROM records WHERE id = ?)",
+                (error[:2000], id),
+            )
+        )
+
+    def unpark(self) -> int:
+        def work(cursor: apsw.Cursor) -> int:
+            cursor.execute("UPDATE pending SET parked = 0, attempts = 0 WHERE parked = 1")
+            return int(cursor.connection.changes())
+
+        return self._database.write(work)
+
+    def cached(self, digests: Sequence[bytes], model: str) -> dict[bytes, bytes]:
+        sql = "SELECT v.data FROM vectors v JOIN models m USING (model) WHERE v.hash = ? AND m.name = ? LIMIT 1"
+        with self._database.snapshot() as cursor:
+            found = {digest: cursor.execute(sql, (digest, model)).get for digest in digests}
+        return {digest: _wide(data) for digest, data in found.items() if data is not None}
+
+    def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
+        found: dict[str, list[Vector]] = {}
+        with self._database.snapshot() as cursor:
+            rows = cursor.execute(
+                "SELECT r.id, v.first, v.last, v.data, v.hash FROM json_each(?) k"
+                " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid"
+                " JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
+                (msgspec.json.encode(ids).decode(),),
+            )
+            for id, first, last, data, digest in rows:
+                found.setdefault(id, []).append(Vector(first, last, _wide(data), digest or b""))
+        return found
+
+    def model(self) -> tuple[str, int] | None:
+        with self._database.snapshot() as cursor:
+            found: tuple[str, int] | None = cursor.execute("SELECT name, dims FROM models WHERE current = 1").get
+            return found
+
+
+def _wide(data: Any) -> bytes:
+    """Numbers of 16 bits as float32."""
+    import numpy as np
+
+    return np.frombuffer(data, np.float16).astype(np.float32).tobytes()

@@ -1,0 +1,52 @@
+"""How a record is a row: JSON body, long content compressed apart."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from ...model import Record, Resource
+from ..contract import SCHEMAS
+
+if TYPE_CHECKING:
+    import zstandard
+
+__all__ = ["COLUMNS", "decode", "decompress", "encode"]
+
+COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
+LONG = 4096  # characters: content above this is compressed; a 300-word chunk is below it
+
+_decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(record: Record) -> tuple[str, bytes | None]:
+    """The body as JSON, and the compressed content when it is long."""
+    if isinstance(record, Resource) and len(record.content) > LONG:
+        body = _encode(msgspec.structs.replace(record, content=""))
+        return body.decode(), _compressor().compress(record.content.encode("utf-8"))
+    return _encode(record).decode(), None
+
+
+def decode(schema: str, body: str, content: bytes | None) -> Record:
+    """The record of a row."""
+    record: Record = _decoders[schema](body)
+    if content is not None:
+        force_setattr(record, "content", decompress(content))
+    return record
+
+
+def decompress(content: bytes) -> str:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompress(content).decode("utf-8")
+
+
+@cache
+def _compressor() -> zstandard.ZstdCompressor:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=3)
