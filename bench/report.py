@@ -169,7 +169,7 @@ _METHOD = """## Method
 - Data is synthetic, of realistic shape, and follows from seeds (`bench/data.py`): text with Zipf word frequencies,
   vectors in clusters of unequal size, names with typos, a power-law graph whose largest node has some 3,000 edges.
 - Each call is timed on its own, warm: ours and the reference have gone over the same items once before, in TRAVERSE
-  over as many other starts. They take turns in ten rounds.
+  over as many other starts. They take turns in ten rounds. Chunks are read in a tenant that was opened again.
 - References: the standard library's `sqlite3` with `json.loads`; numpy over all vectors; exact BM25 in numpy;
   rapidfuzz over all names; one indexed query a node for a walk, loading no records; bare inserts into a table with two
   indexes, equally durable and encrypted.

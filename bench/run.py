@@ -59,6 +59,8 @@ def chunks(bench: Bench, size: int) -> None:
         ids, ours, raw = stores.write_beside(memory, records, bench.inserts(tenant))
         bench.results.add(bench.id("write-resources", size), ours, raw, against="bare insert")
         _visibility(bench, memory, size, ids, records)
+        memory.settle()
+    with bench.open(tenant) as memory:
         _get(bench, memory, size, ids)
         _vector_search(bench, memory, size, ids, records)
         _text_search(bench, memory, size, ids, records)

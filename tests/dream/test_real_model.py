@@ -70,24 +70,28 @@ def learned(tmp_path: Path, llm: str) -> None:
     source.mkdir()
     for essay in ESSAYS:
         shutil.copy(essay, source)
-    done = CliRunner().invoke(
-        program, ["learn", str(source), "--home", str(home), "--dreams", "1"], catch_exceptions=False
-    )
-    print(done.output)
-    assert done.exit_code in (0, 1), done.output
-    assert "2 documents" in done.output
+    printed = ""
+    for _ in range(3):  # so small a model may not find its end: what it left is parked, and tried again
+        done = CliRunner().invoke(
+            program, ["learn", str(source), "--home", str(home), "--dreams", "1"], catch_exceptions=False
+        )
+        assert done.exit_code in (0, 1), done.output
+        printed += done.output
+        if done.exit_code == 0:
+            break
+    print(printed)
+    assert "2 documents" in printed
     with Memory.open(home) as memory:
-        (run,) = memory.runs("learn")
-        assert run.status == "done"
-        made = [record for record in memory.made(run.id) if isinstance(record, Resource)]
-        told = [record for record in made if record.kind == "rem_dream"]
-        parked = memory.parked()
-        assert len(told) + run.counts.get("nothing", 0) + len(parked) >= 2
-        assert len(parked) <= 1, parked  # so small a model may not find its end, once
-        for dream in told:
-            assert dream.name[:40] in done.output
-            lines = {f"{Path(entry['source']).name}" for entry in memory.history(dream.id) if not entry["parents"]}
-            assert lines
-            assert any(line in done.output for line in lines)
-        memory.rollback(run.id)
+        runs = memory.runs("learn")
+        assert {run.status for run in runs} == {"done"}
+        made = [record for run in runs for record in memory.made(run.id) if isinstance(record, Resource)]
+        dreams = [record for record in made if record.kind == "rem_dream"]
+        assert dreams
+        for dream in dreams:
+            assert dream.name[:40] in printed
+            sources = {Path(entry["source"]).name for entry in memory.history(dream.id) if not entry["parents"]}
+            assert sources
+            assert any(source in printed for source in sources)
+        for run in runs:
+            memory.rollback(run.id)
         assert memory.check() == []
