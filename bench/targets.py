@@ -69,9 +69,10 @@ def _at_full_speed(row: Row) -> Row:
     """A measurement as it would be on the machine whose raw figures the bars were derived from."""
     speed = min(row.get("speed", 1.0), 1.0)
     scaled = dict(row)
-    if "ours" in row:
-        ours = row["ours"]
-        scaled["ours"] = ours | {"rate": ours["rate"] / speed, "p50": ours["p50"] * speed, "p99": ours["p99"] * speed}
+    for side in {"ours", "reference"} & row.keys():
+        timing = row[side]
+        faster = {name: timing[name] * speed for name in ("p50", "p99")}
+        scaled[side] = timing | faster | {"rate": timing["rate"] / speed}
     if "seconds" in row:
         scaled["seconds"] = row["seconds"] * speed
     return scaled

@@ -176,10 +176,10 @@ def _sum_up(
     """Write a summary for each cluster that has none; returns the ids of all."""
     ids = [_id(tenant, cluster) for cluster in found]
     waiting = [(id, cluster) for id, cluster in zip(ids, found, strict=True) if store.get("resources", id) is None]
-    calls = [_asking(cluster) for _, cluster in waiting]
-    writer.count(calls=len(calls))
+    replies = llm.ask_all([_asking(cluster) for _, cluster in waiting])
+    writer.count_calls(replies)
     spent: BudgetError | None = None
-    for done, ((id, cluster), reply) in enumerate(zip(waiting, llm.ask_all(calls), strict=True), 1):
+    for done, ((id, cluster), reply) in enumerate(zip(waiting, replies, strict=True), 1):
         members = [record.id for record in cluster.members]
         if isinstance(reply, BudgetError):
             spent = reply

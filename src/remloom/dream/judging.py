@@ -55,10 +55,10 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
             verdicts[pair] = msgspec.json.decode(entry.data, type=Verdict)
     waiting = [pair for pair in pairs if pair not in verdicts]
     names = {_pair(edge): _shared(edge) for edge in edges if edge.rel_type == ENTITY}
-    calls = [_asking(*pairs[pair], names.get(pair, "")) for pair in waiting]
-    writer.count(calls=len(calls))
+    replies = llm.ask_all([_asking(*pairs[pair], names.get(pair, "")) for pair in waiting])
+    writer.count_calls(replies)
     spent: BudgetError | None = None
-    for pair, reply in zip(waiting, llm.ask_all(calls), strict=True):
+    for pair, reply in zip(waiting, replies, strict=True):
         ids = [resource.id for resource in pairs[pair]]
         item = _id(*pairs[pair])
         if isinstance(reply, BudgetError):

@@ -122,8 +122,8 @@ class Mind:
         """
         if not calls:
             return []
-        self.writer.count(calls=len(calls))
         replies = self.llm.ask_all(calls)
+        self.writer.count_calls(replies)
         for reply in replies:
             if isinstance(reply, ModelError) and _hopeless(reply):
                 raise reply

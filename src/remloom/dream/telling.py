@@ -81,9 +81,10 @@ def tell(store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Sessio
     """
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
     waiting = [piece for piece in pieces if store.journal_entry(TOLD, piece.id) is None]
-    writer.count(calls=len(waiting))
+    replies = llm.ask_all([_asking(piece) for piece in waiting])
+    writer.count_calls(replies)
     spent: BudgetError | None = None
-    for piece, reply in zip(waiting, llm.ask_all([_asking(piece) for piece in waiting]), strict=True):
+    for piece, reply in zip(waiting, replies, strict=True):
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):

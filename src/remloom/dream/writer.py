@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import ChangedError, InvalidInputError
+from ..errors import BudgetError, ChangedError, InvalidInputError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store import batch as batches
 from ..store.contract import Batch, BatchRecord, Expected, JournalEntry, Store, Vector, Written
@@ -80,6 +80,10 @@ class Writer:
         """Add to the run's counts; stored with the next write."""
         with self._counting:
             self._counts.update(numbers)
+
+    def count_calls(self, replies: Iterable[object]) -> None:
+        """Count what a model was asked: not what the budget did not allow."""
+        self.count(calls=sum(not isinstance(reply, BudgetError) for reply in replies))
 
     def write(
         self,
