@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..model import Answer, Stage
+from ..model import Answer, Stage, cited
 
 __all__ = ["AskTurn", "Asked", "Citation"]
 
@@ -60,13 +60,14 @@ class Citation(Struct, frozen=True, kw_only=True):
     name: str = ""
     uri: str = ""
     lines: tuple[int, int] | None = None  # first and last, from 1
+    pages: tuple[int, int] | None = None
     statement: str = ""  # of a SELECT
 
     @property
     def source(self) -> str:
         """`uri:first-last`, or what else tells where it is from."""
         if self.uri:
-            return f"{self.uri}:{self.lines[0]}-{self.lines[1]}" if self.lines else self.uri
+            return cited(self.uri, {"lines": self.lines, "pages": self.pages})
         return self.name or self.statement
 
 

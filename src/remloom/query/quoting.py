@@ -55,21 +55,21 @@ class Quoted:
     def _hit(self, hit: Hit) -> str:
         record = hit.record
         trust = record.trust if isinstance(record, Resource) else "derived"
-        return self._passage(record_dict(record), hit.content, hit.matched, hit.lines, trust)
+        return self._passage(record_dict(record), hit.content, hit.matched, trust)
 
     def _node(self, node: dict[str, Any]) -> str:
         text = node.get("content") or node.get("summary") or ""
         trust = node.get("trust", "read") if node["schema"] == "resources" else "derived"
-        shown = self._passage(node, text, "", node.get("metadata", {}).get("lines"), trust)
+        shown = self._passage(node, text, "", trust)
         return (
             f"{shown}\n> by {' → '.join(map(one_line, node['_traverse_path']))}" if node["_traverse_depth"] else shown
         )
 
-    def _passage(self, record: dict[str, Any], text: str, matched: str, lines: Sequence[int] | None, trust: str) -> str:
+    def _passage(self, record: dict[str, Any], text: str, matched: str, trust: str) -> str:
+        places = {name: tuple(found) for name in ("lines", "pages") if (found := record.get("metadata", {}).get(name))}
         citation = self._cite(
-            record["id"], schema=record["schema"], name=record["name"], uri=record.get("uri", ""),
-            lines=(lines[0], lines[1]) if lines else None,
-        )  # fmt: skip
+            record["id"], schema=record["schema"], name=record["name"], uri=record.get("uri", ""), **places
+        )
         kind = record.get("category") or record.get("type") or ""
         head = [
             f"[{citation.number}] {record['schema']} (trust: {trust})",
