@@ -47,6 +47,15 @@ def test_learning_prints_each_dream_with_its_question_and_source_lines(remloom: 
     assert "rollback" in done.output
 
 
+def test_learning_again_when_there_is_nothing_new_says_so(remloom: Command, tmp_path: Path) -> None:
+    source = minds.folder(tmp_path / "essays")
+    assert remloom("learn", str(source), "--dreams", "1").exit_code == 0
+    again = remloom("learn", str(source), "--dreams", "1")
+    assert again.exit_code == 0, again.output
+    assert "nothing to do" in again.output
+    assert len(json.loads(remloom("dream", "runs", "--json").output)) == 1
+
+
 def test_a_dry_run_the_run_its_sources_and_its_rollback(remloom: Command, tmp_path: Path) -> None:
     source = minds.folder(tmp_path / "essays")
     assert remloom("read", str(source)).exit_code == 0

@@ -65,7 +65,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run: what it was to do, how far it came, what it wrote."""
 
-    id: str
+    id: str  # empty: there was nothing to do, so it is not among the runs
     kind: str  # learn | dream | moments | affinity | consolidate
     status: Status = "running"
     started_at: datetime

@@ -141,7 +141,8 @@ def learn_run(
     last = next(runs(means.store, "learn", limit=1), None)
     due = todo or rule.over(means.store, None, datetime.now(UTC)) or interrupted(last, wanted.settings)
     if not due:
-        return msgspec.structs.replace(begin(means.store, "learn", wanted.settings, dry_run=True), status="done")
+        run = begin(means.store, "learn", wanted.settings, dry_run=True)
+        return msgspec.structs.replace(run, id="", status="done")
     with session(means, "learn", wanted.settings, budget=wanted.budget) as mind:
         learn(
             mind,

@@ -72,7 +72,8 @@ def learn(
             path, order=order, period=int(period) if period.isdigit() else period, dreams=dreams, seed=seed, glob=glob,
             budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
         )  # fmt: skip
-        made = [found for found in memory.made(learned.run.id) if isinstance(found, Resource) and found.kind == KIND]
+        records = memory.made(learned.run.id) if learned.run.id else []
+        made = [found for found in records if isinstance(found, Resource) and found.kind == KIND]
         told = [_told(memory, dream) for dream in made[:SHOWN_DREAMS]]
 
     def view() -> RenderableType:
