@@ -21,7 +21,6 @@ from remloom.store.index.terms import codes
 from remloom.store.postgres import PostgresStore, migrate, migrations
 from remloom.store.postgres.migrations import scripts
 from remloom.store.postgres.postings import score
-from remloom.testing.conformance import names, put
 
 Opening = Callable[..., PostgresStore]
 
@@ -174,23 +173,6 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
         thread.join()
     assert len(tries) == 3  # one was rolled back, and done again
     assert [store.rel_types() for store in (one, other)] == [["through"], ["through"]]
-
-
-def test_a_connection_killed_in_a_transaction_leaves_nothing_half_written(opening: Opening, postgres: str) -> None:
-    store = opening()
-    put(store, Entity(name="before"))
-
-    def killed(writing: Any) -> None:
-        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half')", (store._tenant,))
-        with connect(postgres) as other:
-            other.execute("SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,))
-        writing.cursor.execute("SELECT 1")
-
-    with pytest.raises(StoreError):
-        store._write(killed)
-    assert store.rel_types() == []
-    assert names(store.lookup(["before"])["before"]) == ["before"]
-    assert store.check() == []
 
 
 def test_a_busy_pool_tells_a_reader_too(postgres: str) -> None:

@@ -475,6 +475,7 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
     opening: Opening, postgres: str
 ) -> None:
     store = opening()
+    put(store, Entity(name="before"))
 
     def killed(writing: Any) -> None:
         writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half')", (store._tenant,))
@@ -486,7 +487,7 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
         store._write(killed)
     assert store.rel_types() == []
     put(store, Entity(name="after"))
-    assert names(store.lookup(["after"])["after"]) == ["after"]
+    assert [names(found) for found in store.lookup(["before", "after"]).values()] == [["before"], ["after"]]
 
 
 def test_a_read_outlives_connections_that_died_in_the_pool(opening: Opening, postgres: str) -> None:
