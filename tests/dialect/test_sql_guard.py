@@ -147,7 +147,11 @@ def test_an_unknown_name_is_an_error_with_the_nearest(sql: str, kind: str, says:
     ("sql", "position"),
     [
         ("SELEC name FROM resources", 0),
-        ("SELECT * FROM resources WHERE", 24),
+        ("SELECT * FROM resources WHERE", 29),
+        ("SELECT FROM resources", 7),
+        ("SELECT name FROM resources WHERE ORDER BY name", 33),
+        ("SELECT name, count(*) FROM entities GROUP BY ;", 44),
+        ("SELECT name FROM entities ORDER BY LIMIT 3", 35),
         ("SELECT 'a FROM resources", 24),
         (" ", 0),
     ],
@@ -211,6 +215,12 @@ def test_a_long_expression_is_answered_at_once() -> None:
         ("starts_at > datetime('2026-03-01T09:00:00Z', '+1 hours')", "next-day"),
         ("starts_at > TIMESTAMP '2026-03-01 10:00:00'", "next-day"),
         ("starts_at LIKE '2026-03-01%'", "midnight nine half-past"),
+        ("starts_at > '2026-03-01T09:30:00Z'", "half-past next-day"),
+        ("'2026-03-01T09:00:00Z' < starts_at", "half-past next-day"),
+        ("starts_at <= '2026-03-01T09:30:00Z'", "midnight nine"),
+        ("starts_at <= '2026-03-01T09:30:00.5Z'", "midnight nine half-past"),
+        ("NOT starts_at > '2026-03-01T09:30:00.5Z' AND name <> 'nine'", "midnight half-past"),
+        ("starts_at NOT BETWEEN '2026-03-01T09:00:00Z' AND '2026-03-01T09:30:00Z'", "midnight half-past next-day"),
     ],
 )
 def test_a_time_is_compared_as_an_instant_however_it_is_written(condition: str, found: str) -> None:

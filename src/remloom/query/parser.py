@@ -209,7 +209,7 @@ def _refuse_input(statement: str, text: str, offset: int, error: Any, start: str
     at = len(text.rstrip()) if ended else int(token.start_pos if token is not None else error.pos_in_stream)
     word = text[at:].split(None, 1)[0] if text[at:].strip() else ""
     expected = _plain_words(getattr(error, "accepts", None) or getattr(error, "expected", None) or error.allowed)
-    example = EXAMPLES["WHERE"] if start == "where" else _example(statement)
+    example = EXAMPLES["WHERE"] if start == "where" else _quoted(statement) or _example(statement)
     if start == "statement" and not ended and "TRAVERSE" in expected:
         message, example = _refuse_first_word(statement, word, example)
     elif ended:
@@ -236,6 +236,8 @@ def _refuse_first_word(statement: str, word: str, example: str) -> tuple[str, st
             remedy=f"change memory through Memory's methods; read with {EXAMPLES['SELECT']}",
             statement=statement,
         ) from None
+    if first in _FIRST_WORDS:  # EXPLAIN, once more
+        return f"{word!r} is not expected here", example
     near = get_close_matches(first, _FIRST_WORDS, n=1, cutoff=0.75)
     if near:
         return f"{word!r} is no kind of query; did you mean {near[0]}?", EXAMPLES.get(near[0], example)
@@ -246,6 +248,14 @@ def _refuse_first_word(statement: str, word: str, example: str) -> tuple[str, st
 def _example(statement: str) -> str:
     words = (word.upper() for word in statement.split(None, 3)[:2])
     return next((EXAMPLES[word] for word in words if word in EXAMPLES), EXAMPLES["LOOKUP"])
+
+
+def _quoted(statement: str) -> str | None:
+    """The statement with its text in quotes, where words of the dialect stand in a text that has none."""
+    kind, _, text = statement.strip().partition(" ")
+    if kind.upper() not in ("SEARCH", "FUZZY") or not text.strip() or '"' in text or "'" in text or len(text) > 60:
+        return None
+    return f'{kind.upper()} "{text.strip()}"'
 
 
 _PLAIN = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct
@@ -25,6 +26,8 @@ MAX_LENGTH = 100_000  # characters
 MAX_NESTING = 60  # brackets, CASEs and NOTs inside each other
 EXAMPLE = "SELECT name, category FROM resources WHERE category = 'note' ORDER BY created_at DESC LIMIT 10"
 
+# Something stands between each of these and the next.
+_CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET"})
 # Functions sqlglot has no class for, by name.
 _NAMED_FUNCTIONS = frozenset({
     "date", "datetime", "time", "julianday", "strftime", "unixepoch", "json_extract", "json_array_length", "json_type",
@@ -110,8 +113,11 @@ def _check_tokens(sql: str, dialect: str) -> None:
     if first.token_type.name != "SELECT":
         _refuse(f"{first.text.upper()} is not allowed", sql)
     brackets = prefixes = 0
-    for token in tokens:
+    for token, following in zip_longest(tokens, tokens[1:]):
         kind = token.token_type.name
+        if kind in _CLAUSES and (following is None or following.token_type.name in _CLAUSES):
+            position = len(sql.rstrip("; \n")) if following is None else following.start
+            raise _syntax_error(f"nothing stands after {token.text.upper()}", sql, position)
         if kind == "SEMICOLON":
             _refuse("one statement at a time", sql)
         if kind in ("L_PAREN", "CASE"):

@@ -6,7 +6,6 @@ A store shows its times as text (`2026-01-31T10:00:00Z`), which is ordered only 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -32,38 +31,69 @@ def spell_times(select: exp.Select) -> None:
     """
     from sqlglot import exp
 
-    comparisons = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
-    for node in list(select.find_all(*comparisons)):
-        operands = list(_operands(node))
-        column = next((each for each in operands if isinstance(each, exp.Column) and each.name.lower() in TIMES), None)
-        if column is None:
-            continue
-        for operand in operands:
-            if isinstance(operand, exp.Literal) and operand.is_string:
-                operand.replace(exp.Literal.string(_spelled(column.name, operand.name, _bound(node, operand))))
-            elif _is_clock(operand) and column.parent is node:
-                # SQLite's own times have a space in the middle and no zone: both sides are made such.
-                column.replace(exp.Anonymous(this="DATETIME", expressions=[column.copy()]))
+    for between in list(select.find_all(exp.Between)):
+        column = between.this
+        if _is_time(column):
+            low = exp.GTE(this=column, expression=between.args["low"])
+            between.replace(exp.paren(exp.and_(low, exp.LTE(this=column.copy(), expression=between.args["high"]))))
+    for node in list(select.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)):
+        for column, operand in ((node.this, node.expression), (node.expression, node.this)):
+            if _is_time(column):
+                if isinstance(operand, exp.Literal) and operand.is_string:
+                    node.replace(
+                        _compared(type(node) if column is node.this else _mirrored(node), column, operand.name)
+                    )
+                elif _is_clock(operand):
+                    # SQLite's own times have a space in the middle and no zone: both sides are made such.
+                    column.replace(exp.Anonymous(this="DATETIME", expressions=[column.copy()]))
+                break
+    for among in select.find_all(exp.In):
+        if _is_time(among.this):
+            for operand in among.expressions:
+                if isinstance(operand, exp.Literal) and operand.is_string:
+                    operand.replace(exp.Literal.string(_spelled(among.this.name, operand.name)))
 
 
-def _operands(node: exp.Condition) -> Iterator[exp.Condition]:
-    for name in ("this", "expression", "low", "high"):
-        if (operand := node.args.get(name)) is not None:
-            yield operand
-    yield from node.args.get("expressions") or ()
-
-
-def _bound(node: exp.Condition, operand: exp.Condition) -> bool:
-    """Whether the operand is where a range begins, or what it ends before."""
+def _compared(kind: type[exp.Binary], column: exp.Column, text: str) -> exp.Condition:
+    """A time column compared with a time. `10:00:00.5Z` stands before `10:00:00Z`, but after `10:00:00`, the bound."""
     from sqlglot import exp
 
-    if isinstance(node, exp.Between):
-        return operand is node.args["low"]
-    return isinstance(node, exp.GTE | exp.LT if operand is node.args.get("expression") else exp.LTE | exp.GT)
+    exact = _spelled(column.name, text)
+    bound = exp.Literal.string(exact.removesuffix("Z"))
+    since, before = exp.GTE(this=column, expression=bound), exp.LT(this=column, expression=bound)
+    at = {"this": column.copy(), "expression": exp.Literal.string(exact)}
+    if kind is exp.GTE:
+        return since
+    if kind is exp.LT:
+        return before
+    if kind is exp.GT:
+        return exp.paren(exp.and_(since, exp.NEQ(**at)))
+    if kind is exp.LTE:
+        return exp.paren(exp.or_(before, exp.EQ(**at)))
+    return kind(**at)
 
 
-def _spelled(column: str, text: str, bound: bool) -> str:
-    """A time as the stores show it. A bound has no Z, for `10:00:00.5Z` is sorted before `10:00:00Z`."""
+def _mirrored(node: exp.Binary) -> type[exp.Binary]:
+    """The comparison that says the same with its sides exchanged."""
+    from sqlglot import exp
+
+    kinds: dict[type[exp.Binary], type[exp.Binary]] = {
+        exp.GT: exp.LT,
+        exp.LT: exp.GT,
+        exp.GTE: exp.LTE,
+        exp.LTE: exp.GTE,
+    }
+    return kinds.get(type(node), type(node))
+
+
+def _is_time(node: object) -> bool:
+    from sqlglot import exp
+
+    return isinstance(node, exp.Column) and node.name.lower() in TIMES
+
+
+def _spelled(column: str, text: str) -> str:
+    """A time as the stores show it."""
     if _PREFIX.fullmatch(text):
         return text
     try:
@@ -73,7 +103,7 @@ def _spelled(column: str, text: str, bound: bool) -> str:
             f"{column} is a time, {text!r} is none", remedy="write '2025-01-31' or '2025-01-31T10:00:00Z'"
         ) from None
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    return at.isoformat().removesuffix("+00:00") + ("" if bound else "Z")
+    return at.isoformat().replace("+00:00", "Z")
 
 
 def _is_clock(node: exp.Condition) -> bool:
