@@ -10,9 +10,16 @@ from .contract import Embedder
 if TYPE_CHECKING:
     from ..settings import Settings
 
-__all__ = ["Embedder", "load"]
+__all__ = ["Embedder", "check_name", "load"]
 
 _KNOWN = ("minilm", "openai:<model>", "fastembed:<model>", "none")
+
+
+def check_name(name: str) -> None:
+    """See that a name is one that `load` knows, without importing anything. Raises UnknownNameError."""
+    provider, _, model = name.partition(":")
+    if provider not in (("openai", "fastembed") if model else ("minilm", "none")):
+        raise UnknownNameError("embedder", name, _KNOWN)
 
 
 def load(name: str, settings: Settings) -> Embedder | None:
@@ -29,22 +36,21 @@ def load(name: str, settings: Settings) -> Embedder | None:
     """
     from .queries import CachedQueries
 
+    check_name(name)
     provider, _, model = name.partition(":")
     match provider:
-        case "none" if not model:
-            return None
-        case "minilm" if not model:
+        case "minilm":
             from .minilm import MiniLM
 
             return CachedQueries(MiniLM(settings.model_dir, threads=settings.threads))
-        case "openai" if model:
+        case "openai":
             from .openai import OpenAIEmbedder
 
             base_url = settings.embedder_base_url or settings.llm_base_url
             key = settings.embedder_api_key or settings.llm_api_key
             return CachedQueries(OpenAIEmbedder(model, base_url=base_url, api_key=key))
-        case "fastembed" if model:
+        case "fastembed":
             from .fastembed import FastEmbedder
 
             return CachedQueries(FastEmbedder(model, threads=settings.threads))
-    raise UnknownNameError("embedder", name, _KNOWN)
+    return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from ..embed import check_name
 from ..errors import EmbedderError, EmbedderMismatchError, InvalidInputError, ModelNotConfiguredError
 from ..settings import Settings
 from ..store.contract import Store
@@ -64,6 +65,7 @@ class Opened:
             create: False refuses a tenant that is not there.
 
         Raises:
+            UnknownNameError: no embedder has this name.
             TenantNotFoundError: there is no such tenant and `create` is False.
             WrongKeyError: the key does not open this tenant.
             CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see `remloom.errors`.
@@ -83,8 +85,10 @@ class Opened:
         else:
             given = {"home": url, "tenant": tenant, "key": key, "llm_model": named}
             settings = msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v is not None})
-        store = place(settings).open(settings, create=create)
-        return cls(store, settings, embedder if embedder is not None else settings.embedder, model)
+        embedder = embedder if embedder is not None else settings.embedder
+        if isinstance(embedder, str):
+            check_name(embedder)
+        return cls(place(settings).open(settings, create=create), settings, embedder, model)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.tenant!r} in {self._settings.shown_home!r}>"

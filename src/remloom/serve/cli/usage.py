@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
-from click import option
+from click import FloatRange, option
 
 from .app import Call, command
 
@@ -20,7 +20,7 @@ RUNS = 10  # shown; --json has them all
 
 @command("usage")
 @option("--run", metavar="RUN", help="Of one run only: its id, or one end of it.")
-@option("--days", type=float, metavar="N", help="Of the last so many days only.")
+@option("--days", type=FloatRange(min=0, min_open=True), metavar="N", help="Of the last so many days only.")
 def usage(call: Call, run: str | None, days: float | None) -> None:
     """Show what the language model was used for, and what it cost.
 

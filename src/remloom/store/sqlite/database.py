@@ -326,7 +326,7 @@ class translate:
 
 def translated(error: BaseException | None, path: Path) -> StoreError:
     """Our error for one of SQLite's, with what to do about it."""
-    restore = "run `remloom doctor`; restore the last `remloom backup` if it confirms"
+    restore = "keep a copy of it, and restore the last `remloom backup`"
     match error:
         case apsw.NotADBError():
             return WrongKeyError(
