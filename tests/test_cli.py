@@ -461,7 +461,10 @@ def test_an_interrupt_is_quiet_and_exits_with_130(home: Path) -> None:
     assert (child.returncode, stderr) == (130, b"")
 
 
-@pytest.mark.parametrize("words", [("lookup",), ("fuzzy", "x", "--limit", "abc"), ("stats", "--bogus"), ("lokup", "x")])
+@pytest.mark.parametrize(
+    "words",
+    [("lookup",), ("fuzzy", "x", "--limit", "abc"), ("stats", "--bogus"), ("usage", "--days", "-1"), ("lokup", "x")],
+)
 def test_a_wrong_option_is_told_as_json_when_json_is_asked_for(home: Path, words: tuple[str, ...]) -> None:
     result = run(*words, "--json")
     assert (result.exit_code, result.stdout) == (2, "")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom import embed
+from remloom import Memory, embed
 from remloom.embed.minilm import MiniLM
 from remloom.embed.prefixes import identity, prefixes
 from remloom.embed.queries import CachedQueries
@@ -37,6 +37,12 @@ def test_an_unknown_embedder_names_the_known_ones(name: str):
     with pytest.raises(UnknownNameError, match="unknown embedder") as error:
         embed.load(name, Settings())
     assert "minilm" in str(error.value)
+
+
+def test_a_memory_is_not_opened_with_an_unknown_embedder(tmp_path: Path):
+    with pytest.raises(UnknownNameError, match="unknown embedder"):
+        Memory.open(tmp_path / "home", embedder="minilmm")
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_misspelled_embedder_gets_a_suggestion():
