@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from .. import labels
-from ..model import Edge, Entity, Moment, Person, Resource, Speaker
+from ..errors import InvalidInputError
+from ..model import Edge, Entity, Message, Moment, Person, Resource, Speaker
+from ..predicates import Eq, Query
 from ..sources import Document, Turn
 from ..store.batch import resource_id
+from ..store.contract import Store
 from .documents import OWNS, Prepared, chain, digest, entity, identity, label, mention
 from .entities import Extractor, Name
 from .sentences import count_words
 
-__all__ = ["SESSION_GAP", "WORDS_PER_MINUTE", "prepare"]
+__all__ = ["SESSION_GAP", "WORDS_PER_MINUTE", "Stored", "prepare", "stored"]
 
 SESSION_GAP = timedelta(hours=6)  # of silence, after which a new session begins
 WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
@@ -79,7 +83,7 @@ def prepare(
                 Edge(src=resource.name, rel_type="part_of", dst=moment.name, weight=OWNS, properties=properties)
             )
     itself = Entity(
-        id=identity("chat", document.uri),
+        id=_id(document.uri),
         type="chat",
         name=title,
         properties={
@@ -91,6 +95,51 @@ def prepare(
         },
     )
     return Prepared(document.uri, tuple(resources), (itself, *map(entity, names), *moments), tuple(edges))
+
+
+class Stored(Struct, frozen=True):
+    """A chat as it was read before."""
+
+    id: str  # of its entity
+    updated_at: datetime | None  # None when there is no such chat yet
+    title: str
+    messages: tuple[Message, ...]
+
+    def followed_by(self, messages: Sequence[Message]) -> list[Message]:
+        """Its messages, then these; one whose id is there already takes that one's place."""
+        joined: dict[object, Message] = {}
+        for place, message in enumerate((*self.messages, *messages)):
+            joined[message.id or place] = message
+        return list(joined.values())
+
+
+def stored(store: Store, uri: str) -> Stored:
+    """The chat that was read from messages under this uri; without messages when there is none.
+
+    Raises:
+        InvalidInputError: something else was read from there.
+    """
+    id = _id(uri)
+    itself = store.get("entities", id)
+    turns: list[Any] = store.query("resources", Query().filter(Eq("uri", uri)).order_by("ordinal"))
+    if any("speaker" not in turn.metadata for turn in turns):
+        raise InvalidInputError(f"what was read from {uri!r} is no chat", remedy="append under another uri")
+    if any("lines" in turn.metadata for turn in turns):
+        raise InvalidInputError(f"{uri!r} was read from a file", remedy="add to the file, and read it again")
+    messages = (
+        Message(
+            speaker=turn.metadata["speaker"], text=turn.content, at=turn.starts_at,
+            id=next(iter(turn.metadata.get("message_ids", ())), ""),
+        )
+        for turn in turns
+    )  # fmt: skip
+    title = turns[0].metadata["title"] if turns else ""
+    return Stored(id, itself.updated_at if itself else None, title, tuple(messages))
+
+
+def _id(uri: str) -> str:
+    """Of the entity that a chat is."""
+    return identity("chat", uri)
 
 
 def _named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:

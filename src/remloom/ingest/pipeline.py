@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from typing import Any
 
 from .. import labels
-from ..errors import RemloomError, StoreError
+from ..errors import ChangedError, RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
 from ..predicates import Eq, Query
 from ..sources import Document, Skipped
@@ -131,7 +131,7 @@ class _Reading:
             written = self._write(items, removed, unlinked)
             if orphaned := [record.id for record in orphans(self._store, {dst for _, _, dst in unlinked})]:
                 self._write([], orphaned, [])
-        except StoreError:
+        except (StoreError, ChangedError):
             raise
         except RemloomError as error:
             if len(waiting) == 1:

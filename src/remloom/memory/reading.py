@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import EmbedderError, VectorError
+from ..errors import ChangedError, EmbedderError, VectorError
 from ..model import Edge, Message, ReadReport, Record
-from ..store.contract import Written
+from ..store.contract import Expected, Written
 from .checks import Progress
 from .records import Records
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..sources import Document, Skipped
 
 __all__ = ["Reading"]
+
+_APPENDS = 8  # attempts, while others append to the same chat
 
 
 class Reading(Records):
@@ -96,18 +98,39 @@ class Reading(Records):
 
         return self._ingest([from_text(text, uri=uri, name=name, category=category, at=at)])
 
-    def read_chat(self, messages: Iterable[Message], *, uri: str, name: str | None = None) -> ReadReport:
+    def read_chat(
+        self, messages: Iterable[Message], *, uri: str, name: str | None = None, append: bool = False
+    ) -> ReadReport:
         """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of.
 
-        Give the whole chat each time, as it is now: what is there already is not written again, and a turn that
-        was read from this uri before and is not in it any more is forgotten.
+        Give the whole chat, as it is now: what is there already is not written again, and a turn that was read from
+        this uri before and is not in it any more is forgotten.
+
+        Args:
+            name: of the chat; default what it was called before, or else what the uri says.
+            append: the messages follow those that were read from this uri before, of which none is forgotten. One
+                whose `id` was read before takes that one's place, so repeating an append changes nothing.
 
         Raises:
-            InvalidInputError: the uri is empty, or a message has a time without zone.
+            InvalidInputError: the uri is empty, or a message has a time without zone; or, to append, what was read
+                from this uri is no chat, or was read from a file.
+            ChangedError: others appended to this chat again and again meanwhile.
         """
+        from ..ingest import chats
         from ..sources import from_messages
 
-        return self._ingest([from_messages(messages, uri=uri, name=name)])
+        messages = list(messages)
+        if not append:
+            return self._ingest([from_messages(messages, uri=uri, name=name)])
+        for attempt in range(_APPENDS):
+            before = chats.stored(self._store, uri)
+            document = from_messages(before.followed_by(messages), uri=uri, name=name or before.title or None)
+            try:
+                return self._ingest([document], expected=Expected(records={before.id: before.updated_at}))
+            except ChangedError:
+                if attempt == _APPENDS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     def _ingest(
         self,
@@ -116,13 +139,15 @@ class Reading(Records):
         category: str | None = None,
         wait: bool = True,
         progress: Progress | None = None,
+        expected: Expected | None = None,
     ) -> ReadReport:
         from ..ingest.pipeline import ingest
 
         def write(
             items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
         ) -> Written:
-            return self._write(items, removed, unlinked, background=False)
+            rests_on = expected if items else None  # what is cleared up afterwards rests on what was written
+            return self._write(items, removed, unlinked, expected=rests_on, background=False)
 
         report = ingest(
             documents,

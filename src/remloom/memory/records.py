@@ -13,7 +13,7 @@ from ..errors import InvalidInputError, NotFoundError, UnknownNameError, VectorE
 from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
 from ..predicates import Eq, Query
 from ..store import batch
-from ..store.contract import EdgeOrder, Written
+from ..store.contract import EdgeOrder, Expected, Written
 from .checks import aware, names, of, positive
 from .opened import Opened
 
@@ -52,6 +52,7 @@ class Records(Opened):
         removed: Sequence[str] = (),
         unlinked: Sequence[tuple[str, str, str]] = (),
         *,
+        expected: Expected | None = None,
         background: bool = True,
     ) -> Written:
         model = self._model_name
@@ -59,13 +60,13 @@ class Records(Opened):
             model = stored[0]  # whoever opens it with that embedder finds these texts in the queue
         prepared = batch.build(items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked)
         if prepared.dims and self._model_name and self._embedder is not None:
-            expected = self._embedder.dims
-            if prepared.dims != expected:
+            dims = self._embedder.dims
+            if prepared.dims != dims:
                 raise VectorError(
-                    f"these vectors have {prepared.dims} dimensions, those of {self._model_name} {expected}",
+                    f"these vectors have {prepared.dims} dimensions, those of {self._model_name} {dims}",
                     remedy='open the memory with embedder="none" to bring vectors of your own',
                 )
-        written = self._store.write(prepared)
+        written = self._store.write(msgspec.structs.replace(prepared, expected=expected) if expected else prepared)
         if background and self._embedder is not None and any(record.embed for record in prepared.records):
             self._queue.start()
         if prepared.places:

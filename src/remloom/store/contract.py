@@ -82,7 +82,7 @@ class Expected(Struct, frozen=True):
     """What must be so for a batch to be written. It is looked at inside the transaction: nobody can come in between."""
 
     there: tuple[str, ...] = ()  # ids of records that must be there
-    records: dict[str, datetime | None] = {}  # id -> `updated_at` that the stored record must have
+    records: dict[str, datetime | None] = {}  # id -> `updated_at` that the stored record must have; None: not there
     edges: dict[tuple[str, str, str], Edge | None] = {}  # (src, rel_type, dst) -> the edge as it must be; None: not
     notes: dict[tuple[str, str], int] = {}  # (kind, id) -> version that the journal entry must have; 0: none
 

@@ -24,7 +24,7 @@ def compare(expected: Expected, found: Mapping[str, int]) -> None:
             "what this was to rest on was forgotten meanwhile", remedy="start it again: it goes on without", ids=missing
         )
     for id, at in expected.records.items():
-        if found.get(id) != (micros(at) or 0):
+        if found.get(id) != micros(at):
             raise changed(f"the record {id}")
 
 

@@ -102,7 +102,7 @@ class Edges(Opened):
         place = ("r", "is", "x")
         right = Expected(
             there=("r",),
-            records={"r": record.updated_at},
+            records={"r": record.updated_at, "gone": None},
             edges={place: edge, ("r", "is", "y"): None},
             notes={("run", "1"): 1, ("run", "2"): 0},
         )
@@ -111,6 +111,7 @@ class Edges(Opened):
             (Expected(there=("r", "gone")), GoneError),
             (Expected(records={"r": T0}), ChangedError),
             (Expected(records={"gone": T0}), ChangedError),
+            (Expected(records={"r": None}), ChangedError),
             (Expected(edges={place: None}), ChangedError),
             (Expected(edges={place: replace(edge, weight=0.5)}), ChangedError),
             (Expected(edges={("r", "is", "y"): edge}), ChangedError),
