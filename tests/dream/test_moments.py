@@ -312,6 +312,14 @@ def test_a_budget_stops_the_run_cleanly(tmp_path: Path) -> None:
         assert memory.moments(hours=None).run.counts["told"] == 3
 
 
+@pytest.mark.parametrize("given", [{"budget_tokens": 0}, {"budget_calls": True}, {"budget_cost": -0.5}])
+def test_a_budget_that_allows_nothing_is_refused_before_anything_begins(memory: Memory, given: Any) -> None:
+    for chore in (memory.moments, memory.affinity, memory.consolidate):
+        with pytest.raises(InvalidInputError, match="allows nothing"):
+            chore(**given)
+    assert memory.runs() == []
+
+
 def test_two_moments_of_one_name_are_told_apart_by_their_day(tmp_path: Path) -> None:
     model = ScriptedModel({"moment": {"items": [told()]}})
     with Memory.open(tmp_path, embedder="none", llm=model) as memory:

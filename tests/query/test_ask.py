@@ -124,8 +124,59 @@ def test_the_model_is_shown_edges_names_memos_and_numbered_records(opening: Open
     assert 'names that the question may mean: "Sarah Chen"' in first
     assert "memo: Goal: team\n" in second
     assert "[1] entities (trust: derived)\n> Sarah Chen (person)\n> Leads engineering." in second
-    assert "> sarah-chen manages bob-smith" in second
+    assert "> Sarah Chen [1] manages Alice Jones [2], Bob Smith [3]\n> Bob Smith [3] manages dan-park" in second
+    assert "hint: edges lead on from here: DEPTH 2 follows them" in second
     assert "4 more statements can be run" in second
+
+
+def test_all_that_was_walked_along_stands_beside_the_answer_however_little_the_model_says(opening: Opening) -> None:
+    model = scripted(
+        step('TRAVERSE WITH LOOKUP "Sarah Chen" DEPTH 0'),
+        step('TRAVERSE manages WITH LOOKUP "Sarah Chen"'),
+        step('TRAVERSE manages WITH LOOKUP "Sarah Chen" DEPTH 2'),
+        step(answer="Alice [2] and some others."),
+    )
+    asked = opening(model).ask("Show me Sarah's organization chart")
+    assert "hint: edges lead on" not in prompts(model)[3].partition("turn 3")[2]
+    assert asked.connections == (
+        "Sarah Chen [1] manages Alice Jones [2], Bob Smith [3]",
+        "Bob Smith [3] manages Dan Park [4]",
+    )
+    assert [citation.name for citation in asked.citations] == ["Alice Jones", "Sarah Chen", "Bob Smith", "Dan Park"]
+    assert asked.as_dict()["connections"] == list(asked.connections)
+
+
+def test_a_connection_reads_from_its_source_whichever_way_it_was_walked_along(opening: Opening) -> None:
+    model = scripted(step("TRAVERSE manages WITH LOOKUP 'Dan Park' DEPTH 2 DIRECTION in"), step(answer="Bob [2]."))
+    asked = opening(model).ask("Who is above Dan?")
+    assert asked.connections == ("Bob Smith [2] manages Dan Park [1]", "Sarah Chen [3] manages Bob Smith [2]")
+
+
+def test_a_walk_that_was_cut_says_how_to_see_the_rest_and_by_which_way_it_came(opening: Opening) -> None:
+    model = scripted(step("TRAVERSE manages WITH LOOKUP 'Sarah Chen' DEPTH 2 LIMIT 1"), step(answer="Dan [2]."))
+    asked = opening(model).ask("Show me Sarah's organization chart")
+    assert "hint: 2 more nodes were left out: LIMIT 3 shows them" in prompts(model)[1]
+    assert "lead on" not in prompts(model)[1]
+    assert asked.connections == (
+        "Sarah Chen [1] manages alice-jones, bob-smith",
+        "Sarah Chen [1] → bob-smith → Dan Park [2]",
+    )
+
+
+def test_looking_at_edges_without_following_any_connects_nothing(opening: Opening) -> None:
+    model = scripted(step("TRAVERSE WITH LOOKUP 'Sarah Chen' DEPTH 0"), step(answer="She leads [1]."))
+    asked = opening(model).ask("Who is Sarah?")
+    assert "> Sarah Chen [1] manages alice-jones, bob-smith" in prompts(model)[1]
+    assert asked.connections == ()
+
+
+def test_a_name_in_a_connection_cannot_pass_for_a_citation(opening: Opening) -> None:
+    model = scripted(step("TRAVERSE knows WITH LOOKUP 'Sarah Chen'"), step(answer="Eve [2]."))
+    memory = opening(model)
+    memory.write([Entity(name="Eve [9]", type="person"), Edge(src="Sarah Chen", rel_type="knows", dst="Eve [9]")])
+    asked = memory.ask("Whom does Sarah know?")
+    assert asked.connections == ("Sarah Chen [1] knows Eve (9) [2]",)
+    assert [citation.number for citation in asked.citations] == [2, 1]
 
 
 def test_a_record_keeps_its_number_and_is_cited_with_its_lines(opening: Opening) -> None:
@@ -395,6 +446,6 @@ def test_every_statement_that_the_model_is_taught_is_one() -> None:
     statements = re.findall(r"^(?:TRAVERSE|LOOKUP|FUZZY|SEARCH|SELECT) .+$", taught, re.MULTILINE)
     replies = [json.loads(line) for line in re.findall(r'^\{"reasoning.+\}$', taught, re.MULTILINE)]
     statements += [reply["statement"] for reply in replies if reply["statement"]]
-    assert len(statements) == 9
+    assert len(statements) == 10
     for statement in statements:
         parse(statement)

@@ -55,6 +55,7 @@ def test_each_turn_is_shown_with_its_memo_then_the_answer_with_its_sources(serve
     assert lines[2].strip() == "found 1, 3 edges"
     assert "   memo: Goal: org. Step 3: pricing" in lines
     assert "Bob Smith [2] and Alice Jones [3] work for Sarah Chen [1]; she priced [4]." in lines
+    assert "Sarah Chen [1] manages Alice Jones [2], Bob Smith [3]" in lines
     assert "[4] Pricing Decision  /notes/pricing.md:9-12" in lines
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from uuid import NAMESPACE_URL, uuid5
 
 from msgspec import Struct
+from uuid_utils import NAMESPACE_URL, uuid5
 
 from ..llm import Call, Quote
 from ..model import Resource

@@ -31,7 +31,7 @@ from .writer import Embed, Writer
 if TYPE_CHECKING:
     from ..llm import LLM
 
-__all__ = ["Dreamt", "Learned", "Means", "Wanted", "allowed", "dream_run", "learn_run", "session"]
+__all__ = ["Dreamt", "Learned", "Means", "Wanted", "dream_run", "learn_run", "session"]
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -200,18 +200,6 @@ def dream_run(
     )
     written = [record for record in found if isinstance(record, Resource)]
     return Dreamt(run=run, dreams=written, parked=parked(means.store, "dream"))
-
-
-def allowed(tokens: int | None, calls: int | None, cost: float | None) -> Budget:
-    """A budget of these limits.
-
-    Raises:
-        InvalidInputError: one of them is not above zero.
-    """
-    for name, limit in (("tokens", tokens), ("calls", calls), ("cost", cost)):
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0):
-            raise InvalidInputError(f"a budget of {limit!r} {name} allows nothing", remedy="give a number above zero")
-    return Budget(tokens=tokens, calls=calls, cost=cost)
 
 
 def _progress_of(store: Store, run: Run) -> Period:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ..errors import BudgetError
+from ..errors import BudgetError, InvalidInputError
 from .contract import Request
 
 __all__ = ["Budget", "Spending", "tokens_in"]
@@ -16,11 +16,23 @@ Price = Callable[[int, int], float | None]  # US dollars for so many tokens in a
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """Limits of a run; None is no limit. Kept replies, which are paid already, do not count."""
+    """Limits of a run; None is no limit. Kept replies, which are paid already, do not count.
+
+    Raises:
+        InvalidInputError: one of them is not above zero.
+    """
 
     tokens: int | None = None  # in and out together
     calls: int | None = None
     cost: float | None = None  # US dollars
+
+    def __post_init__(self) -> None:
+        for name, limit in (("tokens", self.tokens), ("calls", self.calls), ("cost", self.cost)):
+            number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            if limit is not None and not (number and limit > 0):
+                raise InvalidInputError(
+                    f"a budget of {limit!r} {name} allows nothing", remedy="give a number above zero"
+                )
 
 
 class Spending:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..dream.runs import Run
     from ..dream.session import Dreamt, Learned, Means
     from ..dream.writer import Writer
-    from ..llm import LLM
+    from ..llm import LLM, Budget
 
 __all__ = ["Dreaming"]
 
@@ -69,12 +69,13 @@ class Dreaming(Reading):
             ConflictError: a run is learning already.
             InvalidInputError, SourceError: of the arguments.
         """
-        from ..dream.session import Learned, Wanted, allowed, learn_run
+        from ..dream.session import Learned, Wanted, learn_run
+        from ..llm import Budget
 
         wanted = Wanted(
             source=None if source is None else os.fspath(source), order=order, period=period, dreams=dreams, seed=seed,
             window=2 * self._settings.llm_concurrency if window is None else window,
-            budget=allowed(budget_tokens, budget_calls, budget_cost),
+            budget=Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost),
         )  # fmt: skip
         means = self._means()
         report = uris = None
@@ -117,9 +118,10 @@ class Dreaming(Reading):
         Raises:
             ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as for `learn`.
         """
-        from ..dream.session import allowed, dream_run
+        from ..dream.session import dream_run
+        from ..llm import Budget
 
-        budget = allowed(budget_tokens, budget_calls, budget_cost)
+        budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         means = self._means()
         if self._store.pending(1):
             self._queue.run()
@@ -158,7 +160,9 @@ class Dreaming(Reading):
         """
         from ..dream.chores import lookback
         from ..dream.moments import extract
+        from ..llm import Budget
 
+        budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         now = datetime.now(UTC)
         start = lookback(hours, since, now)
 
@@ -167,7 +171,7 @@ class Dreaming(Reading):
             return []
 
         settings = {"since": start.isoformat() if since and start else None, "hours": hours}
-        return self._chore("moments", settings, work, model, dry_run, (budget_tokens, budget_calls, budget_cost))
+        return self._chore("moments", settings, work, model, dry_run, budget)
 
     def affinity(
         self,
@@ -200,7 +204,9 @@ class Dreaming(Reading):
         """
         from ..dream.affinity import Options, link
         from ..dream.chores import lookback
+        from ..llm import Budget
 
+        budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         if min_score is not None and not -1 <= min_score <= 1:
             raise InvalidInputError(f"a cosine is between -1 and 1, not {min_score!r}")
         start = lookback(hours, since, datetime.now(UTC))
@@ -211,7 +217,7 @@ class Dreaming(Reading):
             return []
 
         settings = {"neighbours": neighbours, "min_score": min_score, "judge": judge, "hours": hours}
-        return self._chore("affinity", settings, work, judge, dry_run, (budget_tokens, budget_calls, budget_cost))
+        return self._chore("affinity", settings, work, judge, dry_run, budget)
 
     def consolidate(
         self,
@@ -239,7 +245,9 @@ class Dreaming(Reading):
         """
         from ..dream.chores import Theme
         from ..dream.consolidate import consolidate
+        from ..llm import Budget
 
+        budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         if not 0 < min_score < 1:
             raise InvalidInputError(f"a cosine that says the same is between 0 and 1, not {min_score!r}")
 
@@ -253,7 +261,7 @@ class Dreaming(Reading):
             ]
 
         settings = {"min_score": min_score}
-        return self._chore("consolidate", settings, work, model, dry_run, (budget_tokens, budget_calls, budget_cost))
+        return self._chore("consolidate", settings, work, model, dry_run, budget)
 
     def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
         """How good what was dreamt is: coherence, coverage, novelty, depth, cost. Definitions: docs/metrics.md.
@@ -281,21 +289,16 @@ class Dreaming(Reading):
         work: Callable[[Writer, LLM | None], list[Theme]],
         model: bool | None,
         dry_run: bool,
-        budget: tuple[int | None, int | None, float | None],
+        budget: Budget,
     ) -> Chore:
         """A run that a model helps with if it is wanted (or, when None, if there is one)."""
         from ..dream.chores import chore
-        from ..llm import Budget
 
         llm = self._llm if model or (model is None and self.llm is not None) else None
         if self._embedder is not None and self._store.pending(1):
             self._queue.run()
         writer = self._writer(kind, settings, dry_run=dry_run)
-        tokens, calls, cost = budget
-        return chore(
-            self._store, writer, lambda calls: work(writer, calls),
-            llm=llm, budget=Budget(tokens=tokens, calls=calls, cost=cost), dry_run=dry_run,
-        )  # fmt: skip
+        return chore(self._store, writer, lambda calls: work(writer, calls), llm=llm, budget=budget, dry_run=dry_run)
 
     def runs(self, kind: str = "", *, limit: int | None = None) -> list[Run]:
         """Every time this memory learned, dreamt or tidied up, newest first.

@@ -192,15 +192,16 @@ class _Conversation:
         return ", ".join(f"[{number}]" for number in numbers if self._quoted.citation(number) is None)
 
     def asked(self, answer: str, doubt: str = "") -> Asked:
-        found = [self._quoted.citation(number) for number in dict.fromkeys(_numbers(answer))]
+        cited, connections = list(_numbers(answer)), self._quoted.connections()
         doubts = [doubt or ("" if answer else "the model found no answer")]
         if unknown := self.unknown(answer):
             doubts.append(f"the answer cites {unknown}, which no turn brought back")
-        if answer and not found:
+        if answer and not cited:
             doubts.append("the answer cites nothing")
+        numbers = dict.fromkeys([*cited, *_numbers("\n".join(connections))])
         return Asked(
-            question=self._question, answer=answer, turns=tuple(self.turns), doubts=tuple(filter(None, doubts)),
-            citations=tuple(citation for citation in found if citation is not None),
+            question=self._question, answer=answer, connections=connections, turns=tuple(self.turns),
+            citations=tuple(filter(None, map(self._quoted.citation, numbers))), doubts=tuple(filter(None, doubts)),
         )  # fmt: skip
 
 

@@ -74,12 +74,14 @@ class Citation(Struct, frozen=True, kw_only=True):
 class Asked(Struct, frozen=True, kw_only=True):
     """A question and its answer; `query` and `staged_plan` are how it was understood at first.
 
-    An empty `answer` means that there is none, and `doubts` say why.
+    An empty `answer` means that there is none, and `doubts` say why. `connections` are not the model's words but what
+    is remembered: however little a model makes of what it walked along, here is all of it.
     """
 
     question: str
     answer: str = ""
-    citations: tuple[Citation, ...] = ()  # what the answer cites, by number
+    connections: tuple[str, ...] = ()  # the edges walked along: "Ada [1] manages Bob [2], Eve [3]"
+    citations: tuple[Citation, ...] = ()  # what the answer cites, by number, then what only the connections do
     turns: tuple[AskTurn, ...] = ()
     doubts: tuple[str, ...] = ()  # what is to be held against the answer
     tokens: int = 0  # in and out, of all calls
@@ -108,6 +110,7 @@ class Asked(Struct, frozen=True, kw_only=True):
             "confidence": first.confidence if first else 0.0,
             "reasoning": first.reasoning if first else "",
             "answer": self.answer,
+            "connections": list(self.connections),
             "citations": [msgspec.to_builtins(citation) | {"source": citation.source} for citation in self.citations],
             "turns": [turn.as_dict() for turn in self.turns],
             "doubts": list(self.doubts),

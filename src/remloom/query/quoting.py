@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..model import Answer, Hit, Resource, record_dict
 from .asked import Citation
+from .connections import EDGES, Connections
 
 __all__ = ["TURN", "Quoted", "one_line"]
 
@@ -17,7 +18,6 @@ _T = TypeVar("_T")
 
 PASSAGE = 600  # characters of a record's text
 TURN = 6_000  # bytes of all the records that one turn brought back
-EDGES = 40  # of an edge summary
 CELL = 200  # characters of a value in a row
 KEPT = ("aliases", "role", "starts_at", "present_persons", "topic_tags", "emotion_tags")
 
@@ -27,6 +27,7 @@ class Quoted:
 
     def __init__(self) -> None:
         self._cited: dict[str, Citation] = {}
+        self._connections = Connections()
 
     def citation(self, number: int) -> Citation | None:
         """What a number stands for."""
@@ -37,7 +38,11 @@ class Quoted:
         if answer.query_type in ("sql", "explain"):
             return "\n".join(self._fitting(list(self._rows(answer)), str))
         found = self._fitting(answer.nodes, self._node) if answer.nodes else self._fitting(answer.records, self._hit)
-        return "\n".join([*found, *_edges(answer), *_hints(answer)])
+        return "\n".join([*found, *self._edges(answer), *_hints(answer)])
+
+    def connections(self) -> tuple[str, ...]:
+        """Everything that was walked along; see `connections`."""
+        return self._connections.all()
 
     def _fitting(self, items: Sequence[_T], shown: Callable[[_T], str]) -> Iterator[str]:
         """The first items that fit into a turn. What is not shown gets no number: it cannot be cited."""
@@ -60,10 +65,7 @@ class Quoted:
     def _node(self, node: dict[str, Any]) -> str:
         text = node.get("content") or node.get("summary") or ""
         trust = node.get("trust", "read") if node["schema"] == "resources" else "derived"
-        shown = self._passage(node, text, "", trust)
-        return (
-            f"{shown}\n> by {' → '.join(map(one_line, node['_traverse_path']))}" if node["_traverse_depth"] else shown
-        )
+        return self._passage(node, text, "", trust)
 
     def _passage(self, record: dict[str, Any], text: str, matched: str, trust: str) -> str:
         places = {name: tuple(found) for name in ("lines", "pages") if (found := record.get("metadata", {}).get(name))}
@@ -95,24 +97,27 @@ class Quoted:
         for row in answer.rows:
             yield "> " + " | ".join(map(_short, row))
 
+    def _edges(self, answer: Answer) -> Iterator[str]:
+        for node in answer.nodes:
+            if citation := self._cited.get(node["id"]):
+                self._connections.name(node, citation.number)
+        if answer.edge_summary:
+            yield "edges:"
+        yield from (f"> {connection}" for connection in self._connections.of(answer))
+        if len(answer.edge_summary) > EDGES:
+            yield f"and {len(answer.edge_summary) - EDGES} more edges"
+        if counts := answer.metadata.get("edge_counts"):
+            told = (f"{one_line(count['rel_type'])} {count['direction']} {count['count']}" for count in counts)
+            yield f"> counts: {', '.join(told)}"
+        if self._connections.lead_on(answer):
+            yield f"hint: edges lead on from here: DEPTH {answer.metadata['max_depth_reached'] + 1} follows them"
+
     def _cite(self, at: str, **given: Any) -> Citation:
         """The citation of a record (`at` is its id) or a SELECT (its text); a new one has the next number."""
         if at not in self._cited:
             id = "" if "statement" in given else at
             self._cited[at] = Citation(number=len(self._cited) + 1, id=id, **given)
         return self._cited[at]
-
-
-def _edges(answer: Answer) -> Iterator[str]:
-    if answer.edge_summary:
-        yield "edges:"
-    for src, rel_type, dst in answer.edge_summary[:EDGES]:
-        yield f"> {one_line(src)} {one_line(rel_type)} {one_line(dst)}"
-    if len(answer.edge_summary) > EDGES:
-        yield f"and {len(answer.edge_summary) - EDGES} more edges"
-    if counts := answer.metadata.get("edge_counts"):
-        told = (f"{one_line(count['rel_type'])} {count['direction']} {count['count']}" for count in counts)
-        yield f"> counts: {', '.join(told)}"
 
 
 def _hints(answer: Answer) -> Iterator[str]:
@@ -132,7 +137,7 @@ def _hints(answer: Answer) -> Iterator[str]:
     elif answer.query_type == "traverse" and answer.metadata.get("max_depth_reached") == 0 and not answer.edge_summary:
         yield "hint: no such edges leave it; DIRECTION in follows those that lead to it, DIRECTION both any"
     if omitted := answer.metadata.get("nodes_omitted"):
-        yield f"hint: {omitted} more nodes were left out by LIMIT"
+        yield f"hint: {omitted} more nodes were left out: LIMIT {answer.metadata['limit_applied'] + omitted} shows them"
     if missing := found and answer.metadata.get("missing"):
         yield f"not found:\n> {', '.join(map(one_line, missing))}"
 

@@ -75,6 +75,7 @@ def _answered(asked: Asked) -> RenderableType:
     from .render import clean, line, place
 
     parts = [Text(clean(asked.answer) or "no answer", "" if asked.answer else "yellow")]
+    parts += [Text(line(said), "dim") for said in asked.connections if said not in asked.answer]
     for citation in asked.citations:
         parts.append(
             Text.assemble((f"[{citation.number}] ", "green"), (line(citation.name or citation.statement), "bold"))
