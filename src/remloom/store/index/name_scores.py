@@ -35,6 +35,8 @@ _IS_CJK = re.compile(f"[{_CJK}]")
 def words_of(name: str, *, asked: bool) -> list[str]:
     """The words of a name, none twice. A run of CJK characters is known by its characters and pairs; asked for
     by its pairs."""
+    if name.isascii():
+        return list(dict.fromkeys(_WORD.findall(name)))
     words: dict[str, None] = {}
     for word in _WORD.findall(name):
         if word.isascii() or not _IS_CJK.match(word):

@@ -17,15 +17,15 @@ from .arrays import Array, Ids, contains
 from .name_scores import CANDIDATES, GOOD, WORD_LIKENESS, Accept, Found, likeness, words_of
 from .segments import Mask, Segment, SegmentedIndex, State
 
-__all__ = ["NameIndex"]
+__all__ = ["EDITS", "FILTERED_CANDIDATES", "LONGEST", "RAREST", "NameIndex", "trigram_keys"]
 
 Rows = NDArray[np.int32]
 
 EDITS = 2  # whole names are compared when their lengths differ by at most this
 RAREST = 7  # trigrams read for a name
 FILTERED_CANDIDATES = 1_000  # the same when there is a filter
+LONGEST = 64  # characters of a name whose trigrams are indexed
 
-_LONGEST = 64  # characters of a name whose trigrams are indexed
 _READ_AT_MOST = 16_384  # names of one word, shortest first
 _NO_ROWS: Rows = np.empty(0, np.int32)
 _BLOCK = 100_000  # names turned into trigrams at a time
@@ -37,16 +37,16 @@ def _hash(word: str) -> int:
 
 def _trigrams(text: str) -> set[int]:
     """The hashes of a text's trigrams, two blanks before it and one behind."""
-    codes = (0, 0, *map(ord, text[:_LONGEST]), 0)
+    codes = (0, 0, *map(ord, text[:LONGEST]), 0)
     return {
         ((a * 0x9E3779B1 + b) * 0x85EBCA6B + c) & 0xFFFFFFFF
         for a, b, c in zip(codes, codes[1:], codes[2:], strict=False)
     }
 
 
-def _trigram_keys(texts: Sequence[str], first: int) -> NDArray[np.uint64]:
+def trigram_keys(texts: Sequence[str], first: int) -> NDArray[np.uint64]:
     """`trigram << 32 | row` for each trigram of each text: `_trigrams` for many at once."""
-    pieces = [text[:_LONGEST] for text in texts]
+    pieces = [text[:LONGEST] for text in texts]
     codes = np.frombuffer("".join([f"\0\0{p}\0" for p in pieces]).encode("utf-32-le", "surrogatepass"), "<u4")
     sizes = np.array([len(p) for p in pieces], np.int64) + 3
     hashes = (codes[:-2] * np.uint32(0x9E3779B1) + codes[1:-1]) * np.uint32(0x85EBCA6B) + codes[2:]
@@ -74,13 +74,13 @@ class _Strings:
         encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
         starts = np.zeros(len(strings) + 1, np.int64)
         np.cumsum([len(e) for e in encoded], out=starts[1:])
-        blocks = [_trigram_keys(strings[low : low + _BLOCK], low) for low in range(0, len(strings), _BLOCK)]
+        blocks = [trigram_keys(strings[low : low + _BLOCK], low) for low in range(0, len(strings), _BLOCK)]
         keys = np.concatenate([np.empty(0, np.uint64), *blocks])
         del blocks
         keys.sort()
         keys = keys[_run_starts(keys)]
         rows = (keys & np.uint64(0xFFFFFFFF)).astype(np.int32)
-        lengths = np.array([min(len(s), _LONGEST) for s in strings], np.uint64)
+        lengths = np.array([min(len(s), LONGEST) for s in strings], np.uint64)
         keys >>= np.uint64(32)
         keys <<= np.uint64(8)
         keys |= lengths[rows]
@@ -104,7 +104,7 @@ class _Strings:
 
     def near(self, text: str) -> Rows:
         """Rows that may be within two edits of the text: most of its rarest trigrams first, shorter first."""
-        length, grams = min(len(text), _LONGEST), _trigrams(text)
+        length, grams = min(len(text), LONGEST), _trigrams(text)
         low, high = max(length - EDITS, 0), length + EDITS + 1
         bounds = np.array([g << 8 | low for g in grams] + [g << 8 | high for g in grams], np.uint64)
         starts = self._gram_starts[np.searchsorted(self._grams, bounds)].tolist()

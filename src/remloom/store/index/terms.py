@@ -93,7 +93,7 @@ _STEMMING = Lock()  # a Stemmer is not thread-safe
 def _stemmer() -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer("english")
+    return Stemmer.Stemmer("english", 0)  # without a cache of its own: terms are kept with their words
 
 
 class _Coded(dict[str | bytes, bytes]):
@@ -102,9 +102,12 @@ class _Coded(dict[str | bytes, bytes]):
     def __missing__(self, word: str | bytes) -> bytes:
         if len(self) >= _CACHED_WORDS:
             self.clear()
-        terms = (term.encode("utf-8", "surrogatepass") for term in _terms_of(word))
-        coded = self[word] = b"".join(blake2b(term, digest_size=_HASH_BYTES).digest().ljust(8, b"\0") for term in terms)
+        coded = self[word] = b"".join([_code(term) for term in _terms_of(word)])
         return coded
+
+
+def _code(term: str) -> bytes:
+    return blake2b(term.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest().ljust(8, b"\0")
 
 
 def codes(text: str) -> bytes:
