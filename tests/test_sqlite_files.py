@@ -506,7 +506,7 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
     put(store, *(Entity(name=f"e{i}", type="t", aliases=(f"a{i}",), properties={"n": i}) for i in range(200)))
     put(store, *(Resource(name=f"r{i}", uri=f"u{i}", content=f"word{i}", embedding=[1.0, i]) for i in range(200)))
     put(store, *(Moment(name=f"m{i}", type="t", starts_at=now + timedelta(days=i)) for i in range(50)))
-    put(store, *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}") for i in range(200)))
+    put(store, *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}", created_at=now) for i in range(200)))
     store.create_index("entities", "properties.n")
     seen: set[str] = set()
 

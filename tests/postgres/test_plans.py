@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from postgres_server import connect
-from remloom import Edge, Entity, Moment, Resource
+from remloom import Edge, Entity, Moment, Resource, labels
 from remloom.journal import JournalEntry
 from remloom.predicates import Eq, Query
 from remloom.store import batch
 from remloom.store.contract import EdgeOrder
-from remloom.store.postgres import PostgresStore, likeness, nearest
+from remloom.store.postgres import PostgresStore, names, nearest
 from remloom.testing.conformance import put
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
@@ -33,11 +33,11 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "get": (lambda s: s.get(None, "r7"), {"records_pkey"}),
     "FUZZY": (
         lambda s: s.fuzzy("nmae 3 757", type=None, threshold=0.3, limit=5),
-        {"names_trigrams", "names_pkey", "records_pkey"},
+        {"name_runs_pkey", "name_pages_pkey", "names_number", "names_pkey", "records_pkey"},
     ),
     "FUZZY of a type": (
         lambda s: s.fuzzy("nmae 3 757", type="thing", threshold=0.3, limit=5),
-        {"names_trigrams", "records_pkey"},
+        {"name_runs_pkey", "name_pages_pkey", "names_number", "records_pkey"},
     ),
     "SEARCH": (
         lambda s: s.search_vector(VECTOR, schema="resources", where=None, limit=9, min_score=None),
@@ -63,7 +63,15 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
         lambda s: s.walk(["n1"], rel_types=None, direction="both", depth=2, breadth=9, order=ORDER),
         {"edges_out", "edges_in", "degrees_pkey"},
     ),
-    "edges": (lambda s: s.edges(["n1"], direction="in", rel_types=None, limit=5), {"names_pkey", "edges_in"}),
+    "TRAVERSE in the past": (
+        lambda s: s.walk(["n1"], rel_types=None, direction="in", depth=2, breadth=9, order=ORDER, as_of=T0),
+        {"edges_in"},
+    ),
+    "edges": (lambda s: s.edges(["n1"], direction="in", rel_types=None, limit=5), {"names_kin", "edges_in"}),
+    "keys of edges": (
+        lambda s: s.edge_keys(["n1"], direction="both", rel_types=None, limit=5),
+        {"edges_out", "edges_in"},
+    ),
     "degrees": (lambda s: s.degrees(["n1"], direction="in"), {"degrees_pkey"}),
     "moments": (lambda s: s.moments_between(T0, T0 + timedelta(hours=2)), {"records_starts"}),
     "by uri": (lambda s: s.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
@@ -79,7 +87,15 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def store(postgres: str) -> Iterator[PostgresStore]:
+def few() -> Iterator[None]:
+    """Few names wait for the index."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "TAIL", 50)
+        yield
+
+
+@pytest.fixture(scope="module")
+def store(postgres: str, few: None) -> Iterator[PostgresStore]:
     """A tenant with a little of everything, a larger one beside it, and statistics that know both."""
     rng = np.random.default_rng(1)
     store, other = (PostgresStore(postgres, f"t{uuid4().hex}", tail=100) for _ in range(2))
@@ -107,7 +123,6 @@ def store(postgres: str) -> Iterator[PostgresStore]:
 def test_a_question_is_answered_from_its_indexes(
     store: PostgresStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(likeness, "_FEW_NAMES", 50)
     monkeypatch.setattr(nearest, "_FEW", 50)
     ask, indexes = ASKED[kind]
     with store._server.read(store._tenant) as cursor:
@@ -128,6 +143,34 @@ def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
         return _scanned(before, _counts(writing.cursor))
 
     assert "a table from end to end" not in store._write(write)
+
+
+def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
+    store = PostgresStore(postgres, f"t{uuid4().hex}")
+    put(store, *(Entity(name=f"n{i}", aliases=(f"m{i}",)) for i in range(50)))
+    put(store, *(Edge(src=f"m{i}", rel_type="r", dst=f"n{j}") for i in range(50) for j in (i + 1, i + 2)))
+    with store._server.read(store._tenant) as cursor:
+        before = _counts(cursor)
+        walk = store.walk(["n0"], rel_types=None, direction="out", depth=3, breadth=1, order=ORDER, limit=9)
+        (record,) = store.lookup(["n1"])["n1"]
+        scanned = _scanned(before, _counts(cursor))
+    assert ([step.key for step in walk.steps], walk.unfollowed) == (["n6", "n4", "n2"], 3)
+    assert [edge.dst for edge in record.graph_paths] == ["n3", "n2"]
+    assert {"names_kin", "names_kin_id", "edges_out", "degrees_pkey"} <= scanned
+    assert "a table from end to end" not in scanned
+    store.close()
+
+
+def test_the_first_edges_of_a_hub_are_read_in_their_order(store: PostgresStore) -> None:
+    ends = [(f"n{i % 9}", f"Name {i} {i * 7919 % 1000}") for i in range(300)]
+    put(store, *(Edge(src=src, rel_type="s", dst=dst, created_at=T0) for src, dst in ends))  # equal, and few first
+    with store._server.read(store._tenant) as cursor:
+        before = _read(cursor, "edges_out")
+        assert [edge.dst for edge in store.edges(["n1"], direction="out", rel_types=None, limit=3)] == sorted(
+            dst for src, dst in ((src, labels.key(dst)) for src, dst in ends) if src == "n1"
+        )[:3]
+        assert store.walk(["n1"], rel_types=None, direction="out", depth=1, breadth=3, order=ORDER).reached == 3
+        assert _read(cursor, "edges_out") - before <= 10
 
 
 def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(store: PostgresStore, postgres: str) -> None:
@@ -155,6 +198,12 @@ def _counts(cursor: Any) -> dict[str, int]:
         " WHERE relnamespace = 'remloom'::regnamespace AND relkind IN ('i', 'r') GROUP BY 1"
     )
     return dict(cursor.execute(sql).fetchall())
+
+
+def _read(cursor: Any, index: str) -> int:
+    """How many entries of an index were read, counted as above."""
+    sql = "SELECT pg_stat_get_xact_tuples_returned(oid) FROM pg_class WHERE relname = %s"
+    return int(cursor.execute(sql, (index,)).fetchone()[0])
 
 
 def _scanned(before: dict[str, int], after: dict[str, int]) -> set[str]:

@@ -31,12 +31,13 @@ from remloom.settings import Settings
 from remloom.store.batch import to_vector
 from remloom.store.contract import EdgeOrder, Vector
 from remloom.store.postgres import PostgresStore, migrate
-from remloom.store.postgres.migrations import scripts
+from remloom.store.postgres.migrations import newest
+from remloom.store.postgres.tenants import TABLES
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import names, put
 
 Opening = Callable[..., PostgresStore]
-NEWEST = scripts()[-1][0]
+NEWEST = newest()
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 
 
@@ -192,22 +193,25 @@ def test_text_scores_are_those_of_the_embedded_store(opening: Opening, tmp_path:
 # -- tenants ---------------------------------------------------------------------------------------------------
 
 
-def test_every_unique_constraint_and_foreign_key_holds_the_tenant(opening: Opening, postgres: str) -> None:
+def test_every_unique_constraint_and_foreign_key_begins_with_the_tenant(opening: Opening, postgres: str) -> None:
     opening()
     with connect(postgres) as connection:
         rows = connection.execute(
-            "SELECT c.conrelid::regclass::text, c.contype, a.attname FROM pg_constraint c JOIN pg_attribute a"
-            " ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]"
+            "SELECT c.conrelid::regclass::text, a.attname, b.attname FROM pg_constraint c"
+            " JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]"
+            " LEFT JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1]"
             " WHERE c.connamespace = 'remloom'::regnamespace AND c.contype IN ('p', 'u', 'f', 'x')"
         ).fetchall()
         unique = connection.execute(
-            "SELECT i.indexrelid::regclass::text, a.attname FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid"
+            "SELECT t.oid::regclass::text, a.attname FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid"
             " LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0]"
             " WHERE t.relnamespace = 'remloom'::regnamespace AND i.indisunique"
         ).fetchall()
-    assert len(rows) >= 16
-    assert {first for _, _, first in rows} == {"tenant_id"}
-    assert {first for _, first in unique} == {"tenant_id"}
+    version = "remloom.alembic_version"  # one row, of no tenant
+    tables = {f"remloom.{name}" for name in TABLES}
+    assert {table for table, _, _ in rows} == {table for table, _ in unique} == {*tables, version}
+    assert {column for table, *both in rows if table != version for column in both} == {"tenant_id", None}
+    assert {column for table, column in unique if table != version} == {"tenant_id"}
 
 
 def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(opening: Opening, postgres: str) -> None:
@@ -226,9 +230,9 @@ def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(o
         )
         loose = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'"
-            " AND NOT (relrowsecurity AND relforcerowsecurity)"
+            " AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1"
         ).fetchall()
-    assert loose == [("tenants",)]  # whose names its owner may list
+    assert loose == [("alembic_version",), ("tenants",)]  # whose names its owner may list
 
 
 def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> None:
@@ -320,10 +324,7 @@ def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> No
     with pytest.raises(TenantNotFoundError, match="there is no tenant"):
         Memory.open(postgres, tenant=name, embedder="none", create=False)
     with connect(postgres) as connection:
-        tables = connection.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'"
-        )
-        for (table,) in tables.fetchall():
+        for table in TABLES:
             assert connection.execute(
                 f"SELECT count(*) FROM remloom.{table} WHERE tenant_id = %s", (name,)
             ).fetchone() == (0,)
@@ -421,7 +422,7 @@ def test_a_database_without_the_schema_a_newer_and_an_older_one_are_told_apart(f
     assert "remloom migrate" in caught.value.remedy
     PostgresStore(fresh, "acme").close()
     with connect(fresh) as connection:
-        connection.execute("COMMENT ON SCHEMA remloom IS 'Remloom, schema version 99'")
+        connection.execute("UPDATE remloom.alembic_version SET version_num = '0099'")
     with pytest.raises(SchemaVersionError, match="schema version 99") as caught:
         PostgresStore(fresh, "acme")
     assert caught.value.fields == {"found": 99, "expected": NEWEST}

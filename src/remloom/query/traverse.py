@@ -232,26 +232,24 @@ def _stages(
     store: Store, query: Traverse, by_depth: list[list[_Found]], as_of: datetime | None
 ) -> tuple[list[Stage], list[str]]:
     """A stage for each depth, and the key of every kept node."""
-    keys: dict[str, None] = {}
+    known: set[str] = set()
+    new = []
+    for found in by_depth:
+        new.append([key for key in dict.fromkeys(path[-1] for _, _, path in found) if key not in known])
+        known.update(new[-1])
+    edges = store.degrees_by(new, direction=query.direction, as_of=as_of)
     stages = []
-    edges = 0
     for depth, found in enumerate(by_depth):
-        new = [key for key in dict.fromkeys(path[-1] for _, _, path in found) if key not in keys]
-        keys.update(dict.fromkeys(new))
-        if query.direction == "both":  # an edge between two nodes would count twice: count them all together
-            edges = store.degrees(list(keys), direction="both", as_of=as_of) if keys else 0
-        elif new:
-            edges += store.degrees(new, direction=query.direction, as_of=as_of)
         executed = _executed(query, list(dict.fromkeys(path[-1] for _, _, path in found))) if depth else None
         stages.append(
             Stage(
                 depth=depth,
                 executed=executed or render(query.start),
-                found={"nodes": len(found), "edges": edges},
+                found={"nodes": len(found), "edges": edges[depth]},
                 plan_memo=query.plan_memo,
             )
         )
-    return stages, list(keys)
+    return stages, [key for keys in new for key in keys]
 
 
 def _executed(query: Traverse, keys: Sequence[str]) -> str:

@@ -91,7 +91,7 @@ class Batch(Struct, frozen=True):
     """What one `write` makes true, wholly or not at all."""
 
     records: tuple[BatchRecord, ...] = ()
-    edges: tuple[Edge, ...] = ()  # src and dst are keys; created_at is set
+    edges: tuple[Edge, ...] = ()  # src and dst are keys; created_at is set, of each later than of the one before
     names: dict[str, tuple[str, str]] = {}  # key at an edge's end -> name and type of the thin entity, if it needs one
     removed: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does
     dims: int = 0  # of the vectors in it; 0 when there are none
@@ -134,7 +134,12 @@ class Match(Struct, frozen=True, gc=False):
 
 
 class EdgeOrder(Struct, frozen=True):
-    """In which order a node's edges are followed: a column of the edge, or the key at its other end."""
+    """In which order a node's edges are given and followed: by a column of the edge, or the key at its far end.
+
+    Unset values are lowest. Whichever way the order goes, equal edges come newest first; those of one time by their far
+    key, by `rel_type`, those that leave before those that enter, and by their near key, each ascending, byte by byte.
+    So every store has one order, for both directions and all keys of a node together.
+    """
 
     field: str = "created_at"  # created_at | weight | rel_type | valid_from | valid_to | dst
     order: Order = "desc"
@@ -159,8 +164,8 @@ class EdgeCount(Struct, frozen=True):
 class Walk(Struct, frozen=True):
     """What a breadth-first walk over edges found.
 
-    `steps` are in the order of the edges that reached them (ties: as reached), the first `limit`; no key twice,
-    no start key.
+    `steps` are in the order of the edges that reached them (ties: as reached, level by level and node by node), the
+    first `limit`; no key twice, no start key.
     """
 
     steps: tuple[Step, ...] = ()
@@ -280,7 +285,8 @@ class Store(Journal, Protocol):
         order: EdgeOrder | None = None,
         as_of: datetime | None = None,
     ) -> list[Edge]:
-        """Edges at these keys, in force at `as_of` (now when None), whole. `limit` is for each key."""
+        """Edges at these keys, in force at `as_of` (now when None), whole, each once: key by key, and behind these keys
+        the others of their records in key order. `limit` is for each key."""
         ...
 
     def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
@@ -296,7 +302,7 @@ class Store(Journal, Protocol):
         limit: int,
         as_of: datetime | None = None,
     ) -> list[tuple[str, str, str]]:
-        """Edges at these keys as (src, rel_type, dst), key by key, newest first, each once, `limit` in all."""
+        """Edges at these keys as (src, rel_type, dst), newest first, as `edges` gives them, but `limit` in all."""
         ...
 
     def count_edges(
@@ -324,6 +330,12 @@ class Store(Journal, Protocol):
 
     def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
         """How many edges there are at these keys, each counted once. Cheaper than `count_edges`."""
+        ...
+
+    def degrees_by(
+        self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
+    ) -> list[int]:
+        """`degrees` of the keys of the first group, of the first two together, and so on."""
         ...
 
     def rel_types(self) -> list[str]:

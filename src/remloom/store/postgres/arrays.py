@@ -6,27 +6,30 @@ several times as quick.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from struct import Struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct, calcsize
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["Column", "columns", "register_columns"]
+__all__ = ["Column", "columns", "parts", "register_columns"]
 
+_T = TypeVar("_T")
+
+_PART = 250  # rows: their statement costs little beside them, and goes into a socket's buffer
 _NULL = b"\xff\xff\xff\xff"
 _HEAD = Struct("!iiIii").pack  # dimensions, whether there are NULLs, type of the elements, how many, from which
 _LENGTH = Struct("!i").pack
-_FIXED = {"q": (20, Struct("!iq").pack, 8), "i": (23, Struct("!ii").pack, 4), "d": (701, Struct("!id").pack, 8),
-          "b": (16, Struct("!i?").pack, 1)}  # fmt: skip
+_FIXED = {"q": 20, "i": 23, "d": 701, "?": 16}  # format of `struct` -> type of the elements
 
 
 class Column:
-    """Values of one kind: t text, q bigint, i integer, d double precision, b boolean, y bytea, h halfvec."""
+    """Values of one kind: t text, q bigint, i integer, d double precision, ? boolean, y bytea, h halfvec."""
 
     __slots__ = ("kind", "values")
 
@@ -40,6 +43,12 @@ def columns(kinds: str, rows: Iterable[Sequence[Any]]) -> list[Column]:
     return [Column(kind, values) for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)]
 
 
+def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """The rows, as many at a time as are sent in one statement where several may be under way."""
+    for start in range(0, len(rows), _PART):
+        yield rows[start : start + _PART]
+
+
 def register_columns(connection: Connection[Any]) -> None:
     """Teach a connection to send columns."""
     connection.adapters.register_dumper(Column, _ColumnDumper)
@@ -49,22 +58,39 @@ class _ColumnDumper(Dumper):
     format = Format.BINARY  # and no oid: each stands under a cast that says which array it is
 
     def dump(self, obj: Column) -> bytes:
-        values, texts = obj.values, list[bytes | None]()
+        values = obj.values
+        nulls = None in values
         if obj.kind in _FIXED:
-            oid, pack, size = _FIXED[obj.kind]
-            parts = [_NULL if value is None else pack(size, value) for value in values]
+            oid, data = _FIXED[obj.kind], _fixed(obj.kind, values, nulls)
+        elif obj.kind == "t":
+            oid, data = 25, _sized([None if value is None else value.encode() for value in values], nulls)
+        elif obj.kind == "y":
+            oid, data = 17, _sized(values, nulls)
         else:
-            if obj.kind == "t":
-                oid, texts = 25, [None if value is None else value.encode() for value in values]
-            elif obj.kind == "y":
-                oid, texts = 17, list(values)
-            else:
-                oid, texts = self._halfvec(), [value.binary() for value in values]
-            parts = [_NULL if text is None else _LENGTH(len(text)) + text for text in texts]
-        return _HEAD(1, int(_NULL in parts), oid, len(parts), 1) + b"".join(parts)
+            oid, data = self._halfvec(), _sized([value.binary() for value in values], nulls)
+        return _HEAD(1, nulls, oid, len(values), 1) + data
 
     def _halfvec(self) -> int:
         found = self.connection.adapters.types.get("halfvec") if self.connection is not None else None
         if found is None:
             raise TypeError("this connection has not been told of halfvec")
         return found.oid
+
+
+def _fixed(code: str, values: Sequence[Any], nulls: bool) -> bytes:
+    """Each with its size before it; so does `_sized`."""
+    size = calcsize("!" + code)
+    if nulls:
+        pack = Struct("!i" + code).pack
+        return b"".join([_NULL if value is None else pack(size, value) for value in values])
+    items = np.empty(len(values), [("size", ">i4"), ("value", ">" + code)])
+    items["size"], items["value"] = size, values
+    return items.tobytes()
+
+
+def _sized(values: Sequence[Any], nulls: bool) -> bytes:
+    if nulls:
+        return b"".join([_NULL if value is None else _LENGTH(len(value)) + value for value in values])
+    both: list[Any] = [None] * (2 * len(values))
+    both[0::2], both[1::2] = map(_LENGTH, map(len, values)), values
+    return b"".join(both)

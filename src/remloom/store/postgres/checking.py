@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..batch import searchable_text
-from . import postings
+from . import names, postings
 from .rows import COLUMNS, decode
 from .server import Server
 
@@ -70,6 +70,8 @@ def check(server: Server, tenant: str) -> list[str]:
             found.append(f"terms: {missing} of {len(expected)} are not in the index")
         if extra := len(held - expected):
             found.append(f"terms: {extra} in the index are no longer in a text")
+        if missing := names.missing(cursor, tenant):
+            found.append(f"names: {missing} trigrams or words of names are not in the index")
         counted = cursor.execute("SELECT documents FROM remloom.tenants WHERE tenant_id = %s", (tenant,)).fetchone()
         if counted is not None and counted[0] != documents:
             found.append(f"terms: {counted[0]} texts are counted, there are {documents}")

@@ -50,12 +50,7 @@ def delete(writing: Writing, ids: Iterable[str], *, derived: bool) -> Deletion:
     if texts:
         postings.remove(writing.cursor, writing.tenant, texts)
     vectors = writing.drop_vectors(gone)
-    keys = [
-        key
-        for (key,) in writing.all(
-            "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key", gone
-        )
-    ]
+    keys = list(writing.unname(gone))
     writing.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", gone)
     return Deletion(tuple(gone), vectors, len(keys), writing.drop_keys(keys), len(doomed) - asked)
 

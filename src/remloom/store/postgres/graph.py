@@ -1,54 +1,76 @@
-"""Edges at labels, and walks along them: one statement each, most of them a function of the database."""
+"""Edges at labels, and walks along them: one statement each."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge
 from ..columns import micros
 from ..contract import EdgeCount, EdgeOrder, Step, Walk
+from .arrays import Column
+from .edge_sql import NEAR, Fetch, counted, ends, others
 from .keys import is_short, short
-from .rows import EDGE, edge_of
+from .rows import COLUMNS, EDGE, edge_of
 from .server import Server
+from .walks import MARK, SEVERAL, walking
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Graph", "moment"]
+__all__ = ["Graph"]
 
-_ORDERS = {
-    "created_at": "created", "weight": "weight", "rel_type": "rel", "valid_from": "valid_from", "valid_to": "valid_to",
-    "dst": "dst",
-}  # fmt: skip
-_NEAR = {"out": "src", "in": "dst"}
-_SIDE = {"out": 0, "in": 1}
-_FAR = {"out": "dst", "in": "src"}
-_IN_FORCE = "remloom.in_force(e, %s, %s)"
-# Every key of the records that have one of these, in the order of the first.
-_FAMILY = """
-SELECT k.key, k.place, 0 AS rank FROM unnest(%s::text[]) WITH ORDINALITY k (key, place)
-UNION SELECT b.key, 0, 1 + min(k.place) FROM unnest(%s::text[]) WITH ORDINALITY k (key, place)
-JOIN remloom.names a ON a.tenant_id = %s AND a.key = k.key
-JOIN remloom.names b ON b.tenant_id = a.tenant_id AND b.id = a.id AND b.key <> a.key
-GROUP BY b.key ORDER BY rank, place
+_Triple = tuple[str, str, str]
+
+_WHOLE = ", e.src, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"  # what `EDGE` needs besides
+
+# Keys with their places, and the other keys of their records with a place of theirs.
+_FAMILY = f"""
+WITH family AS MATERIALIZED (
+  SELECT k.key COLLATE "C" AS key, k.place FROM unnest(%(keys)b::text[], %(places)b::bigint[]) k (key, place)
+  UNION ALL
+  SELECT o.key, {{}} FROM unnest(%(keys)b::text[], %(places)b::bigint[]) k (key, place)
+  CROSS JOIN LATERAL ({others("k.key")}) o WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
+)"""
+_BEHIND = _FAMILY.format("cardinality(%(keys)b::text[])")
+_BESIDE = _FAMILY.format("min(k.place)")
+# Edges with both ends in the family are counted at each: one less, at the later place.
+_INNER = """
+SELECT greatest(f.place, g.place) AS place, -1 AS edges FROM family f CROSS JOIN LATERAL (
+  SELECT e.dst FROM remloom.edges e WHERE e.tenant_id = t.tenant AND e.src = f.key
+    AND remloom.in_force(e, %(at)s, %(past)s) OFFSET 0) e JOIN family g ON g.key = e.dst
 """
 
 
 class Graph:
     """The edges of one tenant."""
 
+    kin = False  # a record of several keys was met: from then on they are looked for
+
     def __init__(self, server: Server, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
+        self._rels: Sequence[str] = ()  # edge types known to be there; none ever goes
+
+    def lookup(self, keys: Sequence[str], edges: int, as_of: datetime | None) -> list[Any]:
+        """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether there are more keys."""
+        values = {"keys": Column("t", keys), "limit": edges} | moment(as_of)
+        rows = self._call(_lookup(bool(edges), self.kin), values)
+        if edges and not self.kin and any(row[-1] for row in rows):
+            self.kin = True
+            return self.lookup(keys, edges, as_of)
+        return rows
 
     def rel_types(self) -> list[str]:
-        return [rel for (rel,) in self._server.fetch(self._tenant, _RELS, (self._tenant,))]
+        sql = "SELECT r.rel FROM remloom.rels r WHERE r.tenant_id = t.tenant ORDER BY r.rel"
+        rels = [rel for (rel,) in self._call(sql, {})]
+        self._rels = rels
+        return rels
 
     def edges(
         self,
@@ -59,21 +81,19 @@ class Graph:
         order: EdgeOrder,
         as_of: datetime | None,
     ) -> list[Edge]:
-        with self._server.read(self._tenant) as cursor:
-            self._check(cursor, rel_types)
-            rows = self._at(cursor, keys, direction, rel_types, limit, order, as_of)
-            return self._whole(cursor, rows)
+        fetch = Fetch(order, direction, rel_types is not None, columns=_WHOLE)
+        found = self._at(keys, fetch, EDGE, rel_types, limit, None, as_of)
+        return [edge_of((*triple, *rest)) for triple, rest in found.items()]
 
     def stored(self, keys: Sequence[str], direction: Direction) -> list[Edge]:
         """Every edge at these very keys, whatever its validity."""
-        ends = " OR ".join(f"e.{_NEAR[end]} = ANY (%s::text[])" for end in _ends(direction))
-        wanted = list({short(key) for key in keys})
-        with self._server.read(self._tenant) as cursor:
-            rows = cursor.execute(
-                f"SELECT 0, {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s AND ({ends})",
-                (self._tenant, *[wanted for _ in _ends(direction)]),
-            ).fetchall()
-            return self._whole(cursor, rows)
+        near = " OR ".join(f"e.{NEAR[end]} = ANY (%(keys)b::text[])" for end in ends(direction))
+        rows = self._call(
+            f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = t.tenant AND ({near})",
+            {"keys": Column("t", list({short(key) for key in keys}))},
+        )
+        found = self._whole({row[:3]: row[3:] for row in rows})
+        return [edge_of((*triple, *rest)) for triple, rest in found.items()]
 
     def edge_keys(
         self,
@@ -82,50 +102,31 @@ class Graph:
         rel_types: Sequence[str] | None,
         limit: int,
         as_of: datetime | None,
-    ) -> list[tuple[str, str, str]]:
-        with self._server.read(self._tenant) as cursor:
-            self._check(cursor, rel_types)
-            rows = [
-                row
-                for end in _ends(direction)
-                for row in self._at(cursor, keys, end, rel_types, limit, EdgeOrder(), as_of)
-            ]
-            rows.sort(key=itemgetter(0))
-            edges = self._whole(cursor, rows)
-            return list(islice(dict.fromkeys((edge.src, edge.rel_type, edge.dst) for edge in edges), limit))
+    ) -> list[_Triple]:
+        fetch = Fetch(EdgeOrder(), direction, rel_types is not None, columns=", e.src, e.dst")
+        total = limit * len(ends(direction))  # an edge may come from each of its ends
+        return list(islice(self._at(keys, fetch, "e.src, e.rel, e.dst", rel_types, limit, total, as_of), limit))
 
     def count(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> list[EdgeCount]:
-        with self._server.read(self._tenant) as cursor:
-            family = self._family(cursor, keys)
-            counts = []
-            for end in _ends(direction):
-                rows = cursor.execute(
-                    f"SELECT e.rel, count(*) FROM remloom.edges e WHERE e.tenant_id = %s AND e.{_NEAR[end]} = ANY (%s)"
-                    f" AND {_IN_FORCE} GROUP BY e.rel",
-                    (self._tenant, family, *moment(as_of)),
-                ).fetchall()
-                counts += [EdgeCount(rel, end, count) for rel, count in rows]
-            return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
+        rows = self._call(
+            f"{_BESIDE} SELECT c.rel, c.side, sum(c.edges)::bigint FROM family f CROSS JOIN LATERAL"
+            f" ({counted('= f.key', direction, typed=False, past=as_of is not None)}) c GROUP BY c.rel, c.side",
+            _places([keys]) | moment(as_of),
+        )
+        counts = [EdgeCount(rel, ends("both")[side], edges) for rel, side, edges in rows if edges]
+        return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
-    def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
-        with self._server.read(self._tenant) as cursor:
-            family = self._family(cursor, keys)
-            sides = [_SIDE[end] for end in _ends(direction)]
-            row = cursor.execute(
-                "SELECT coalesce(sum(remloom.degree(%s, k.key, s.side, NULL, %s, %s)), 0)::bigint"
-                " FROM unnest(%s::text[]) k (key), unnest(%s::integer[]) s (side)",
-                (self._tenant, *moment(as_of), family, sides),
-            ).fetchone()
-            total = int(row[0]) if row else 0
-            if direction == "both":  # those with both ends here were counted twice
-                row = cursor.execute(
-                    "SELECT count(*) FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = ANY (%s) AND e.dst"
-                    " = ANY (%s)"
-                    f" AND {_IN_FORCE}",
-                    (self._tenant, family, family, *moment(as_of)),
-                ).fetchone()
-                total -= int(row[0]) if row else 0
-            return total
+    def degrees_by(self, groups: Sequence[Sequence[str]], direction: Direction, as_of: datetime | None) -> list[int]:
+        at_key = counted("= f.key", direction, typed=False, past=as_of is not None)
+        counts = f"SELECT f.place, c.edges FROM family f CROSS JOIN LATERAL ({at_key}) c"
+        if direction == "both":
+            counts += f" UNION ALL {_INNER}"
+        rows = self._call(
+            f"{_BESIDE} SELECT c.place, sum(c.edges)::bigint FROM ({counts}) c GROUP BY c.place",
+            _places(groups) | moment(as_of),
+        )
+        edges = dict(rows)
+        return list(accumulate(edges.get(place, 0) for place in range(len(groups))))
 
     def all(self, cursor: Cursor[Any]) -> Iterable[Edge]:
         """Every edge, in key order, from a cursor that fetches as it goes."""
@@ -139,8 +140,6 @@ class Graph:
             src, rel, dst, *rest = row
             yield edge_of((wholes.get(src, src), rel, wholes.get(dst, dst), *rest))
 
-    # -- walking ---------------------------------------------------------------------------------------------
-
     def walk(
         self,
         starts: Sequence[str],
@@ -152,102 +151,89 @@ class Graph:
         limit: int | None,
         as_of: datetime | None,
     ) -> Walk:
-        function = f"walk_{_column(order)}_{order.order}"
-        values = (
-            self._tenant, [short(key) for key in starts], None if rel_types is None else list(rel_types),
-            direction != "in", direction != "out", depth, breadth, limit, *moment(as_of),
-        )  # fmt: skip
-        if rel_types is not None:
-            with self._server.read(self._tenant) as cursor:
-                self._check(cursor, rel_types)
-        rows = self._server.call(
-            self._tenant,
-            f"SELECT w.path, w.depth, w.reached, w.unfollowed FROM remloom.{function}("
-            "%s, %s::text[], %s::text[], %s, %s, %s, %s, %s, %s, %s) w",
-            values,
-        )
-        _, deepest, reached, unfollowed = rows[0]
-        return Walk(
-            tuple([Step(path[-1], level, tuple(path)) for path, level, _, _ in rows[1:]]), reached, unfollowed, deepest
-        )
+        values = {
+            "starts": Column("t", list(dict.fromkeys(map(short, starts)))), "depth": depth, "limit": breadth,
+            "shown": limit, "rels": self._types(rel_types),
+        } | moment(as_of)  # fmt: skip
+        fetch = Fetch(order, direction, rel_types is not None, SEVERAL if self.kin else "")
+        ((deepest, reached, unfollowed, paths, kin),) = self._call(walking(fetch, as_of is not None), values)
+        if kin:
+            self.kin = True
+            return self.walk(starts, rel_types, direction, depth, breadth, order, limit, as_of)
+        steps = []
+        for path in paths:
+            keys = tuple(path.split(MARK))
+            steps.append(Step(keys[-1], len(keys) - 1, keys))
+        return Walk(tuple(steps), reached, unfollowed, deepest)
 
     # -- what they share -------------------------------------------------------------------------------------
 
     def _at(
         self,
-        cursor: Cursor[Any],
         keys: Sequence[str],
-        direction: Direction,
+        fetch: Fetch,
+        columns: str,
         rel_types: Sequence[str] | None,
         limit: int | None,
-        order: EdgeOrder,
+        total: int | None,
         as_of: datetime | None,
-    ) -> list[Any]:
-        """The edges at these keys and the others of their records, `limit` for each: the key's place, then `EDGE`."""
-        way = "DESC NULLS LAST" if order.order == "desc" else "ASC NULLS FIRST"
-        if (column := _column(order)) == "created":
-            way = order.order.upper()  # never unset; in the plain order the index gives it
-        parts = []
-        for end in _ends(direction):
-            by = _FAR[end] if column == "dst" else column
-            parts.append(
-                f"(SELECT e.*, e.{by} AS by FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND"
-                f" e.{_NEAR[end]} = k.key"
-                " AND remloom.in_force(e, %(at)s, %(past)s) AND (%(rels)s::text[] IS NULL OR e.rel = ANY"
-                " (%(rels)s::text[]))"
-                f" ORDER BY e.{by} {way} LIMIT %(limit)s)"
-            )
-        at, past = moment(as_of)
-        return cursor.execute(
-            f"SELECT k.place, {EDGE} FROM unnest(%(keys)s::text[]) WITH ORDINALITY k (key, place) CROSS JOIN LATERAL ("
-            f"SELECT * FROM ({' UNION ALL '.join(parts)}) x ORDER BY x.by {way} LIMIT %(limit)s) e ORDER BY"
-            f" k.place, e.by {way}",
-            {
-                "tenant": self._tenant, "keys": self._family(cursor, keys), "at": at, "past": past,
-                "rels": None if rel_types is None else list(rel_types), "limit": limit,
-            },
-        ).fetchall()  # fmt: skip
+    ) -> dict[_Triple, Any]:
+        """These columns of the edges at these keys and the others of their records, `limit` for each key."""
+        rels = self._types(rel_types)
+        rows = self._call(
+            f"{_BEHIND} SELECT {columns} FROM (SELECT * FROM family ORDER BY place, key OFFSET 0) f CROSS JOIN LATERAL"
+            f" ({fetch.at('f.key', once=True)}) e ORDER BY f.place, f.key, {fetch.rank} LIMIT %(total)s",
+            _places([[key] for key in keys]) | {"rels": rels, "limit": limit, "total": total} | moment(as_of),
+        )
+        found: dict[_Triple, Any] = {}
+        for row in rows:
+            found.setdefault(row[:3], row[3:])
+        return self._whole(found)
 
-    def _family(self, cursor: Cursor[Any], keys: Sequence[str]) -> list[str]:
-        wanted = list(dict.fromkeys(short(key) for key in keys))
-        rows = cursor.execute(_FAMILY, (wanted, wanted, self._tenant)).fetchall()
-        return list(dict.fromkeys(key for key, _, _ in rows))
+    def _whole(self, found: dict[_Triple, Any]) -> dict[_Triple, Any]:
+        """The same, with long keys in full."""
+        shortened = {key for src, _, dst in found for key in (src, dst) if is_short(key)}
+        if not shortened:
+            return found
+        those = "n.tenant_id = t.tenant AND n.key = ANY (%(keys)b::text[])"
+        sql = f"SELECT n.key, n.label FROM remloom.names n WHERE {those}"
+        wholes = dict(self._call(sql, {"keys": Column("t", list(shortened))}))
+        return {(wholes.get(src, src), rel, wholes.get(dst, dst)): row for (src, rel, dst), row in found.items()}
 
-    def _whole(self, cursor: Cursor[Any], rows: Sequence[Any]) -> list[Edge]:
-        """The edges of such rows, each once, with long keys in full."""
-        shortened = {key for row in rows for key in (row[1], row[3]) if is_short(key)}
-        wholes: dict[str, str] = {}
-        if shortened:
-            sql = "SELECT key, label FROM remloom.names WHERE tenant_id = %s AND key = ANY (%s)"
-            wholes = dict(cursor.execute(sql, (self._tenant, list(shortened))).fetchall())
-        distinct: dict[tuple[str, str, str], Edge] = {}
-        for _, src, rel, dst, *rest in rows:
-            if (src, rel, dst) not in distinct:
-                distinct[src, rel, dst] = edge_of((wholes.get(src, src), rel, wholes.get(dst, dst), *rest))
-        return list(distinct.values())
-
-    def _check(self, cursor: Cursor[Any], rel_types: Sequence[str] | None) -> None:
-        if rel_types is None:
-            return
-        known = [rel for (rel,) in cursor.execute(_RELS, (self._tenant,)).fetchall()]
-        for name in rel_types:
-            if name not in known and known:
+    def _types(self, rel_types: Sequence[str] | None) -> list[str] | None:
+        """The edge types asked for; one that was never used is refused."""
+        for name in rel_types or ():
+            if name not in self._rels and (known := self.rel_types()) and name not in known:
                 raise UnknownNameError("edge type", name, known)
+        return None if rel_types is None else list(rel_types)
+
+    def _call(self, sql: str, values: Mapping[str, Any]) -> list[Any]:
+        return self._server.call(self._tenant, sql, values)
 
 
-_RELS = "SELECT rel FROM remloom.rels WHERE tenant_id = %s ORDER BY rel"
+@cache
+def _lookup(edges: bool, kin: bool) -> str:
+    """The statement that finds records by key."""
+    newest = Fetch(EdgeOrder(), "out", kin="n.kin" if kin else "", columns=_WHOLE).at("n.key")
+    paths = f"(SELECT json_agg(json_build_array({EDGE})) FROM ({newest}) e)" if edges else "NULL"
+    return (
+        f"SELECT n.key, {COLUMNS}, {paths} AS paths, n.kin FROM remloom.names n"
+        " JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id"
+        " WHERE n.tenant_id = t.tenant AND n.key = ANY (%(keys)b::text[]) ORDER BY n.rank, r.seq"
+    )
 
 
-def moment(as_of: datetime | None) -> tuple[int, bool]:
-    """Microseconds since 1970, of now when there is no time; and whether it was asked for."""
-    return (time.time_ns() // 1000, False) if as_of is None else (micros(as_of) or 0, True)
+def moment(as_of: datetime | None) -> dict[str, Any]:
+    """`at`: microseconds since 1970, of now when there is no time; `past`: whether it was asked for."""
+    if as_of is None:
+        return {"at": time.time_ns() // 1000, "past": False}
+    return {"at": micros(as_of) or 0, "past": True}
 
 
-def _ends(direction: Direction) -> tuple[Direction, ...]:
-    return cast("tuple[Direction, ...]", ("out", "in") if direction == "both" else (direction,))
-
-
-def _column(order: EdgeOrder) -> str:
-    if order.field not in _ORDERS:
-        raise UnknownNameError("edge field", order.field, list(_ORDERS))
-    return _ORDERS[order.field]
+def _places(groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Keys with the number of the first group that each is in."""
+    places: dict[str, int] = {}
+    for place, keys in enumerate(groups):
+        for key in keys:
+            places.setdefault(short(key), place)
+    return {"keys": Column("t", list(places)), "places": Column("q", places.values())}

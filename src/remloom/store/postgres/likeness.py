@@ -11,9 +11,12 @@ from ...predicates import All, And, Predicate
 from ..batch import to_vector
 from ..compiling import Compiler
 from ..contract import Match
+from ..index.name_scores import GOOD, Found, words_of
 from . import postings
 from .half import Half
-from .nearest import SERVING, Near, Nearest, Serving
+from .keys import short
+from .names import Names
+from .nearest import Near, Nearest, Serving, serving
 from .rows import COLUMNS, decode
 from .server import Server
 
@@ -23,10 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Likeness"]
 
 _OVERFETCH = 4  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
-_FEW_NAMES = 2_000  # of a tenant: all are compared, which is quicker than the trigram index and misses nothing
-_ALIKE = (0.45, 0.3)  # trigram similarity asked for; the second where the first finds nothing that was meant
-_WORDS_ALIKE = 0.6  # trigram similarity of a word to the part of a name that is most like it
-_OF_A_KEY = 1_000  # trigrams are made of a key's beginning, in characters
 
 
 class Likeness:
@@ -42,7 +41,6 @@ class Likeness:
         self._compiler = compiler
         self._ef = ef
         self._serving: Serving | None = None  # as it was at the last search
-        self._many_names = False  # once seen, not counted again: the index is right for few names too
 
     # -- names -----------------------------------------------------------------------------------------------
 
@@ -51,99 +49,40 @@ class Likeness:
             key = labels.key(text)
         except LabelError:
             return []
-        from ..index.name_scores import GOOD, Found, words_of
-
         found, numbers = Found(limit, None), _Numbers()
         words = words_of(key, asked=True)
         with self._server.read(self._tenant) as cursor:
-            everything = self._all_names(cursor, type)
-            if everything is not None:
-                named = numbers.of(everything)
-                found.add(named, key, (), threshold)
-                good = sum(score >= GOOD for _, score in found.best())
-                if good < limit and words:
-                    likely = [pair for pair in named if not good or all(word in pair[1] for word in words)]
-                    found.add(likely, key, words, threshold)
-            else:
-                good = 0
-                for alike in _ALIKE:
-                    found.add(numbers.of(self._whole(cursor, key, type, alike)), key, (), threshold)
-                    good = sum(score >= GOOD for _, score in found.best())
-                    if good:
-                        break
-                if good < limit and words:
-                    by_words = self._with_all if good else self._with_some
-                    found.add(numbers.of(by_words(cursor, words, type)), key, words, threshold)
-            best = [(numbers.keys[number], score) for number, score in found.best()]
+            names = Names(cursor, self._tenant, key, words, type)
+            tail = names.tail()
+            found.add(numbers.of([*tail, *names.near()]), key, (), threshold)
+            good = sum(score >= GOOD for _, score in found.best())
+            if good < limit and words:
+                # Where something is what was meant, only names that have every word are worth adding.
+                likely = [name for name in tail if not good or all(map(name.__contains__, words))]
+                more = names.with_all_words() if good else names.with_some_words()
+                found.add(numbers.of([*likely, *more]), key, words, threshold)
+            named = list(numbers)
+            best = [(named[number], score) for number, score in found.best()]
             return self._records(cursor, best, type, limit)
-
-    def _all_names(self, cursor: Cursor[Any], type: str | None) -> list[str] | None:
-        """Every key of a tenant that has few; None when there are many."""
-        if self._many_names:
-            return None
-        rows = cursor.execute(
-            f"SELECT n.key FROM remloom.names n {_typed(type)} WHERE n.tenant_id = %s LIMIT %s",
-            (*([self._tenant, type, type] if type else []), self._tenant, _FEW_NAMES + 1),
-        ).fetchall()
-        self._many_names = len(rows) > _FEW_NAMES
-        return None if self._many_names else list(dict.fromkeys(key for (key,) in rows))
-
-    def _whole(self, cursor: Cursor[Any], key: str, type: str | None, alike: float) -> list[str]:
-        cursor.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", (str(alike),))
-        beginning = key[:_OF_A_KEY]
-        return self._candidates(cursor, "n.key %% %s", "similarity(n.key, %s) DESC", [beginning], [beginning], type)
-
-    def _with_all(self, cursor: Cursor[Any], words: Sequence[str], type: str | None) -> list[str]:
-        if not any(len(word) > 2 for word in words):
-            return []  # no trigram to look for
-        patterns = [f"%{word}%" for word in words]  # words have neither % nor _
-        every = " AND ".join(["n.key LIKE %s"] * len(patterns))  # LIKE ALL would use no index
-        return self._candidates(cursor, every, "length(n.key)", patterns, [], type)
-
-    def _with_some(self, cursor: Cursor[Any], words: Sequence[str], type: str | None) -> list[str]:
-        cursor.execute("SELECT set_config('pg_trgm.word_similarity_threshold', %s, true)", (str(_WORDS_ALIKE),))
-        found: dict[str, None] = {}
-        for word in words:
-            by_likeness = "word_similarity(%s, n.key) DESC, length(n.key)"
-            found |= dict.fromkeys(self._candidates(cursor, "%s <%% n.key", by_likeness, [word], [word], type))
-        return list(found)
-
-    def _candidates(
-        self,
-        cursor: Cursor[Any],
-        condition: str,
-        order: str,
-        sought: list[Any],
-        ordered_by: list[Any],
-        type: str | None,
-    ) -> list[str]:
-        from ..index.name_scores import CANDIDATES
-
-        rows = cursor.execute(
-            f"SELECT n.key FROM remloom.own_names n {_typed(type)} WHERE {condition}"
-            f" ORDER BY {order} LIMIT {CANDIDATES}",
-            (*([self._tenant, type, type] if type else []), *sought, *ordered_by),
-        ).fetchall()
-        return [key for (key,) in rows]
 
     def _records(
         self, cursor: Cursor[Any], best: Sequence[tuple[str, float]], type: str | None, limit: int
     ) -> list[Match]:
-        """The records that have these keys, in their order, each once."""
+        """The records that have these names, in their order, each once."""
         if not best:
             return []
         rows = cursor.execute(
             f"SELECT n.key, coalesce(n.label, n.key), r.id, {COLUMNS} FROM remloom.names n JOIN remloom.records r"
             " ON r.tenant_id = n.tenant_id AND r.id = n.id WHERE n.tenant_id = %s AND n.key = ANY (%s)"
             f"{' AND (r.type = %s OR r.schema = %s)' if type else ''} ORDER BY n.rank, r.seq",
-            (self._tenant, [key for key, _ in best], *([type, type] if type else [])),
+            (self._tenant, [short(name) for name, _ in best], *([type, type] if type else [])),
         ).fetchall()
         by_key: dict[str, list[Any]] = {}
         for key, *row in rows:
             by_key.setdefault(key, []).append(row)
         found: dict[str, Match] = {}
-        for key, score in best:
-            for matched, id, schema, body, content in by_key.get(key, ()):
+        for name, score in best:
+            for matched, id, schema, body, content in by_key.get(short(name), ()):
                 if id not in found:
                     found[id] = Match(decode(schema, body, content), score, matched)
         return list(found.values())[:limit]
@@ -181,18 +120,17 @@ class Likeness:
         condition, values = self._condition(None, where, schema)
         ef = max(self._ef, limit)
 
-        def asked(serving: Serving) -> Nearest:
-            return Nearest(self._tenant, schema, serving, Half(data), condition, values, ef)
+        def asked(of: Serving) -> Nearest:
+            return Nearest(self._tenant, schema, of, Half(data), condition, values, ef)
 
         best = None
         if not condition and self._serving is not None and self._serving.dims == dims:
-            best = self._at_once(asked(self._serving), self._serving, ef, limit)
+            best = self._at_once(asked(self._serving), self._serving, limit)
         if best is None:
             with self._server.read(self._tenant) as cursor:
-                row = cursor.execute(SERVING, (str(ef), self._tenant)).fetchone()
-                if row is None:
+                self._serving = serving(cursor, self._tenant, ef)
+                if self._serving is None:
                     return []
-                self._serving = Serving(*row[:3])
                 if dims != self._serving.dims:
                     raise VectorError(
                         f"the query has {dims} dimensions, this memory's vectors {self._serving.dims}",
@@ -206,14 +144,13 @@ class Likeness:
         ]
         return matches[:limit]
 
-    def _at_once(self, nearest: Nearest, serving: Serving, ef: int, limit: int) -> dict[str, Near] | None:
+    def _at_once(self, nearest: Nearest, of: Serving, limit: int) -> dict[str, Near] | None:
         """The records nearest, in one round trip; None if another model serves by now, or more is to be asked for."""
-        settings = SERVING, (str(ef), self._tenant)  # asked again at the end: vectors may be moved in between
-        _, rows, current = self._server.together(self._tenant, [settings, nearest.first(limit), settings])
-        if not current or current[0][:3] != serving:
+        found = nearest.at_once(self._server, limit)
+        if found is None:
             return None
-        best = _first_windows(map(Near._make, rows))
-        return best if len(best) == limit or (len(rows) < limit and not serving.indexed) else None
+        best = _first_windows(found)
+        return best if len(best) == limit or (len(found) < limit and not of.indexed) else None
 
     def _condition(
         self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
@@ -248,25 +185,9 @@ def _first_windows(found: Iterable[Near]) -> dict[str, Near]:
     return best
 
 
-class _Numbers:
-    """Keys by number, as `Found` takes them."""
+class _Numbers(dict[str, int]):
+    """Names by number, in order, as `Found` takes them."""
 
-    def __init__(self) -> None:
-        self.keys: list[str] = []
-        self._known: dict[str, int] = {}
-
-    def of(self, keys: Iterable[str]) -> list[tuple[int, str]]:
-        found = []
-        for key in keys:
-            number = self._known.setdefault(key, len(self.keys))
-            if number == len(self.keys):
-                self.keys.append(key)
-            found.append((number, key))
-        return found
-
-
-def _typed(type: str | None) -> str:
-    if type is None:
-        return ""
-    # Not `= n.tenant_id`: the planner would know the tenant of the names, and prefer all of them to the trigrams.
-    return "JOIN remloom.records r ON r.tenant_id = %s AND r.id = n.id AND (r.type = %s OR r.schema = %s)"
+    def of(self, names: Iterable[str]) -> list[tuple[int, str]]:
+        """Each of these once."""
+        return [(self.setdefault(name, len(self)), name) for name in dict.fromkeys(names)]

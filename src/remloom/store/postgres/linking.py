@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -12,12 +13,12 @@ import msgspec
 from ...model import Edge, Entity
 from .. import batch as batches
 from ..columns import micros
-from .arrays import Column, columns
+from .arrays import Column, columns, parts
 from .keys import short
 from .rows import RECORD_KINDS, row_of
 from .transaction import Transaction
 
-__all__ = ["NAMES", "RECORDS", "Linking"]
+__all__ = ["RECORDS", "REPLACING", "Linking"]
 
 RECORDS = """
 INSERT INTO remloom.records
@@ -25,16 +26,18 @@ SELECT %s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri
 FROM unnest(%b::text[], %b::bigint[], %b::text[], %b::text[], %b::boolean[], %b::bigint[], %b::bigint[], %b::bigint[],
             %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[])
      r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content)
+"""
+REPLACING = """
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
   created = excluded.created, updated = excluded.updated, doc = excluded.doc,
   uri = excluded.uri, body = excluded.body, content = excluded.content
 """
-NAMES = """
+_NAMES = """
 INSERT INTO remloom.names
-SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[], %b::boolean[])
-ON CONFLICT DO NOTHING
+SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[], %b::boolean[], %b::bigint[])
 """
+_RELS = "INSERT INTO remloom.rels SELECT %s, * FROM unnest(%b::text[]) ON CONFLICT DO NOTHING"
 _EDGES = """
 INSERT INTO remloom.edges AS e
 SELECT %s, src, rel, dst, weight, created, since, until, properties::jsonb
@@ -69,6 +72,7 @@ SELECT r.id FROM unnest(%b::text[]) k (key)
 CROSS JOIN LATERAL (SELECT n.id FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
 CROSS JOIN LATERAL (SELECT r.id FROM remloom.records r WHERE r.tenant_id = %s AND r.id = n.id AND r.thin OFFSET 0) r
 """
+_Key = tuple[str, str, str]  # src, rel, dst
 
 
 class Linking(Transaction):
@@ -80,32 +84,31 @@ class Linking(Transaction):
     def link(self, edges: Sequence[Edge]) -> int:
         if not edges:
             return 0
-        rows = [
-            (
-                short(edge.src), edge.rel_type, short(edge.dst), edge.weight, micros(edge.created_at),
-                micros(edge.valid_from), micros(edge.valid_to),
-                msgspec.json.encode(edge.properties).decode() if edge.properties else None,
-            )
-            for edge in edges
-        ]  # fmt: skip
-        self.do(
-            "INSERT INTO remloom.rels SELECT %s, * FROM unnest(%b::text[]) ON CONFLICT DO NOTHING",
-            Column("t", sorted({edge.rel_type for edge in edges})),
-        )
-        ends = {short(key): key for edge in edges for key in (edge.src, edge.dst)}
+        keyed = [((short(edge.src), edge.rel_type, short(edge.dst)), edge) for edge in edges]
+        ends = {end: whole for key, edge in keyed for end, whole in ((key[0], edge.src), (key[2], edge.dst))}
         self._thin({key: ends[key] for key in self._those(_BARE, list(ends))})
-        while rows:  # one statement touches a row once: an edge given twice waits for the next
-            seen: dict[tuple[str, str, str], Any] = {}
-            later = [row for row in rows if seen.setdefault(row[:3], row) is not row]
-            done = self.all(_EDGES, *columns("tttdqqqt", [seen[key] for key in sorted(seen)]))
-            self._count([edge for *edge, fresh in done if fresh], 1)
-            rows = later
+        while keyed:  # one statement touches a row once: an edge given twice waits for the next
+            seen: dict[_Key, Edge] = {}
+            later = [(key, edge) for key, edge in keyed if seen.setdefault(key, edge) is not edge]
+            self._upsert(sorted(seen.items(), key=itemgetter(0)))
+            keyed = later
         return len(edges)
+
+    def _upsert(self, edges: Sequence[tuple[_Key, Edge]]) -> None:
+        """Store edges, or merge them with those there are; none twice."""
+        connection = self.cursor.connection
+        with connection.pipeline():  # the server stores one part while the next is prepared, or the last is counted
+            self.do(_RELS, Column("t", sorted({rel for (_, rel, _), _ in edges})))
+            answers = [
+                connection.execute(_EDGES, (self.tenant, *columns("tttdqqqt", [_row(*pair) for pair in part])))
+                for part in parts(edges)
+            ]
+            for answer in answers:
+                self._count([edge for *edge, fresh in answer.fetchall() if fresh], 1)
 
     def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
         """Keep the degrees of keys whose edges were added (1) or removed (-1)."""
-        ends = Counter((src, 0, rel) for src, rel, _ in edges)
-        ends.update((dst, 1, rel) for _, rel, dst in edges)
+        ends = Counter([end for src, rel, dst in edges for end in ((src, 0, rel), (dst, 1, rel))])
         if ends:
             self.do(_DEGREES, *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]))
             if change < 0:
@@ -135,7 +138,7 @@ class Linking(Transaction):
         now = datetime.now(UTC)
         rows, names = [], []
         for key, whole in keys.items():
-            name, kind = self.display.get(key, (whole, ""))
+            name, kind = self.display.get(whole, (whole, ""))
             entity = Entity(
                 id=batches.new_id(), name=name or whole, type=kind, thin=True, created_at=now, updated_at=now
             )
@@ -144,7 +147,22 @@ class Linking(Transaction):
             names.append((key, entity.id, 0, whole if whole != key else None, False))
         self.thin += len(rows)
         self.do(RECORDS, *columns(RECORD_KINDS, rows))
-        self.do(NAMES, *columns("ttitb", names))
+        self.name(names)
+
+    def name(self, names: Sequence[tuple[str, str, int, str | None, bool]]) -> None:
+        """Give records their keys: rows of `names`, but for the tenant's and the number."""
+        numbers = range(self.names + 1, self.names + len(names) + 1)
+        self.names += len(names)
+        self.do(_NAMES, *columns("ttit?", names), Column("q", numbers))
+
+    def unname(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """Take records their keys. Returns these, with what a shortened one stands for."""
+        gone = self.all(
+            "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key, label",
+            Column("t", ids),
+        )
+        self.unnamed += len(gone)
+        return dict(gone)
 
     def release(self, keys: dict[str, str | None]) -> None:
         """Records gave up these keys: those that no other has, but edges do, become thin entities."""
@@ -172,8 +190,8 @@ class Linking(Transaction):
     def forget(self, ids: Sequence[str]) -> None:
         """Remove records and their names."""
         if ids:
-            for table in ("names", "records"):
-                self.do(f"DELETE FROM remloom.{table} WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", ids))
+            self.unname(ids)
+            self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", ids))
 
     def _those(self, sql: str, keys: Sequence[str]) -> list[str]:
         """What a statement about keys finds, whose other parameters are the tenant."""
@@ -181,3 +199,9 @@ class Linking(Transaction):
             return []
         values = (Column("t", keys), *[self.tenant] * sql.count("%s"))
         return [found for (found,) in self.cursor.execute(sql, values).fetchall()]
+
+
+def _row(key: _Key, edge: Edge) -> tuple[Any, ...]:
+    properties = msgspec.json.encode(edge.properties).decode() if edge.properties else None
+    times = micros(edge.created_at), micros(edge.valid_from), micros(edge.valid_to)
+    return *key, edge.weight, *times, properties

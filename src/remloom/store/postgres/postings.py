@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..index.terms import K1, B, codes
 from .arrays import Column
+from .merging import mergeable
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -30,8 +31,6 @@ _MOST = (1 << _COUNT_BITS) - 1  # occurrences counted of one term in one documen
 # `word` is the term and how often the document has it; `doc` counts from the run's number; `length` is in terms.
 _POSTING = np.dtype([("word", ">u8"), ("doc", ">u4"), ("length", ">u4")])
 _ROW = 256  # postings in a row, at most, if terms were equally frequent
-_WIDTH = 3  # runs of about one size that may stand beside each other
-_WHOLE = 1 << 20  # postings in a run that is merged no more: a merge is part of a write, which others wait for
 _READ = """
 SELECT t.term, r.run, p.data FROM remloom.runs r CROSS JOIN unnest(%s::bigint[]) t (term) CROSS JOIN LATERAL (
   SELECT p.data FROM remloom.postings p
@@ -66,7 +65,7 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequen
     )
     if not len(postings):
         return
-    if merged := _merged(present, len(postings)):
+    if merged := mergeable(present, len(postings)):
         old = _taken(cursor, tenant, merged)
         postings["doc"] += run - merged[0].number
         run, postings = merged[0].number, np.concatenate([*old, postings], dtype=_POSTING)  # in its byte order
@@ -84,23 +83,6 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequen
             Column("y", [packed[a:b] for a, b in pairwise(bounds)]),
         ),
     )  # fmt: skip
-
-
-def _merged(present: Sequence[Run], size: int) -> Sequence[Run]:
-    """The last runs, with which one of this size is to become one: each size, by powers of four, has few."""
-    start = len(present)
-    while True:
-        alike = start
-        while alike and present[alike - 1].size < _WHOLE and _magnitude(present[alike - 1].size) <= _magnitude(size):
-            alike -= 1
-        if start - alike < _WIDTH:
-            return present[start:]
-        size += sum(run.size for run in present[alike:start])
-        start = alike
-
-
-def _magnitude(size: int) -> int:
-    return size.bit_length() // 2
 
 
 def _taken(cursor: Cursor[Any], tenant: str, merged: Sequence[Run]) -> list[Postings]:
@@ -220,10 +202,10 @@ def _terms_of(postings: Postings) -> NDArray[np.uint64]:
 def _postings(texts: Sequence[Text]) -> tuple[int, Postings, int]:
     """The number of a run of these texts, its postings in the order of their terms, and how many terms they have."""
     numbers = np.array([doc for doc, _ in texts], np.int64)
-    words = [np.frombuffer(codes(text), "<u8") for _, text in texts]
-    lengths = np.array([len(some) for some in words], np.uint32)
+    coded = [codes(text) for _, text in texts]
+    lengths = np.array([len(some) // 8 for some in coded], np.uint32)
     places = np.repeat(np.arange(len(texts), dtype=np.uint64), lengths)
-    each = np.sort(np.concatenate([*words, np.empty(0, np.uint64)]) << np.uint64(_COUNT_BITS) | places)
+    each = np.sort(np.frombuffer(b"".join(coded), "<u8") << np.uint64(_COUNT_BITS) | places)
     starts = np.flatnonzero(np.concatenate([[True], each[1:] != each[:-1]])) if len(each) else np.empty(0, np.int64)
     which = (each[starts] & np.uint64(_MOST)).astype(np.int64)
     counts = np.minimum(np.diff(np.append(starts, len(each))), _MOST).astype(np.uint64)

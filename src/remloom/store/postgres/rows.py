@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
 from ..columns import moment_of, times_of, type_of
@@ -17,7 +17,7 @@ COLUMNS = "r.schema, r.body, r.content"  # what `decode` needs
 STORED = (
     f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
 )
-RECORD_KINDS = "tqttbqqqqqttt"  # of the columns that `row_of` gives (see `arrays.Column`)
+RECORD_KINDS = "tqtt?qqqqqttt"  # of the columns that `row_of` gives (see `arrays.Column`)
 EDGE = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
@@ -38,10 +38,13 @@ def decode(schema: str, body: bytes, content: str | None) -> Record:
 def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
     """The columns of `records` after the tenant's."""
     content = uri = None
-    if isinstance(record, Resource):
+    thin = False
+    bare = record
+    if isinstance(record, Entity):
+        thin = record.thin
+    elif isinstance(record, Resource):
         content, uri = record.content or None, record.uri or None
-    bare = msgspec.structs.replace(record, content="") if content is not None else record
-    thin = isinstance(record, Entity) and record.thin
+        bare = replace(record, content="")
     starts, ends, created, updated = times_of(record)
     body = _encode(bare).decode()
     return record.id, seq, record.schema, type_of(record), thin, starts, ends, created, updated, doc, uri, body, content

@@ -31,12 +31,11 @@ from ..contract import (
 )
 from ..similar import similar
 from . import journal
-from .arrays import Column
 from .checking import check
 from .counting import counts
 from .deleting import delete
 from .embeddings import Embeddings, adopt, embed, park, unpark
-from .graph import Graph, moment
+from .graph import Graph
 from .indexing import TAIL, Indexing
 from .keys import short
 from .likeness import Likeness
@@ -55,7 +54,6 @@ __all__ = ["PostgresStore"]
 _T = TypeVar("_T")
 _MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
 _NEWEST = EdgeOrder()
-_LOOKUP = "SELECT l.key, l.schema, l.body, l.content, l.paths FROM remloom.lookup(%s, %b::text[], %s, %s, %s) l"
 
 
 class PostgresStore:
@@ -154,8 +152,8 @@ class PostgresStore:
     def get(self, schema: str | None, id: str) -> Record | None:
         if "\0" in id:
             return None
-        sql = "SELECT g.schema, g.body, g.content FROM remloom.get(%s, %s) g"
-        rows = self._open.call(self._tenant, sql, (self._tenant, id))
+        sql = f"SELECT {COLUMNS} FROM remloom.records r WHERE r.tenant_id = t.tenant AND r.id = %(id)s"
+        rows = self._open.call(self._tenant, sql, {"id": id})
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
         return decode(*rows[0])
@@ -163,10 +161,10 @@ class PostgresStore:
     def lookup(
         self, keys: Sequence[str], *, edges: int = 100, as_of: datetime | None = None
     ) -> dict[str, list[Record]]:
+        self._open  # noqa: B018 - refuses a closed store
         wanted = {short(key): key for key in keys}
         found: dict[str, list[Record]] = {key: [] for key in keys}
-        rows = self._open.call(self._tenant, _LOOKUP, (self._tenant, Column("t", list(wanted)), edges, *moment(as_of)))
-        for key, schema, body, content, paths in rows:
+        for key, schema, body, content, paths, _ in self._graph.lookup(list(wanted), edges, as_of):
             record = decode(schema, body, content)
             if paths is not None:
                 force_setattr(record, "graph_paths", paths_of(paths))
@@ -254,7 +252,12 @@ class PostgresStore:
         return self._graph.count(keys, direction, as_of)
 
     def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
-        return self._graph.degrees(keys, direction, as_of)
+        return self._graph.degrees_by([keys], direction, as_of)[0]
+
+    def degrees_by(
+        self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
+    ) -> list[int]:
+        return self._graph.degrees_by(groups, direction, as_of)
 
     def walk(
         self,

@@ -25,6 +25,8 @@ TABLES = (  # each before what it refers to
     "vectors",
     "pending",
     "parents",
+    "name_pages",
+    "name_runs",
     "names",
     "edges",
     "degrees",
@@ -74,7 +76,7 @@ class Tenants:
             SchemaVersionError, StoreError: see `migrations`.
         """
         with self._server.connect() as connection, translate(self._server.place):
-            if not migrate or migrations.version(connection) == migrations.scripts()[-1][0]:
+            if not migrate or migrations.version(connection) == migrations.newest():
                 migrations.verify(self._server, connection)
                 return
         migrations.migrate(self._server)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import TenantNotFoundError
+from . import names
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -19,16 +20,19 @@ class Transaction:
         self.cursor = cursor
         self.tenant = tenant
         row = cursor.execute(
-            "SELECT seq, doc FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
+            "SELECT seq, doc, names, sealed, unnamed FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
         ).fetchone()
         if row is None:
             raise TenantNotFoundError(f"there is no tenant {tenant!r} any more", remedy="open it again", tenant=tenant)
-        self.seq, self.doc = row
+        self.seq, self.doc, self.names, self.sealed, self.unnamed = row
 
     def close(self) -> None:
-        """Store the highest numbers given out."""
+        """Store the highest numbers given out, and index the names that wait for it once they are many."""
+        while self.names - self.sealed >= names.TAIL:
+            names.seal(self, names.take(self))
         self.cursor.execute(
-            "UPDATE remloom.tenants SET seq = %s, doc = %s WHERE tenant_id = %s", (self.seq, self.doc, self.tenant)
+            "UPDATE remloom.tenants SET seq = %s, doc = %s, names = %s, sealed = %s, unnamed = %s WHERE tenant_id = %s",
+            (self.seq, self.doc, self.names, self.sealed, self.unnamed, self.tenant),
         )
 
     def all(self, sql: str, *values: Any) -> list[Any]:

@@ -9,23 +9,23 @@ the index once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...model import Entity, Record
+from ...model import Entity, Moment, Record
 from .. import batch as batches
 from ..columns import type_of
 from ..contract import Batch, BatchRecord, Vector, Written
-from . import journal, postings
-from .arrays import Column, columns
+from . import journal, names, postings
+from .arrays import Column, columns, parts
 from .deleting import delete
 from .expecting import expect
 from .half import Half
 from .keys import short
-from .linking import NAMES, RECORDS, Linking
+from .linking import RECORDS, REPLACING, Linking
 from .models import register_model
 from .rows import RECORD_KINDS, STORED, decode, row_of
 
@@ -51,13 +51,13 @@ CROSS JOIN LATERAL (
 _Twin = tuple[str, str | None, bool]  # id, type and whether it is thin, of an entity
 
 
-class _Change(Struct):
+class _Change(Struct, gc=False):
     """A record as it will be, and what is stored of it."""
 
     item: BatchRecord
     seq: int
     old: Record | None = None
-    old_doc: int | None = None
+    doc: int | None = None  # of the old text, until `_number`
 
     @property
     def reworded(self) -> bool:
@@ -77,12 +77,9 @@ class Writing(Linking):
         model = 0
         if batch.dims or any(record.embed for record in batch.records):
             model = register_model(self.cursor, self.tenant, batch.model, batch.dims)
-        self.display = {short(key): name for key, name in batch.names.items()}
+        self.display = batch.names
         loosened = self.unlink(batch.unlinked)
-        changes, ids, outcomes, thin = self._changes(batch.records)
-        if changes:
-            self._store(changes, model, batch.dims, thin)
-            self._refer(batch.records, ids, outcomes)
+        ids, outcomes = self._records(batch, model) if batch.records else ([], [])
         edges = self.link(batch.edges)
         if loosened:
             self.loosen(loosened)
@@ -97,28 +94,36 @@ class Writing(Linking):
             thin=self.thin,
         )
 
+    def _records(self, batch: Batch, model: int) -> tuple[list[str], list[str]]:
+        """Store the records. Returns of each the id under which it is stored, and what became of it."""
+        changes, ids, outcomes, thin = self._changes(batch.records)
+        if changes:
+            self._store(changes, model, batch.dims, thin)
+            self._refer(batch.records, ids, outcomes)
+        return ids, outcomes
+
     def _changes(self, items: Sequence[BatchRecord]) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
         """What has to be written, by id; of each item the id under which it is stored and what became of it; and the
         key of each thin entity that has one of these keys."""
         namesakes: dict[str, list[_Twin]] = {}
         thin_ones: dict[str, str] = {}
         keys = {short(key) for item in items for key in item.keys}
-        for key, rank, id, schema, type, thin in self.cursor.execute(
-            _HOLDERS, (Column("t", list(keys)), self.tenant, self.tenant)
-        ).fetchall():
+        holders = (Column("t", list(keys)), self.tenant, self.tenant)
+        for key, rank, id, schema, type, thin in self.cursor.execute(_HOLDERS, holders).fetchall():
             if thin:
                 thin_ones[id] = key
             if rank == 0 and schema == "entities":
                 namesakes.setdefault(key, []).append((id, type, thin))
         wanted = [item.record.id for item in items if not item.fresh]
-        wanted += [twin[0] for item in items if item.merge for twin in namesakes.get(short(item.keys[0]), ())]
+        if namesakes:
+            wanted += [twin[0] for item in items if item.merge for twin in namesakes.get(short(item.keys[0]), ())]
         stored = {row[0]: row[1:] for row in self.all(STORED, Column("t", wanted))} if wanted else {}
         changes: dict[str, _Change] = {}
         ids, outcomes = [], []
         for item in items:
             record = item.record
-            twins = namesakes.get(short(item.keys[0]), []) if item.merge else []
-            if twin := _namesake(twins, type_of(record)):
+            twins = namesakes.get(short(item.keys[0]), []) if namesakes and item.merge else []
+            if twins and (twin := _namesake(twins, type_of(record))):
                 record = replace(record, id=twin)
                 item = replace(item, record=record, fresh=False)
             ids.append(record.id)
@@ -140,7 +145,7 @@ class Writing(Linking):
                 continue
             if record.id in changes and not updated.vectors and _embedded(updated) == _embedded(change.item):
                 updated = replace(updated, vectors=change.item.vectors)
-            changes[record.id] = _Change(updated, seq, change.old, change.old_doc)
+            changes[record.id] = _Change(updated, seq, change.old, change.doc)
             twins[:] = [(id, type_of(updated.record), False) if id == record.id else (id, t, n) for id, t, n in twins]
             outcomes.append("updated")
         return changes, ids, outcomes, thin_ones
@@ -148,32 +153,26 @@ class Writing(Linking):
     def _store(self, changes: dict[str, _Change], model: int, dims: int, thin: dict[str, str]) -> None:
         embed = {id for id, change in changes.items() if change.item.embed and not change.item.vectors}
         released = self._clear(changes, embed)
-        rows, texts, gone = [], [], []
-        for change in changes.values():
-            doc, text = change.old_doc, change.item.text
-            if change.old is None or batches.searchable_text(change.old) != text:
-                if doc is not None and change.old is not None:
-                    gone.append((doc, batches.searchable_text(change.old)))
-                doc = None
-                if text:
-                    self.doc += 1
-                    doc = self.doc
-                    texts.append((doc, text))
-            rows.append(row_of(change.item.record, change.seq, doc))
-        names = [
-            (short(key), id, rank, key if short(key) != key else None, len(change.item.keys) > 1)
-            for id, change in changes.items()
-            for rank, key in enumerate(change.item.keys)
-        ]
-        taken = {name[0] for name in names}
-        if replaced := [id for id, key in thin.items() if id not in changes and key in taken]:
-            self.forget(replaced)
+        if thin:
+            taken = {short(key) for change in changes.values() for key in change.item.keys}
+            self.forget([id for id, key in thin.items() if id not in changes and key in taken])
+        texts, gone = self._number(changes.values())
         if gone:
             postings.remove(self.cursor, self.tenant, gone)
         runs = postings.runs(self.cursor, self.tenant) if texts else []
-        with self.cursor.connection.pipeline():  # the server works while we prepare the next statement
-            self.do(RECORDS, *columns(RECORD_KINDS, rows))
-            self.do(NAMES, *columns("ttitb", names))
+        # What `close` would soon seal is sealed meanwhile; names of which none is sealed yet are too few to begin.
+        tail = names.take(self) if self.sealed and self.names - self.sealed >= names.TAIL // 2 else None
+        made = [change for change in changes.values() if change.old is None]
+        half = len(made) // 2
+        with self.cursor.connection.pipeline():  # the server stores one part while the next is prepared
+            for part in parts(made[:half]):
+                self._put(RECORDS, part)
+            if tail:
+                names.seal(self, tail)
+            for part in parts(made[half:]):
+                self._put(RECORDS, part)
+            if len(made) < len(changes):
+                self._put(RECORDS + REPLACING, [change for change in changes.values() if change.old is not None])
             self.vectors(model, dims, {id: change.item.vectors for id, change in changes.items()})
             if embed:
                 self.do(
@@ -186,6 +185,35 @@ class Writing(Linking):
         if released:
             self.release(released)
 
+    def _number(self, changes: Iterable[_Change]) -> tuple[list[postings.Text], list[postings.Text]]:
+        """Give every new text its number. Returns these texts, and those that are no more."""
+        texts, gone = [], []
+        for change in changes:
+            text = change.item.text
+            if change.old is not None:
+                before = batches.searchable_text(change.old)
+                if text == before:
+                    continue
+                if change.doc is not None:
+                    gone.append((change.doc, before))
+                change.doc = None
+            if text:
+                self.doc += 1
+                change.doc = self.doc
+                texts.append((self.doc, text))
+        return texts, gone
+
+    def _put(self, sql: str, changes: Sequence[_Change]) -> None:
+        """Store these records, and their names."""
+        self.do(sql, *columns(RECORD_KINDS, [row_of(change.item.record, change.seq, change.doc) for change in changes]))
+        keyed = []
+        for change in changes:
+            keys = change.item.keys
+            for rank, key in enumerate(keys):
+                shown = short(key)
+                keyed.append((shown, change.item.record.id, rank, key if shown != key else None, len(keys) > 1))
+        self.name(keyed)
+
     def _clear(self, changes: dict[str, _Change], embed: set[str]) -> dict[str, str | None]:
         """Take out what records had before they change: returns the keys they gave up. What has its vectors still is
         taken out of `embed`."""
@@ -193,9 +221,7 @@ class Writing(Linking):
         if not updated:
             return {}
         ids = Column("t", list(updated))
-        released = dict(self.all(
-            "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key, label", ids
-        ))  # fmt: skip
+        released = self.unname(list(updated))
         self.do("DELETE FROM remloom.parents WHERE tenant_id = %s AND child = ANY (%b::text[])", ids)
         stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
         if stale:
@@ -209,7 +235,7 @@ class Writing(Linking):
         """Provenance, and what moments refer to, as far as it is there."""
         rows = []
         for item, id, outcome in zip(items, ids, outcomes, strict=True):
-            if outcome != "unchanged":
+            if outcome != "unchanged" and (item.parents or isinstance(item.record, Moment)):
                 rows += [(id, parent, 0) for parent in item.parents]
                 rows += [(id, parent, 1) for parent in batches.referred(item.record)]
         if rows:

@@ -76,9 +76,11 @@ class Embeddings:
                 " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid"
                 " JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
                 (msgspec.json.encode(ids).decode(),),
-            )
-            for id, first, last, data, digest in rows:
-                found.setdefault(id, []).append(Vector(first, last, _wide(data), digest or b""))
+            ).fetchall()
+        whole, end = _wide(b"".join(row[3] for row in rows)), 0
+        for id, first, last, data, digest in rows:
+            start, end = end, end + 2 * len(data)
+            found.setdefault(id, []).append(Vector(first, last, whole[start:end], digest or b""))
         return found
 
     def model(self) -> tuple[str, int] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -15,7 +14,7 @@ from ...model import Direction, Edge
 from ..columns import moment_of
 from ..contract import EdgeCount, EdgeOrder
 from .database import Database
-from .edge_sql import COLUMNS, Fetch, ends, in_force, instant, near
+from .edge_sql import COLUMNS, Fetch, ends, fetch_of, in_force, instant, near, tied
 from .seen import Seen, Triple
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Graph"]
 
 _CACHE = 200_000  # label numbers whose keys are remembered
+_NEWEST = EdgeOrder()
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_created = itemgetter(4)
 
 _DEGREE = {
     "out": "SELECT leaves FROM degrees WHERE lid = ?",
@@ -39,11 +38,6 @@ _FAMILIES = (
     "SELECT a.lid, b.lid FROM json_each(?) v CROSS JOIN names a INDEXED BY names_aliased ON a.lid = v.value"
     " AND a.total > 1 CROSS JOIN names b ON b.rid = a.rid AND b.lid <> a.lid"
 )
-_OUTGOING = {
-    now: f"SELECT {COLUMNS}, e.properties FROM edges e INDEXED BY edges_out WHERE e.src = ?2 AND {in_force(now)}"
-    " ORDER BY e.created DESC LIMIT ?3"
-    for now in (True, False)
-}
 
 
 class Graph:
@@ -72,11 +66,16 @@ class Graph:
         return list(dict.fromkeys(found))
 
     def all_lids(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
-        """The same, and those of every other label of their records."""
+        """The same, and behind them those of every other label of their records."""
         lids = self.lids(cursor, keys)
         self.know_families(cursor, lids)
         families = self.seen.families
-        return list(dict.fromkeys([*lids, *(other for lid in lids for other in families.get(lid, ()))]))
+        others = {other for lid in lids for other in families.get(lid, ())}
+        return [*lids, *self.by_key(cursor, others.difference(lids))]
+
+    def by_key(self, cursor: apsw.Cursor, lids: Collection[int]) -> Collection[int]:
+        """Labels in the order of their keys."""
+        return sorted(lids, key=lambda lid: self.key(cursor, lid)) if len(lids) > 1 else lids
 
     def key(self, cursor: apsw.Cursor, lid: int) -> str:
         key = self._keys.get(lid)
@@ -138,13 +137,11 @@ class Graph:
         as_of: datetime | None,
     ) -> list[Edge]:
         with self.seen.reading() as cursor:
-            fetch = Fetch(order, self.rel_numbers(cursor, rel_types), limit, as_of)
-            found: dict[tuple[int, int, int], Any] = {}
+            fetch, at = fetch_of(order, self.rel_numbers(cursor, rel_types), limit, as_of is None), instant(as_of)
+            found: dict[Any, Any] = {}
             for lid in self.all_lids(cursor, keys):
-                rows = [row for end in ends(direction) for row in cursor.execute(fetch.edges[end], (fetch.at, lid))]
-                if direction == "both":
-                    rows = fetch.sorted(rows)[:limit]
-                found.update((row[:3], row) for row in rows if row[:3] not in found)
+                for row in self._rows(cursor, [lid], direction, fetch, at):
+                    found.setdefault(row[:3], row)
             return [self._edge(cursor, row) for row in found.values()]
 
     def count(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> list[EdgeCount]:
@@ -169,19 +166,44 @@ class Graph:
         as_of: datetime | None,
     ) -> list[Triple]:
         with self.seen.reading() as cursor:
-            fetch = Fetch(EdgeOrder(), self.rel_numbers(cursor, rel_types), limit, as_of)
+            fetch, at = fetch_of(_NEWEST, self.rel_numbers(cursor, rel_types), limit, as_of is None), instant(as_of)
             known = self.seen.triples if as_of is None else {}
             found: list[Triple] = []
             twice = direction == "both"  # then an edge may come from each of its ends
             for lid in self.all_lids(cursor, keys):
-                for end in ends(direction):
-                    place = lid, fetch.triples[end]
-                    if place not in known:
-                        known[place] = self._triples(cursor, cursor.execute(place[1], (fetch.at, lid)).fetchall())
-                    found += known[place]
+                place = lid, direction, fetch
+                if place not in known:
+                    rows = self._rows(cursor, [lid], direction, fetch, at, whole=False)
+                    known[place] = self._triples(cursor, rows)
+                found += known[place]
                 if len(found) >= limit * (1 + twice):
                     break
             return list(islice(dict.fromkeys(found), limit)) if twice else found[:limit]
+
+    def _rows(
+        self,
+        cursor: apsw.Cursor,
+        lids: Collection[int],
+        direction: Direction,
+        fetch: Fetch,
+        at: int,
+        *,
+        whole: bool = True,
+    ) -> list[Any]:
+        """The edges at the labels of one record, which come in key order: rows that begin with `COLUMNS`, or the first
+        three of them, each once."""
+        by = 8 if whole else 3  # the place of what the order goes by
+        rows: list[Any] = []
+        for statements in (fetch.quick, fetch.exact):
+            sql = statements.edges if whole else statements.triples
+            parts = [cursor.execute(sql[end], (at, lid)).fetchall() for end in ends(direction) for lid in lids]
+            if len(parts) == 1:
+                rows = parts[0]
+            else:
+                rows = fetch.merged({row[:3]: row for part in parts for row in part}.values(), by)
+            if not tied([row[by:] for row in rows]):
+                break
+        return rows[: fetch.limit]
 
     def _triples(self, cursor: apsw.Cursor, rows: list[Any]) -> list[Triple]:
         self._know_keys(cursor, {end for row in rows for end in (row[0], row[2])})
@@ -191,17 +213,17 @@ class Graph:
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
         """How many edges there are at these keys, of any type, each counted once."""
         with self.seen.reading() as cursor:
-            fetch = Fetch(EdgeOrder(), None, None, as_of)
+            fetch, at = fetch_of(_NEWEST, None, None, as_of is None), instant(as_of)
             lids = self.all_lids(cursor, keys)
             total = 0
             for end in ends(direction):
                 self.know_degrees(cursor, lids, end, fetch)
-                total += sum(self.degree(cursor, lid, end, fetch) for lid in lids)
+                total += sum(self.degree(cursor, lid, end, fetch, at) for lid in lids)
             if direction == "both":  # those with both ends here were counted twice
                 total -= cursor.execute(
                     "SELECT count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_out ON e.src = v.value"
                     f" WHERE e.dst IN (SELECT value FROM json_each(?2)) AND {in_force(as_of is None)}",
-                    (fetch.at, str(lids)),
+                    (at, str(lids)),
                 ).get
             return total
 
@@ -214,16 +236,16 @@ class Graph:
                 for lid, degree in cursor.execute(_DEGREES[end], (str(unknown),)):
                     known[lid, end, None, None] = degree
 
-    def degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: Fetch) -> int:
+    def degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: Fetch, at: int) -> int:
         """Edges at one end of a label: as counted when they were made, if every one of them counts, else one by one."""
-        key = (lid, end, fetch.rels, fetch.as_of)
+        key = (lid, end, fetch.rels, None if fetch.now else at)
         known = self.seen.degrees
         degree = known.get(key)
         if degree is None:
             if fetch.counted and not self.seen.bounded:
                 degree = cursor.execute(_DEGREE[end], (lid,)).get or 0
             else:
-                degree = cursor.execute(fetch.count[end], (fetch.at, lid)).get
+                degree = cursor.execute(fetch.quick.counts[end], (at, lid)).get
             known[key] = degree
             self.seen.weight += 200
         return degree
@@ -238,10 +260,9 @@ class Graph:
             known = seen.outgoing.get((lids[0], limit)) if len(lids) == 1 else None
             if known is not None:
                 return known
-        sql, at = _OUTGOING[as_of is None], instant(as_of)
-        rows = [row for lid in lids for row in cursor.execute(sql, (at, lid, limit)).fetchall()]
-        if len(lids) > 1:
-            rows = sorted(rows, key=_created, reverse=True)[:limit]
+        rows = self._rows(
+            cursor, self.by_key(cursor, lids), "out", fetch_of(_NEWEST, None, limit, as_of is None), instant(as_of)
+        )
         edges = tuple([self._edge(cursor, row) for row in rows])
         if as_of is None and len(lids) == 1:
             seen.outgoing[lids[0], limit] = edges
@@ -250,7 +271,7 @@ class Graph:
 
     def all(self, cursor: apsw.Cursor) -> Iterable[Edge]:
         rows = cursor.execute(
-            f"SELECT {COLUMNS}, e.properties, s.key, t.name, d.key FROM edges e JOIN labels s ON s.lid = e.src"
+            f"SELECT {COLUMNS}, s.key, t.name, d.key FROM edges e JOIN labels s ON s.lid = e.src"
             " JOIN rels t USING (rel) JOIN labels d ON d.lid = e.dst ORDER BY s.key, t.name, d.key"
         )
         for row in rows:

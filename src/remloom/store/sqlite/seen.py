@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...model import Edge
+from ...model import Direction, Edge
 from .database import Database
-from .edge_sql import instant
+from .edge_sql import Fetch, instant
 
 if TYPE_CHECKING:
     import apsw
@@ -54,9 +54,9 @@ class Seen(threading.local):
         self.families: dict[int, tuple[int, ...]] = {}  # label -> the others of its records, where there are any
         self.alone: set[int] = set()  # labels whose records have no other
         self.degrees: dict[tuple[Any, ...], int] = {}
-        self.near: dict[str, dict[int, Near]] = {}  # statement -> node -> …
+        self.near: dict[tuple[Fetch, Direction], dict[int, Near]] = {}  # … -> node -> …
         self.outgoing: dict[tuple[int, int], tuple[Edge, ...]] = {}
-        self.triples: dict[tuple[int, str], list[Triple]] = {}
+        self.triples: dict[tuple[int, Direction, Fetch], list[Triple]] = {}
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Cursor]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from hashlib import sha256
+from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -265,6 +266,14 @@ class SqliteStore:
 
     def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
         return self._graph.degrees(keys, direction, as_of)
+
+    def degrees_by(
+        self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
+    ) -> list[int]:
+        if direction == "both":  # an edge between two groups is at both
+            together = accumulate(groups, lambda before, keys: [*before, *keys])
+            return [self._graph.degrees(keys, direction, as_of) for keys in together]
+        return list(accumulate(self._graph.degrees(keys, direction, as_of) for keys in groups))
 
     def walk(
         self,

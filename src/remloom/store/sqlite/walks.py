@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import msgspec
 
 from ...model import Direction
 from ..contract import EdgeOrder, Step, Walk
-from .edge_sql import Fetch, ends
+from .edge_sql import Fetch, Statements, ends, fetch_of, instant, tied
 from .graph import Graph
 from .seen import Near
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["walk"]
 
-_around = msgspec.json.Decoder(tuple[list[int], list[Any]]).decode
+_Lists = list[list[Any]]  # labels at the other ends, what the order goes by, what tells ties apart
+_lists = msgspec.json.Decoder(_Lists).decode
 
 
 def walk(
@@ -36,8 +37,8 @@ def walk(
 ) -> Walk:
     """What `contract.Store.walk` promises."""
     with graph.seen.reading() as cursor:
-        fetch = Fetch(order, graph.rel_numbers(cursor, rel_types), breadth, as_of)
-        look = _Look(graph, cursor, fetch, ends(direction))
+        fetch = fetch_of(order, graph.rel_numbers(cursor, rel_types), breadth, as_of is None)
+        look = _Look(graph, cursor, direction, fetch, instant(as_of))
         families, around = graph.seen.families, look.around
         frontier: list[int] = []
         origin: dict[int, int] = {}  # every label seen -> that it was reached from; 0: none
@@ -82,46 +83,59 @@ def _step(graph: Graph, cursor: apsw.Cursor, label: int, origin: dict[int, int])
 
 
 class _Look:
-    """What is around nodes, by one fetch from the same ends; nothing is kept of the past."""
+    """What is around nodes, by one fetch in the same direction; nothing is kept of the past."""
 
-    def __init__(self, graph: Graph, cursor: apsw.Cursor, fetch: Fetch, ends: tuple[str, ...]) -> None:
+    def __init__(self, graph: Graph, cursor: apsw.Cursor, direction: Direction, fetch: Fetch, at: int) -> None:
         self._graph = graph
         self._cursor = cursor
+        self._ends = ends(direction)
         self._fetch = fetch
-        self._ends = ends
-        place = "".join(fetch.around[end] for end in ends)
-        self.around: dict[int, Near] = graph.seen.near.setdefault(place, {}) if fetch.as_of is None else {}
+        self._at = at
+        self.around: dict[int, Near] = graph.seen.near.setdefault((fetch, direction), {}) if fetch.now else {}
 
     def learn(self, nodes: Sequence[int]) -> None:
         """Learn where the edges of these nodes lead, of those that are not in `around` yet."""
-        missing = [node for node in nodes if node not in self.around]
-        if not missing:
-            return
         graph, cursor, fetch = self._graph, self._cursor, self._fetch
         families = graph.seen.families
-        lids = str(sorted({lid for node in missing for lid in (node, *families.get(node, ()))}))
-        found: dict[tuple[int, str], tuple[list[int], list[Any]]] = {}
+        labels: dict[int, Collection[int]] = {}  # node -> all of its record, in the order of their keys
+        for node in nodes:
+            if node not in self.around:
+                labels[node] = graph.by_key(cursor, (node, *families[node])) if node in families else (node,)
+        if not labels:
+            return
+        found = self._lists(labels, fetch.quick)
+        alike = [node for node, (_, *by) in found.items() if tied(by[0] if fetch.by_time else [*zip(*by, strict=True)])]
+        if alike:
+            found |= self._lists({node: labels[node] for node in alike}, fetch.exact)
+        more = [lid for node, (others, *_) in found.items() if len(others) > fetch.limit for lid in labels[node]]
         for end in self._ends:
-            rows = cursor.execute(fetch.around[end], (fetch.at, lids))
-            here = {(lid, end): _around(both) for lid, both in rows}
-            full = [lid for (lid, _), (others, _) in here.items() if len(others) == fetch.limit]
-            graph.know_degrees(cursor, full, end, fetch)  # beyond what was fetched there may be more
-            found.update(here)
+            graph.know_degrees(cursor, more, end, fetch)
         if graph.seen.aliased:
-            graph.know_families(cursor, [other for others, _ in found.values() for other in others])
-        for node in missing:
-            parts = [(lid, end) for lid in (node, *families.get(node, ())) for end in self._ends]
-            total = 0
-            others: list[int] = []
-            values: list[Any] = []
-            for lid, end in parts:
-                more, by = found[lid, end]
-                total += graph.degree(cursor, lid, end, fetch) if len(more) == fetch.limit else len(more)
-                others, values = others + more, values + by
-            if len(parts) > 1:
-                best = fetch.ranked(values, fetch.limit)
-                others, values = [others[place] for place in best], [values[place] for place in best]
+            graph.know_families(cursor, [other for others, *_ in found.values() for other in others])
+        for node, (others, values, *_) in found.items():
+            beyond = 0
+            if len(others) > fetch.limit:
+                others, values, beyond = others[: fetch.limit], values[: fetch.limit], -fetch.limit
+                for lid in labels[node]:
+                    for end in self._ends:
+                        beyond += graph.degree(cursor, lid, end, fetch, self._at)
             aliased = any(other in families for other in others) if families else False
-            kept = array("q", values) if fetch.numeric else tuple(values)
-            self.around[node] = array("q", others), kept, total - len(others), aliased
+            kept = array("q", values) if fetch.by_time else tuple(values)
+            self.around[node] = array("q", others), kept, beyond, aliased
             graph.seen.weight += 400 + 16 * len(others)
+
+    def _lists(self, labels: dict[int, Collection[int]], statements: Statements) -> dict[int, _Lists]:
+        """What `statements.around` gives for each node, over all its labels and ends."""
+        wanted = str(sorted({lid for lids in labels.values() for lid in lids}))
+        found: dict[str, dict[int, _Lists]] = {}
+        for end in self._ends:
+            rows = self._cursor.execute(statements.around[end], (self._at, wanted))
+            found[end] = {lid: _lists(lists) for lid, lists in rows}
+        merged = {}
+        for node, lids in labels.items():
+            parts = [found[end][lid] for end in self._ends for lid in lids]
+            merged[node] = parts[0]
+            if len(parts) > 1:
+                rows = self._fetch.merged((row for part in parts for row in zip(*part, strict=True)), 1)
+                merged[node] = [[*column] for column in zip(*rows, strict=True)] or parts[0]
+        return merged

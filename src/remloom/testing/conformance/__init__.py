@@ -16,10 +16,11 @@ from .fields import Fields
 from .journal import Journaling
 from .likeness import Likeness
 from .opening import Opening, names, put
+from .orders import Orders
 from .records import Records
 
 __all__ = ["Opening", "StoreConformance", "names", "put"]
 
 
-class StoreConformance(Records, Likeness, Edges, Fields, Deletion, Journaling):
+class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling):
     """What every provider must do. `store` is a fresh, empty tenant."""

@@ -139,6 +139,37 @@ class Edges(Opened):
         assert [(count.rel_type, count.direction, count.count) for count in counts] == [("x", "out", 3), ("y", "in", 1)]
         assert store.degrees(["a"], direction="both") == 4
 
+    def test_an_alias_that_comes_later_brings_its_edges(self, store: Store) -> None:
+        put(store, *(Edge(src=src, rel_type="r", dst=dst) for src, dst in (("a", "b"), ("c", "d"), ("e", "c"))))
+
+        def walked() -> list[str]:
+            walk = store.walk(
+                ["a"], rel_types=None, direction="out", depth=2, breadth=9, order=EdgeOrder("created_at", "asc")
+            )
+            return [step.key for step in walk.steps]
+
+        assert (walked(), len(store.lookup(["b"])["b"][0].graph_paths)) == (["b"], 0)
+        store.delete([store.lookup(["c"])["c"][0].id], derived=False)
+        put(store, Entity(name="b", aliases=("c",)), Edge(src="c", rel_type="r", dst="d"))
+        assert (walked(), len(store.lookup(["b"])["b"][0].graph_paths)) == (["b", "d"], 1)
+
+    def test_edges_are_counted_group_by_group_each_once(self, store: Store) -> None:
+        put(
+            store,
+            Entity(name="b", aliases=("bee",)),
+            *(Edge(src="a", rel_type="r", dst=dst) for dst in ("b", "bee", "c")),
+            Edge(src="bee", rel_type="r", dst="c"),
+            Edge(src="b", rel_type="r", dst="b"),
+            Edge(src="c", rel_type="r", dst="a", valid_from=T0 - DAY, valid_to=T0 + DAY),
+            Edge(src="d", rel_type="r", dst="c"),
+        )
+        groups = [["a"], [], ["b"], ["c", "nowhere"]]
+        assert store.degrees_by(groups, direction="out") == [3, 3, 5, 5]
+        assert store.degrees_by(groups, direction="in") == [0, 0, 3, 6]
+        assert store.degrees_by(groups, direction="both") == [3, 3, 5, 6]
+        assert store.degrees_by([["a"], ["c"]], direction="both", as_of=T0) == [1, 1]
+        assert store.degrees_by([], direction="both") == []
+
     def test_an_edge_holds_from_valid_from_until_valid_to(self, store: Store) -> None:
         put(store, Edge(src="a", rel_type="at", dst="old", valid_from=T0, valid_to=T0 + DAY, created_at=T0))
         put(store, Edge(src="a", rel_type="at", dst="new", valid_from=T0 + DAY, created_at=T0 + DAY))

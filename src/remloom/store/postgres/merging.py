@@ -1,0 +1,37 @@
+"""Which runs of an inverted index become one, so that a query reads few. A merge is part of a write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+__all__ = ["mergeable"]
+
+_WIDTH = 3  # runs of about one size that may stand beside each other
+_WHOLE = 1 << 20  # postings in a run that is merged no more: others wait for the write
+
+
+class _Run(Protocol):
+    @property
+    def size(self) -> int:
+        """In postings."""
+
+
+_R = TypeVar("_R", bound=_Run)
+
+
+def mergeable(present: Sequence[_R], size: int) -> Sequence[_R]:
+    """The last runs, with which one of this size is to become one: each size, by powers of four, has few."""
+    start = len(present)
+    while True:
+        alike = start
+        while alike and present[alike - 1].size < _WHOLE and _magnitude(present[alike - 1].size) <= _magnitude(size):
+            alike -= 1
+        if start - alike < _WIDTH:
+            return present[start:]
+        size += sum(run.size for run in present[alike:start])
+        start = alike
+
+
+def _magnitude(size: int) -> int:
+    return size.bit_length() // 2
