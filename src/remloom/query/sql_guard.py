@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Guarded", "guard"]
 
 MAX_LENGTH = 100_000  # characters
+_NAME = 63  # characters that a column's name may have in every store
 MAX_NESTING = 60  # brackets, CASEs and NOTs inside each other
 EXAMPLE = "SELECT name, category FROM resources WHERE category = 'note' ORDER BY created_at DESC LIMIT 10"
 
@@ -65,6 +66,7 @@ def guard(sql: str, schemas: Mapping[str, Sequence[str]], dialect: str = "sqlite
         raise UnknownNameError("table", table.name, list(schemas))
     _check_nodes(select, table, sql)
     _check_columns(select, table, schemas[schema])
+    _name_columns(select)
     spell_times(select)
     table.this.replace(_identifier(schema))
     try:
@@ -210,6 +212,15 @@ def _may_use_alias(column: exp.Column) -> bool:
     from sqlglot import exp
 
     return column.find_ancestor(exp.Order, exp.Group, exp.Having) is not None
+
+
+def _name_columns(select: exp.Select) -> None:
+    """Call a computed column what it says: each store would have a name of its own for it."""
+    from sqlglot import exp
+
+    for node in select.expressions:
+        if not isinstance(node, exp.Column | exp.Alias | exp.Star):
+            node.replace(exp.alias_(node.copy(), node.sql()[:_NAME], quoted=True))
 
 
 def _identifier(name: str) -> exp.Identifier:

@@ -17,10 +17,11 @@ from .arrays import Array, Ids, contains
 from .name_scores import CANDIDATES, GOOD, WORD_LIKENESS, Accept, Found, likeness, words_of
 from .segments import Mask, Segment, SegmentedIndex, State
 
-__all__ = ["EDITS", "FILTERED_CANDIDATES", "LONGEST", "RAREST", "NameIndex", "trigram_keys"]
+__all__ = ["EDITS", "FEW", "FILTERED_CANDIDATES", "LONGEST", "RAREST", "NameIndex", "trigram_keys"]
 
 Rows = NDArray[np.int32]
 
+FEW = 1_000  # names that are all compared, which misses nothing
 EDITS = 2  # whole names are compared when their lengths differ by at most this
 RAREST = 7  # trigrams read for a name
 FILTERED_CANDIDATES = 1_000  # the same when there is a filter
@@ -225,6 +226,10 @@ class _NameSegment(Segment):
         start = self._word_starts[row]
         return self._word_rows[start : min(self._word_starts[row + 1], start + _READ_AT_MOST)]
 
+    def all(self) -> list[tuple[int, str]]:
+        """Ids and names of all rows that live."""
+        return self.named(np.arange(len(self.ids), dtype=np.int32), len(self.ids))
+
     def named(self, rows: Rows, count: int) -> list[tuple[int, str]]:
         """Ids and names of the first of these rows that live."""
         if self.has_dead:
@@ -267,15 +272,16 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
         found = Found(limit, accept)
         # A filter may refuse the best: more are compared, so that it has as good a choice.
         count = CANDIDATES if accept is None else FILTERED_CANDIDATES
-        tail = self._living_tail(state)
-        named = [pair for s in state.segments for pair in s.named(s.near(text), count)]
+        tail, segments = self._living_tail(state), state.segments
+        if sum(len(segment.ids) for segment in segments) + len(tail) <= FEW:
+            tail, segments = [*tail, *(pair for segment in segments for pair in segment.all())], ()
+        named = [pair for s in segments for pair in s.named(s.near(text), count)]
         found.add(named + tail, text, (), threshold)
         good = sum(score >= GOOD for _, score in found.best())
         if good < limit and words:
             # Where something is what was meant, only names that have every word are worth adding.
-            enough = all if good else any
-            named = [pair for pair in tail if enough(word in pair[1] for word in words)]
-            for segment in state.segments:
+            named = [pair for pair in tail if not good or all(map(pair[1].__contains__, words))]
+            for segment in segments:
                 rows = segment.with_all_words(words) if good else segment.with_some_words(words)
                 named += segment.named(rows, count)
             found.add(named, text, words, threshold)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..index.name_scores import CANDIDATES, WORD_LIKENESS, likeness, words_of
-from ..index.names import EDITS, FILTERED_CANDIDATES, LONGEST, RAREST, trigram_keys
+from ..index.names import EDITS, FEW, FILTERED_CANDIDATES, LONGEST, RAREST, trigram_keys
 from .arrays import Column
 from .merging import mergeable
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TAIL", "Names", "missing", "seal", "take"]
 
-TAIL = 2_000  # names compared one by one, which is quicker than the index and misses nothing
+TAIL = FEW  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time
 _PAGE = 256  # postings
 _PAGES = 64  # of a run, read for a trigram or a word: enough to know that it is frequent

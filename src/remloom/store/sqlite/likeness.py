@@ -137,14 +137,15 @@ class Likeness:
                     matches, exhausted = self._records(cursor, found, wider, number, condition, values, limit)
                     if len(matches) == limit or exhausted:
                         return matches
-                allow = self._allow(cursor, number, condition, values) if condition else None
-            matches = []
-            while count < size or not matches:
+                if condition:
+                    allow = self._allow(cursor, number, condition, values)
+                else:
+                    count *= _OVERFETCH
+            while True:
                 matches, exhausted = self._records(cursor, ask(count, allow), count, number, "", [], limit)
-                if len(matches) == limit or exhausted:
-                    break
+                if len(matches) == limit or exhausted or count >= size:
+                    return matches
                 count *= _OVERFETCH
-            return matches
 
     def _records(
         self,

@@ -130,6 +130,26 @@ class Likeness(Opened):
         assert found.score == pytest.approx(1.0, abs=1e-3)
         assert found.matched == "1:2"
 
+    @pytest.mark.parametrize("limit", [5, 13, 19, 20, 40])
+    def test_windows_of_some_records_keep_out_no_others(self, store: Store, limit: int) -> None:
+        ids = [f"r{number}" for number in range(20)]
+        put(store, *(Resource(id=id, name=id, content=f"text {id}") for id in ids), model="fake")
+        many = {id: 9 if place < 4 else 1 for place, id in enumerate(ids)}  # the nearest have most of the windows
+        angles = {id: place / 20 for place, id in enumerate(ids)}
+        store.embed(
+            {
+                id: tuple(
+                    Vector(at, at + 1, np.array([np.cos(angles[id]), np.sin(angles[id])], np.float32).tobytes())
+                    for at in range(count)
+                )
+                for id, count in many.items()
+            },
+            model="fake",
+            dims=2,
+        )
+        found = store.search_vector([1.0, 0.0], schema="resources", where=None, limit=limit, min_score=None)
+        assert names(found) == ids[:limit]
+
     def test_a_filter_costs_no_recall(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         centres = rng.normal(size=(5, 16))
