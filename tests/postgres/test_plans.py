@@ -190,6 +190,22 @@ def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(store
     new.close()
 
 
+def test_a_database_that_was_never_analyzed_goes_by_the_same_indexes(fresh: str) -> None:
+    store = PostgresStore(fresh, "new")
+    put(store, *(Entity(name=f"name {i}") for i in range(400)))
+    put(store, *(Resource(id=f"r{i}", name=f"r{i}", content="text", embedding=[1.0, i]) for i in range(100)))
+    put(store, *(Edge(src=f"name {i}", rel_type="r", dst=f"name {i + 1}") for i in range(300)))
+    with store._server.read(store._tenant) as cursor:
+        before = _counts(cursor)
+        assert store.lookup(["name-7", "name-9"])["name-7"]
+        assert store.search_vector([1.0, 3.0], schema="resources", where=None, limit=5, min_score=None)
+        assert store.walk(["name-1"], rel_types=None, direction="out", depth=3, breadth=9, order=ORDER).reached == 3
+        scanned = _scanned(before, _counts(cursor))
+    assert {"names_pkey", "records_pkey", "edges_out", "degrees_pkey"} <= scanned
+    assert not {"names_id", "names_number", "records_seq", "records_type"} & scanned  # all of the tenant
+    store.close()
+
+
 def _counts(cursor: Any) -> dict[str, int]:
     """How often each index and table was scanned by this connection lately, this transaction included."""
     sql = (
