@@ -8,6 +8,7 @@ most of them. A second index of the same kind, over the words of names, finds na
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -228,7 +229,12 @@ class _NameSegment(Segment):
 
     def all(self) -> list[tuple[int, str]]:
         """Ids and names of all rows that live."""
-        return self.named(np.arange(len(self.ids), dtype=np.int32), len(self.ids))
+        return [pair for pair, dead in zip(self._all, self.dead.tolist(), strict=True) if not dead]
+
+    @cached_property
+    def _all(self) -> list[tuple[int, str]]:
+        rows = np.arange(len(self.ids), dtype=np.int32)
+        return list(zip(self.ids.tolist(), self.names.texts(rows), strict=True))
 
     def named(self, rows: Rows, count: int) -> list[tuple[int, str]]:
         """Ids and names of the first of these rows that live."""
