@@ -38,7 +38,7 @@ def migrate(server: Server) -> tuple[int, int]:
     Any number of processes may do so at once: one does it, the others wait, and find it done.
 
     Raises:
-        SchemaVersionError: a newer Remloom made it.
+        SchemaVersionError: a newer Remloom made it, or one from before 0.1.
         StoreError: the server is too old, an extension is missing, or the user may not do this.
     """
     with server.connect() as connection, translate(server.place):
@@ -57,8 +57,8 @@ def migrate(server: Server) -> tuple[int, int]:
         return before, newest()
 
 
-def _upgrade(connection: Connection[Any], to: str = "head") -> None:
-    """Run what is missing up to a revision, in one transaction."""
+def _upgrade(connection: Connection[Any]) -> None:
+    """Run what is missing, in one transaction."""
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import create_engine
@@ -75,7 +75,7 @@ def _upgrade(connection: Connection[Any], to: str = "head") -> None:
                 wrapped.exec_driver_sql(f"CREATE EXTENSION IF NOT EXISTS {name}")
             wrapped.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS remloom")
             config.attributes["connection"] = wrapped
-            command.upgrade(config, to)
+            command.upgrade(config, "head")
     except DBAPIError as error:
         raise (error.orig or error) from None
 
@@ -96,7 +96,11 @@ def verify(server: Server, connection: Connection[Any]) -> None:
 
 
 def version(connection: Connection[Any]) -> int:
-    """The version of the schema; 0 when there is none."""
+    """The version of the schema; 0 when there is none.
+
+    Raises:
+        SchemaVersionError: it is from before there were versions.
+    """
     row = connection.execute("SELECT to_regclass('remloom.alembic_version'), to_regclass('remloom.tenants')").fetchone()
     if row is None or row[0] is None:
         if row is not None and row[1] is not None:
