@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench clean
+.PHONY: help demo test attack lint format docs bench clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -19,6 +19,10 @@ demo: $(VENV)/.demo ## Read a small folder of documents and a chat, and ask it f
 
 test: lint ## Lint, then run every test once, in parallel, with coverage
 	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+attack: $(VENV)/.dev ## Try to break every guarantee, at length, and count the attempts (about forty minutes)
+	@$(BIN)/python -m pytest -n $(JOBS) --long tests/attack
+	@$(BIN)/python -m bench.attack
 
 lint: $(VENV)/.dev ## Style, types and the layer map
 	@$(BIN)/ruff check --quiet .
