@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack lint format docs bench clean
+.PHONY: help demo test attack lint format docs bench flat turns clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -42,6 +42,9 @@ bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (
 	@$(BIN)/python -m bench.run
 	@$(VENV)/bench/bin/python -m bench.peers
 	@$(VENV)/bench/bin/python -m bench.report
+
+turns: $(VENV)/.dev ## Compare hot paths with another commit, in turns: make turns COMMIT=HEAD~1
+	@$(BIN)/python -m bench.turns $(or $(COMMIT),HEAD~1)
 
 clean: ## Remove everything that was built or installed here
 	rm -rf $(VENV) site build dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bench import report, run, targets
+from bench.hot import Hot
 from bench.measure import Results
 
 SIZE = 200
@@ -34,3 +37,10 @@ def test_the_report_shows_what_was_measured_and_says_what_was_not(measured: targ
     assert "| get by id, typed |" in page
     assert "| `make demo` from a bare clone | under 3 minutes | not measured | | |" in page
     assert "met |" in page
+
+
+def test_every_hot_path_runs(tmp_path: Path) -> None:
+    hot = Hot(str(tmp_path), "turns", SIZE)
+    for call, _ in hot.paths().values():
+        call()
+    hot.memory.close()
