@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar, get_args
 
@@ -13,7 +13,7 @@ from ..errors import InvalidInputError, NotFoundError, UnknownNameError, VectorE
 from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
 from ..predicates import Eq, Query
 from ..store import batch
-from ..store.contract import EdgeOrder, Expected, Written
+from ..store.contract import Batch, EdgeOrder, Expected, Reads, Written
 from .checks import aware, names, of, positive
 from .opened import Opened
 
@@ -42,9 +42,12 @@ class Records(Opened):
                 and nothing was written.
             EmbedderMismatchError: this memory's vectors were made by another embedder.
         """
-        if not isinstance(records, msgspec.Struct):  # one record instead of a list is refused below
-            records = map(self._by_label, records)
-        return list(self._write(records).ids)
+        if isinstance(records, msgspec.Struct):  # refused
+            return list(self._write(records).ids)
+        items = list(records)
+        if any(isinstance(item, Edge) and (_may_be_id(item.src) or _may_be_id(item.dst)) for item in items):
+            return list(self._update(lambda reads: self._build(_by_label(reads, items), reads=reads)).ids)
+        return list(self._write(items).ids)
 
     def _write(
         self,
@@ -55,8 +58,33 @@ class Records(Opened):
         expected: Expected | None = None,
         background: bool = True,
     ) -> Written:
+        prepared = self._build(items, removed, unlinked, expected)
+        return self._written(prepared, self._store.write(prepared), background)
+
+    def _update(self, work: Callable[[Reads], Batch], *, background: bool = True) -> Written:
+        """Write what `work` makes (with `_build`) of what it reads. See `Store.update`: it reads nothing else."""
+        self._model_name  # noqa: B018 - loads the embedder, which takes longer than a transaction should
+        prepared = Batch()
+
+        def run(reads: Reads) -> Batch:
+            nonlocal prepared
+            prepared = work(reads)
+            return prepared
+
+        written = self._store.update(run)
+        return self._written(prepared, written, background)
+
+    def _build(
+        self,
+        items: Iterable[Record | Edge],
+        removed: Sequence[str] = (),
+        unlinked: Sequence[tuple[str, str, str]] = (),
+        expected: Expected | None = None,
+        *,
+        reads: Reads | None = None,
+    ) -> Batch:
         model = self._model_name
-        if not model and (stored := self._store.model()):
+        if not model and (stored := (reads or self._store).model()):
             model = stored[0]  # whoever opens it with that embedder finds these texts in the queue
         prepared = batch.build(items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked)
         if prepared.dims and self._model_name and self._embedder is not None:
@@ -66,7 +94,10 @@ class Records(Opened):
                     f"these vectors have {prepared.dims} dimensions, those of {self._model_name} {dims}",
                     remedy='open the memory with embedder="none" to bring vectors of your own',
                 )
-        written = self._store.write(msgspec.structs.replace(prepared, expected=expected) if expected else prepared)
+        return msgspec.structs.replace(prepared, expected=expected) if expected else prepared
+
+    def _written(self, prepared: Batch, written: Written, background: bool) -> Written:
+        """What was written of the items that were handed in; what is to be embedded of them is, meanwhile."""
         if background and self._embedder is not None and any(record.embed for record in prepared.records):
             self._queue.start()
         if prepared.places:
@@ -97,15 +128,20 @@ class Records(Opened):
         Raises:
             NotFoundError: there is no such edge.
         """
-        ends = labels.key(self._label(src)), labels.key(self._label(dst))
-        types = {edge.rel_type for edge in self.get_edges(ends[0], direction="out") if edge.dst == ends[1]}
-        found = [name for name in types if labels.key(name) == labels.key(rel_type)]
-        if not found:
-            raise NotFoundError(
-                f"no edge {rel_type!r} leads from {src!r} to {dst!r}",
-                remedy=f"there is {', '.join(sorted(types))}" if types else "see get_edges() for those there are",
-            )
-        self._write([], unlinked=[(ends[0], name, ends[1]) for name in found])
+
+        def work(reads: Reads) -> Batch:
+            ends = labels.key(_label(reads, src)), labels.key(_label(reads, dst))
+            edges = reads.edges([ends[0]], direction="out", rel_types=None, limit=None)
+            types = {edge.rel_type for edge in edges if edge.dst == ends[1]}
+            found = [name for name in types if labels.key(name) == labels.key(rel_type)]
+            if not found:
+                raise NotFoundError(
+                    f"no edge {rel_type!r} leads from {src!r} to {dst!r}",
+                    remedy=f"there is {', '.join(sorted(types))}" if types else "see get_edges() for those there are",
+                )
+            return self._build([], unlinked=[(ends[0], name, ends[1]) for name in found], reads=reads)
+
+        self._update(work)
 
     def update_entity(self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any) -> Entity:
         """Change an entity: `properties` are merged into what it has, `changes` replace whole fields.
@@ -113,13 +149,19 @@ class Records(Opened):
         Raises:
             NotFoundError: no entity has this id.
         """
-        entity = self.get_entity(id)
-        merged = {**entity.properties, **(properties or {})}
-        merged.pop(batch.EXTRACTED, None)
-        try:
-            self.write([msgspec.structs.replace(entity, properties=merged, thin=False, **changes)])
-        except TypeError as error:
-            raise InvalidInputError(f"an entity has no such field: {error}") from error
+        if not isinstance(properties, Mapping | None):
+            raise InvalidInputError(f"properties are an object, not a {type(properties).__name__}")
+        if unknown := changes.keys() - set(Entity.__struct_fields__):
+            raise UnknownNameError("field", min(unknown), Entity.__struct_fields__)
+
+        def work(reads: Reads) -> Batch:
+            entity = _found(reads, Entity, id)
+            merged = {**entity.properties, **(properties or {})}
+            merged.pop(batch.EXTRACTED, None)
+            changed = msgspec.structs.replace(entity, **{"properties": merged, "thin": False, **changes})
+            return self._build([changed], reads=reads)
+
+        self._update(work)
         return self.get_entity(id)
 
     def delete_resource(self, id: str) -> Receipt:
@@ -141,7 +183,7 @@ class Records(Opened):
         Raises:
             NotFoundError: there is none.
         """
-        return self._get(Resource, id)
+        return _found(self._store, Resource, id)
 
     def get_entity(self, id: str) -> Entity:
         """The entity with this id, without `graph_paths`: `get_edges` and `lookup` have them.
@@ -149,7 +191,7 @@ class Records(Opened):
         Raises:
             NotFoundError: there is none.
         """
-        return self._get(Entity, id)
+        return _found(self._store, Entity, id)
 
     def get_moment(self, id: str) -> Moment:
         """The moment with this id, without `graph_paths`: `get_edges` and `lookup` have them.
@@ -157,18 +199,7 @@ class Records(Opened):
         Raises:
             NotFoundError: there is none.
         """
-        return self._get(Moment, id)
-
-    def _get(self, kind: type[_R], id: str) -> _R:
-        record = self._store.get(kind.schema, id)
-        if record is None:
-            raise NotFoundError(
-                f"no record of {kind.schema} has the id {id!r}",
-                remedy="look it up by its label",
-                id=id,
-                schema=kind.schema,
-            )
-        return record  # type: ignore[return-value]
+        return _found(self._store, Moment, id)
 
     def show(self, id_or_label: str) -> dict[str, Any]:
         """All that is known of one thing: its records, edges in and out, where it came from, what came of it.
@@ -262,20 +293,8 @@ class Records(Opened):
             direction=direction, rel_types=names(edge_types) or None, limit=limit, order=EdgeOrder(), as_of=as_of,
         )  # fmt: skip
 
-    def _by_label(self, item: Record | Edge) -> Record | Edge:
-        """An edge between labels, where it was given ids."""
-        if isinstance(item, Edge):
-            src, dst = self._label(item.src), self._label(item.dst)
-            if src is not item.src or dst is not item.dst:
-                return msgspec.structs.replace(item, src=src, dst=dst)
-        return item
-
     def _label(self, label_or_id: str) -> str:
-        if isinstance(label_or_id, str) and len(label_or_id) == 36 and label_or_id.count("-") == 4:
-            record = self._store.get(None, label_or_id)
-            if record is not None:
-                return record.name
-        return label_or_id
+        return _label(self._store, label_or_id)
 
     # -- moments ----------------------------------------------------------------------------------------------------
 
@@ -316,3 +335,33 @@ class Records(Opened):
     def create_index(self, schema: str, field: str) -> None:
         """Make predicates and SQL on one field of a schema fast. Source: seed 2."""
         self._store.create_index(schema, field)
+
+
+def _found(reads: Reads, kind: type[_R], id: str) -> _R:
+    record = reads.get(kind.schema, id)
+    if record is None:
+        raise NotFoundError(
+            f"no record of {kind.schema} has the id {id!r}",
+            remedy="look it up by its label",
+            id=id,
+            schema=kind.schema,
+        )
+    return record  # type: ignore[return-value]
+
+
+def _by_label(reads: Reads, items: Iterable[Record | Edge]) -> Iterator[Record | Edge]:
+    """The items, edges that were given ids between labels."""
+    for item in items:
+        if isinstance(item, Edge):
+            yield msgspec.structs.replace(item, src=_label(reads, item.src), dst=_label(reads, item.dst))
+        else:
+            yield item
+
+
+def _label(reads: Reads, label_or_id: str) -> str:
+    record = reads.get(None, label_or_id) if _may_be_id(label_or_id) else None
+    return label_or_id if record is None else record.name
+
+
+def _may_be_id(label_or_id: str) -> bool:
+    return isinstance(label_or_id, str) and len(label_or_id) == 36 and label_or_id.count("-") == 4

@@ -9,13 +9,15 @@ Guarantees every provider gives:
 * **Sealed.** A store object is one tenant. No argument reaches another tenant's rows.
 * **Atomic and durable.** `write` and `delete` happen wholly or not at all; once they return, the effect is on
   disk and every later read of any kind sees it, in this process and every other.
+* **Nothing lost between.** What is written because of what was read is written by `update`, or by a `write` whose
+  `expected` says what was read: nowhere is something read, changed, and then written over what others wrote meanwhile.
 * **Indexed.** No operation but `select` may scan. Costs are stated for each.
 * **Thread-safe.** Any method may be called from any thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
@@ -40,6 +42,7 @@ __all__ = [
     "JournalEntry",
     "Match",
     "Pending",
+    "Reads",
     "Step",
     "Store",
     "Vector",
@@ -193,7 +196,84 @@ class Capabilities(Struct, frozen=True):
     erases: bool = True  # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
 
 
-class Store(Journal, Protocol):
+class Reads(Protocol):
+    """What can be read inside `Store.update`, as its transaction sees it; of the whole store, as it is on disk."""
+
+    def get(self, schema: str | None, id: str) -> Record | None:
+        """The record with this id, or None; None too when it is of another schema. One index probe; the record
+        comes without `graph_paths`."""
+        ...
+
+    def lookup(
+        self, keys: Sequence[str], *, edges: int = 100, as_of: datetime | None = None
+    ) -> dict[str, list[Record]]:
+        """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest
+        `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`. O(1) probes a key."""
+        ...
+
+    def children(self, id: str) -> list[str]:
+        """Ids of the records derived directly from this one."""
+        ...
+
+    def parents(self, id: str) -> list[str]:
+        """Ids of the records this one was derived from."""
+        ...
+
+    def edges(
+        self,
+        keys: Sequence[str],
+        *,
+        direction: Direction,
+        rel_types: Sequence[str] | None,
+        limit: int | None,
+        order: EdgeOrder | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
+        """Edges at these keys, in force at `as_of` (now when None), whole, each once: key by key, and behind these keys
+        the others of their records in key order. `limit` is for each key."""
+        ...
+
+    def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
+        """Every edge at these very keys (no others of their records), whatever its validity. Index ranges."""
+        ...
+
+    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
+        """How many edges there are at these keys, each counted once. Cheaper than `count_edges`."""
+        ...
+
+    def query(self, schema: str, query: Query) -> list[Record]:
+        """Records of one schema by predicate. Uses what `create_index` made; `VectorSimilar` uses the
+        vector index. Raises UnknownNameError for a field the schema does not have."""
+        ...
+
+    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
+        """Moments that overlap [start, end), in order of their start. Time index."""
+        ...
+
+    def vectors(self, id: str) -> list[Vector]:
+        """The windows of a record that serve, in order."""
+        ...
+
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
+        """The windows of several records, as `vectors` gives them; those without any are left out."""
+        ...
+
+    def model(self) -> tuple[str, int] | None:
+        """Name and dimensions of the model whose vectors serve; None while there are none."""
+        ...
+
+    def journal(
+        self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
+    ) -> list[JournalEntry]:
+        """See `journal.Journal`."""
+        ...
+
+    def journal_entry(self, kind: str, id: str) -> JournalEntry | None:
+        """See `journal.Journal`."""
+        ...
+
+
+class Store(Reads, Journal, Protocol):
     """One tenant's memory on disk. See the module for what every method guarantees, `Journal` for the journal."""
 
     capabilities: Capabilities
@@ -215,6 +295,20 @@ class Store(Journal, Protocol):
         """
         ...
 
+    def update(self, work: Callable[[Reads], Batch]) -> Written:
+        """Write what `work` makes of what it reads, in the transaction that it reads in.
+
+        Nobody writes between what `work` reads and what is written: of any number of updates at once, from any number
+        of threads and processes, each sees what those before it wrote. So every read-modify-write is one of these, or
+        a `write` that says what it `expected` to find. `work` reads only through the `Reads` that it is given; it may
+        run in another thread, and more than once, so it does nothing but read and return; nobody else writes while it
+        runs, so it is short: what is slow (a model, a file) is done before. What it raises is raised, and nothing is
+        written.
+
+        Raises: what `write` raises; InvalidInputError (`work` writes, or searches by likeness).
+        """
+        ...
+
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         """Remove records with their vectors, text, keys, queue entries, references from moments, the journal
         entries that have one of them (or of `ids`, stored or not) among their subjects, and, when `derived`,
@@ -225,28 +319,8 @@ class Store(Journal, Protocol):
 
     # -- by id and key -------------------------------------------------------------------------------------
 
-    def get(self, schema: str | None, id: str) -> Record | None:
-        """The record with this id, or None; None too when it is of another schema. One index probe; the record
-        comes without `graph_paths`."""
-        ...
-
-    def lookup(
-        self, keys: Sequence[str], *, edges: int = 100, as_of: datetime | None = None
-    ) -> dict[str, list[Record]]:
-        """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest
-        `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`. O(1) probes a key."""
-        ...
-
     def complete(self, prefix: str, limit: int) -> list[str]:
         """Names whose key starts with this key prefix, in key order. One range of an index."""
-        ...
-
-    def children(self, id: str) -> list[str]:
-        """Ids of the records derived directly from this one."""
-        ...
-
-    def parents(self, id: str) -> list[str]:
-        """Ids of the records this one was derived from."""
         ...
 
     # -- by likeness ---------------------------------------------------------------------------------------
@@ -274,24 +348,6 @@ class Store(Journal, Protocol):
         ...
 
     # -- edges ---------------------------------------------------------------------------------------------
-
-    def edges(
-        self,
-        keys: Sequence[str],
-        *,
-        direction: Direction,
-        rel_types: Sequence[str] | None,
-        limit: int | None,
-        order: EdgeOrder | None = None,
-        as_of: datetime | None = None,
-    ) -> list[Edge]:
-        """Edges at these keys, in force at `as_of` (now when None), whole, each once: key by key, and behind these keys
-        the others of their records in key order. `limit` is for each key."""
-        ...
-
-    def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
-        """Every edge at these very keys (no others of their records), whatever its validity. Index ranges."""
-        ...
 
     def edge_keys(
         self,
@@ -328,10 +384,6 @@ class Store(Journal, Protocol):
         Cost O(keys visited); loads no record. Raises UnknownNameError for an edge type that was never used."""
         ...
 
-    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
-        """How many edges there are at these keys, each counted once. Cheaper than `count_edges`."""
-        ...
-
     def degrees_by(
         self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
     ) -> list[int]:
@@ -344,17 +396,8 @@ class Store(Journal, Protocol):
 
     # -- by field ------------------------------------------------------------------------------------------
 
-    def query(self, schema: str, query: Query) -> list[Record]:
-        """Records of one schema by predicate. Uses what `create_index` made; `VectorSimilar` uses the
-        vector index. Raises UnknownNameError for a field the schema does not have."""
-        ...
-
     def create_index(self, schema: str, field: str) -> None:
         """Index one field (or JSON path) of a schema, and note it in the journal; does nothing when it is there."""
-        ...
-
-    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        """Moments that overlap [start, end), in order of their start. Time index."""
         ...
 
     def select(
@@ -383,18 +426,6 @@ class Store(Journal, Protocol):
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         """Store the vectors of records and take them off the queue. A record that is gone is ignored.
         With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""
-        ...
-
-    def model(self) -> tuple[str, int] | None:
-        """Name and dimensions of the model whose vectors serve; None while there are none."""
-        ...
-
-    def vectors(self, id: str) -> list[Vector]:
-        """The windows of a record that serve, in order."""
-        ...
-
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
-        """The windows of several records, as `vectors` gives them; those without any are left out."""
         ...
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:

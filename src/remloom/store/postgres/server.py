@@ -229,7 +229,7 @@ class Server:
         was written. When the connection breaks, whether it was written is not known, and it is not run again.
         """
         if tenant in self._local.cursors:
-            raise InvalidInputError("nothing can be written inside `snapshot`", remedy="write after it")
+            raise InvalidInputError("nothing can be written inside `snapshot` or `update`", remedy="write after it")
         for attempt in range(_TRIES):
             if attempt:
                 time.sleep(0.02 * 2**attempt)
@@ -252,6 +252,15 @@ class Server:
                 if not isinstance(error.__cause__, _AGAIN) or attempt == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
+
+    @contextmanager
+    def within(self, tenant: str, cursor: Cursor[Row]) -> Iterator[None]:
+        """What this thread reads of the tenant, it reads with this cursor, inside its transaction."""
+        self._local.cursors[tenant] = cursor
+        try:
+            yield
+        finally:
+            del self._local.cursors[tenant]
 
     @contextmanager
     def _connection(self) -> Iterator[Connection[Row]]:

@@ -25,6 +25,7 @@ from ..contract import (
     EdgeOrder,
     Match,
     Pending,
+    Reads,
     Vector,
     Walk,
     Written,
@@ -107,6 +108,20 @@ class PostgresStore:
     def write(self, batch: Batch) -> Written:
         written = self._write(lambda writing: writing.apply(batch))
         self._indexing.grown(sum(len(record.vectors) for record in batch.records))
+        return written
+
+    def update(self, work: Callable[[Reads], Batch]) -> Written:
+        grown = 0
+
+        def run(writing: Writing) -> Written:
+            nonlocal grown
+            with self._server.within(self._tenant, writing.cursor):
+                batch = work(_Inside(self._server, self._tenant))
+            grown = sum(len(record.vectors) for record in batch.records)
+            return writing.apply(batch)
+
+        written = self._write(run)
+        self._indexing.grown(grown)
         return written
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
@@ -452,6 +467,23 @@ class PostgresStore:
             self._closed = True
             self._indexing.close()
             self._server.release()
+
+
+class _Inside(PostgresStore):
+    """What a transaction that writes sees, on the thread that is in it. It remembers nothing that outlives it."""
+
+    def __init__(self, server: Server, tenant: str) -> None:
+        self._tenant = tenant
+        self._closed = False
+        self._server = server
+        self._graph = Graph(server, tenant)
+        self._compilers = {}
+        self._embeddings = Embeddings(server, tenant)
+
+    def search_vector(
+        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+    ) -> list[Match]:
+        raise InvalidInputError("nothing is searched by likeness inside `update`", remedy="search before it")
 
 
 def _entry(kind: str, id: str, data: bytes, subjects: list[str], version: int) -> JournalEntry:

@@ -17,6 +17,7 @@ import apsw
 
 from ...errors import (
     CorruptStoreError,
+    InvalidInputError,
     ReadOnlyStoreError,
     SchemaVersionError,
     StoreBusyError,
@@ -26,7 +27,7 @@ from ...errors import (
     WrongKeyError,
 )
 
-__all__ = ["Database", "migrations", "translate"]
+__all__ = ["Database", "Held", "migrations", "translate"]
 
 _T = TypeVar("_T")
 _READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
@@ -83,6 +84,7 @@ class Database:
         self._lock = threading.Lock()  # guards _open and _closed
         self._closed = False
         self._writing = threading.Lock()
+        self._runs = 0  # the thread that commits
         self._queue: deque[_Write[Any]] = deque()
         self._wrote = 0.0  # monotonic seconds; 0: the writer's cache is empty
         self._writer = self.connect(cache_mb // 2)
@@ -175,6 +177,8 @@ class Database:
             raise ReadOnlyStoreError(
                 f"{self.path} was opened to look only: it cannot be written", remedy="check the folder's permissions"
             )
+        if self._runs == threading.get_ident():
+            raise _inside()
         ticket = _Write(work)
         self._queue.append(ticket)
         with self._writing:
@@ -225,6 +229,7 @@ class Database:
 
     def _commit(self, group: list[_Write[Any]]) -> None:
         cursor = None
+        self._runs = threading.get_ident()
         try:
             with translate(self.path):
                 cursor = self._writer.cursor()
@@ -253,6 +258,7 @@ class Database:
             if not isinstance(error, Exception):
                 raise
         finally:
+            self._runs = 0
             for ticket in group:
                 ticket.done = True
 
@@ -287,6 +293,26 @@ class Database:
             raise
 
 
+class Held(Database):
+    """What a transaction that writes has done so far, for who reads in it."""
+
+    def __init__(self, path: Path, cursor: apsw.Cursor) -> None:
+        self.path = path
+        self._cursor = cursor.connection.cursor()
+
+    @property
+    def reader(self) -> apsw.Cursor:
+        return self._cursor
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Cursor]:
+        with translate(self.path):
+            yield self._cursor
+
+    def write(self, work: Callable[[apsw.Cursor], _T]) -> _T:
+        raise _inside()
+
+
 class _User:
     """Goes with its thread, and tells so that the thread's reader is free."""
 
@@ -306,6 +332,10 @@ class _Write(Generic[_T]):
         if self.error is not None:
             raise self.error
         return self.result  # type: ignore[return-value]
+
+
+def _inside() -> InvalidInputError:
+    return InvalidInputError("nothing can be written inside `update`", remedy="return what is to be written")
 
 
 class translate:

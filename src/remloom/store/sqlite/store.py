@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from hashlib import sha256
@@ -30,6 +30,7 @@ from ..contract import (
     EdgeOrder,
     Match,
     Pending,
+    Reads,
     Vector,
     Walk,
     Written,
@@ -37,7 +38,7 @@ from ..contract import (
 from ..similar import similar
 from . import expecting, journal, writing
 from .counting import counts
-from .database import Database, translate
+from .database import Database, Held, translate
 from .derived import Derived
 from .embeddings import Embeddings
 from .functions import prepare
@@ -112,6 +113,9 @@ class SqliteStore:
 
     def write(self, batch: Batch) -> Written:
         return self._database.write(lambda cursor: writing.apply(cursor, batch))
+
+    def update(self, work: Callable[[Reads], Batch]) -> Written:
+        return self._database.write(lambda cursor: writing.apply(cursor, work(_Inside(self.path, cursor))))
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         wanted = list(ids)
@@ -463,6 +467,22 @@ class SqliteStore:
     def close(self) -> None:
         self._derived.close()
         self._database.close()
+
+
+class _Inside(SqliteStore):
+    """What a transaction that writes sees. It remembers nothing that outlives it: it may be rolled back."""
+
+    def __init__(self, path: Path, cursor: apsw.Cursor) -> None:
+        self._database = Held(path, cursor)
+        self._translate = translate(path)
+        self._graph = Graph(self._database)
+        self._compilers = {}
+        self._embeddings = Embeddings(self._database)
+
+    def search_vector(
+        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+    ) -> list[Match]:
+        raise InvalidInputError("nothing is searched by likeness inside `update`", remedy="search before it")
 
 
 def _alias(record: Record, key: str) -> str:

@@ -18,9 +18,10 @@ from .likeness import Likeness
 from .opening import Opening, names, put
 from .orders import Orders
 from .records import Records
+from .updating import Updating
 
 __all__ = ["Opening", "StoreConformance", "names", "put"]
 
 
-class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling):
+class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Updating):
     """What every provider must do. `store` is a fresh, empty tenant."""

@@ -1,0 +1,165 @@
+"""The store contract as tests: what is read, changed and written by many at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from ...errors import GoneError, InvalidInputError, NotFoundError
+from ...journal import JournalEntry
+from ...model import Edge, Entity, Moment, Resource
+from ...predicates import Eq, Query
+from ...store import batch
+from ...store.contract import Batch, Expected, Reads, Store
+from .opening import DAY, T0, Opened, Opening, put
+
+__all__ = ["Updating"]
+
+
+class Updating(Opened):
+    """What is read, changed and written by many at once."""
+
+    def test_of_what_many_add_to_one_record_nothing_is_lost(self, store: Store, reopen: Opening) -> None:
+        put(store, Entity(id="sum", name="Sum", properties={"total": 0}))
+        stores = [store, reopen()]
+
+        def work(worker: int) -> None:
+            for turn in range(12):
+                stores[worker % 2].update(lambda reads: _added(reads, f"{worker}.{turn}"))  # noqa: B023 - run at once
+
+        _together(8, work)
+        found = _entity(store)
+        assert found.properties["total"] == 96
+        assert len(found.properties) == 97
+        assert store.check() == []
+
+    def test_an_update_sees_what_was_written_before_it_of_every_kind(self, store: Store) -> None:
+        ids = put(
+            store,
+            Resource(name="talk", content="pricing", embedding=[0.6, 0.8]),
+            Entity(name="Ann", type="person", aliases=("A.",), properties={"age": 3}),
+            Moment(name="day", starts_at=T0, ends_at=T0 + DAY),
+            Edge(src="Ann", rel_type="knows", dst="Bob"),
+        ).ids
+        put(store, Resource(name="note", content="derived", parents=ids[:1]))
+        store.note([JournalEntry("run", "r1", b"{}")])
+
+        def everything(reads: Reads) -> tuple[object, ...]:
+            return (
+                [reads.get(None, id) for id in ids],
+                reads.lookup(["ann", "a.", "bob"]),
+                reads.edges(["ann"], direction="out", rel_types=["knows"], limit=None),
+                reads.stored_edges(["bob"], direction="both"),
+                reads.degrees(["a."], direction="both"),
+                (reads.children(ids[0]), reads.parents(ids[0])),
+                reads.query("entities", Query().filter(Eq("age", 3)).order_by("name")),
+                reads.moments_between(T0, T0 + DAY),
+                (reads.vectors(ids[0]), reads.vectors_of(ids), reads.model()),
+                (reads.journal("run"), reads.journal_entry("run", "r1")),
+            )
+
+        seen: list[object] = []
+
+        def work(reads: Reads) -> Batch:
+            seen[:] = everything(reads)
+            return Batch()
+
+        store.update(work)
+        assert tuple(seen) == everything(store)
+        assert len(store.lookup(["ann"])["ann"][0].graph_paths) == 1
+
+    def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(self, store: Store) -> None:
+        put(store, Entity(id="sum", name="Sum", properties={"total": 0}))
+        refused: list[NotFoundError] = []
+
+        def work(worker: int) -> None:
+            for turn in range(8):
+                if worker % 2:
+                    store.update(lambda reads: _added(reads, f"{worker}.{turn}"))  # noqa: B023
+                else:
+                    try:
+                        store.update(_refuses)
+                    except NotFoundError as error:
+                        refused.append(error)
+
+        _together(6, work)
+        assert (len(refused), _entity(store).properties["total"]) == (24, 24)
+
+    def test_an_update_that_was_taken_back_leaves_nothing_behind(self, store: Store) -> None:
+        def work(reads: Reads) -> Batch:
+            reads.lookup(["ghost"])
+            reads.edges(["ghost"], direction="both", rel_types=None, limit=None)
+            return replace(_batch(Edge(src="Ghost", rel_type="haunts", dst="House")), expected=Expected(there=("no",)))
+
+        with pytest.raises(GoneError):
+            store.update(work)
+        assert store.lookup(["ghost", "house"]) == {"ghost": [], "house": []}
+        put(store, Edge(src="Anna", rel_type="likes", dst="Tea"))
+        edges = store.edges(["anna", "ghost"], direction="both", rel_types=None, limit=None)
+        assert [(edge.src, edge.rel_type, edge.dst) for edge in edges] == [("anna", "likes", "tea")]
+
+    def test_inside_an_update_nothing_is_written_or_searched(self, store: Store) -> None:
+        from ...predicates import VectorSimilar
+
+        put(store, Resource(name="r", content="x", embedding=[1.0, 0.0]))
+        wrong: list[Callable[[Reads], object]] = [
+            lambda _: put(store, Entity(name="inner")),
+            lambda _: store.update(lambda _: Batch()),
+            lambda _: store.delete(["x"]),
+            lambda _: store.note([JournalEntry("a", "b", b"1")]),
+            lambda reads: reads.query("resources", Query().filter(VectorSimilar(query=[1.0, 0.0], top_k=1))),
+        ]
+        for doing in wrong:
+
+            def work(reads: Reads) -> Batch:
+                doing(reads)  # noqa: B023
+                return Batch()
+
+            with pytest.raises(InvalidInputError, match="inside"):
+                store.update(work)
+        put(store, Entity(name="after"))
+        assert store.lookup(["inner"])["inner"] == []
+
+
+def _entity(reads: Reads) -> Entity:
+    found = reads.get("entities", "sum")
+    assert isinstance(found, Entity)
+    return found
+
+
+def _added(reads: Reads, name: str) -> Batch:
+    known = _entity(reads)
+    return _batch(replace(known, properties={**known.properties, "total": known.properties["total"] + 1, name: 1}))
+
+
+def _refuses(reads: Reads) -> Batch:
+    reads.get(None, "sum")
+    raise NotFoundError("there is nothing to change")
+
+
+def _batch(*items: Entity | Edge) -> Batch:
+    return batch.build(items, tenant="conformance", model="")
+
+
+def _together(workers: int, work: Callable[[int], None]) -> None:
+    """Run it in as many threads, which begin at once, and raise the first error of any."""
+    errors: list[BaseException] = []
+    start = threading.Barrier(workers)
+
+    def run(worker: int) -> None:
+        start.wait()
+        try:
+            work(worker)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(worker,)) for worker in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
