@@ -378,8 +378,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     edges: int = 0
     derived: int = 0  # records derived from the forgotten ones, forgotten with them
     ids: tuple[str, ...] = ()
-    verified: bool = False
-    remaining: tuple[str, ...] = ()  # what the sweep still found; empty when verified
+    verified: bool = False  # nothing remains, and nothing is pending
+    remaining: tuple[str, ...] = ()  # what the sweep still found, and where
+    pending: tuple[str, ...] = ()  # what a file still holds because somebody reads it, and when it will be emptied
     at: datetime | None = None
 
 

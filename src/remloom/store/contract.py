@@ -126,6 +126,7 @@ class Deletion(Struct, frozen=True):
     edges: int = 0
     derived: int = 0
     remaining: tuple[str, ...] = ()  # what a sweep of every table and index still found; empty is right
+    pending: tuple[str, ...] = ()  # what still lies in a file that could not be emptied yet, and when it will be
 
 
 class Match(Struct, frozen=True, gc=False):
@@ -314,7 +315,8 @@ class Store(Reads, Journal, Protocol):
         entries that have one of them (or of `ids`, stored or not) among their subjects, and, when `derived`,
         every record that has one of them among its parents, transitively. A key that no other record has goes
         with all its edges, and a thin entity that is left without edges goes too.
-        With `erase`, nothing of them remains in any file: snapshots are dropped and freed pages zeroed."""
+        With `erase`, nothing of them remains in any file: snapshots are dropped and freed pages zeroed. What cannot be
+        emptied yet because somebody reads it is `pending`: it is emptied once it can be, and `check` says if not."""
         ...
 
     # -- by id and key -------------------------------------------------------------------------------------

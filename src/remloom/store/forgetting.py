@@ -67,8 +67,9 @@ def forget(store: Store, wanted: Sequence[str], *, dry_run: bool = False) -> Rec
         edges=deletion.edges,
         derived=derived,
         ids=deletion.ids,
-        verified=not deletion.remaining,
+        verified=not (deletion.remaining or deletion.pending),
         remaining=deletion.remaining,
+        pending=deletion.pending,
         at=datetime.now(UTC),
     )
 

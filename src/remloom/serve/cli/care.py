@@ -89,6 +89,8 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
             return told
         if receipt.remaining:
             return Group(told, Text(f"still found: {', '.join(receipt.remaining)}", "red"))
+        if receipt.pending:
+            return Group(told, *(Text(f"not yet: {what}", "yellow") for what in receipt.pending))
         return Group(told, Text("verified: nothing of it is left", "green"))
 
     call.show(msgspec.to_builtins(receipt), view)

@@ -137,15 +137,19 @@ class SegmentedIndex(ABC, Generic[S, T]):
             tail = np.array(state.ids, np.int64)
             self._dead.update(tail[positions(tail, gone)].tolist())
 
-    def compact(self) -> bool:
-        """Seal the tail into a segment; returns whether anything changed. Meant for a background thread."""
+    def compact(self, *, purge: bool = False) -> bool:
+        """Seal the tail into a segment; returns whether anything changed. Meant for a background thread.
+
+        With `purge` no segment keeps a dead row.
+        """
+        stale = _has_dead if purge else _decayed
         with self._compacting:
             with self._lock:
                 state, count = self._state, len(self._state.ids)
                 keep = list(state.segments)
                 merged: list[tuple[S, Mask]] = []
                 size = count
-                while keep and (len(keep[-1].ids) < _GROWTH * size or any(map(_decayed, keep))):
+                while keep and (len(keep[-1].ids) < _GROWTH * size or any(map(stale, keep))):
                     segment = keep.pop()
                     merged.insert(0, (segment, ~segment.dead))
                     size += len(segment.ids)
@@ -164,8 +168,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
             return True
 
     def dump(self) -> bytes:
-        """One blob, with a checksum, of every row added before the call. Compacts first."""
-        self.compact()
+        """One blob, with a checksum, of every row added before the call and of none removed. Compacts first."""
+        self.compact(purge=True)
         with self._lock:
             parts = [{**s.arrays, "dead": s.dead.copy()} for s in self._state.segments]
         arrays = {f"{number}.{name}": array for number, part in enumerate(parts) for name, array in part.items()}
@@ -190,6 +194,10 @@ class SegmentedIndex(ABC, Generic[S, T]):
         index._last = max((int(s.ids.max()) for s in segments if len(s.ids)), default=0)
         index._dead = {int(id) for s in segments for id in s.ids[s.dead]}
         return index
+
+
+def _has_dead(segment: Segment) -> bool:
+    return segment.has_dead
 
 
 def _decayed(segment: Segment) -> bool:

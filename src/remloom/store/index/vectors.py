@@ -22,7 +22,7 @@ GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one
 EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly
 DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built anew
 
-_FORMAT = 1
+_FORMAT = 2
 _SCALE = 32767.0
 _BLOCK = 1024  # rows: 1.5 MB of float32 at 384 dims, which stays in the cache
 _STEP = 4  # vectors added to the graph while searches wait: about a millisecond each
@@ -35,7 +35,11 @@ class _Graph(NamedTuple):
 
     index: Any
     last: int  # the highest id in it; every live id up to here is a node
-    size: int  # nodes, dead ones included
+    nodes: Growing  # the id of each node, dead ones included, ascending
+
+    @property
+    def size(self) -> int:
+        return len(self.nodes)
 
 
 class _Rows(NamedTuple):
@@ -142,7 +146,7 @@ class VectorIndex:
                 if len(self) < GRAPH_MINIMUM:
                     self._graph = None
                     return 0
-                graph = _Graph(self._empty_graph(), 0, 0)
+                graph = _Graph(self._empty_graph(), 0, Growing("<i8"))
             start = int(np.searchsorted(rows.ids, graph.last, "right"))
             stop = min(start + budget, len(rows.ids))
             for low in range(start, stop, _STEP):
@@ -152,7 +156,8 @@ class VectorIndex:
                     vectors = _unfixed(rows.vectors[live])
                     with self._using:
                         graph.index.add(rows.ids[live].astype(np.uint64), vectors, threads=1)
-                graph = _Graph(graph.index, int(rows.ids[high - 1]), graph.size + len(live))
+                    graph.nodes.append(rows.ids[live])
+                graph = _Graph(graph.index, int(rows.ids[high - 1]), graph.nodes)
                 if self._serves(graph):
                     self._graph = graph
             waiting = len(rows.ids) - stop
@@ -190,18 +195,17 @@ class VectorIndex:
     # -- keeping ---------------------------------------------------------------------------------------------
 
     def dump_graph(self) -> bytes:
-        """The graph as one blob with its checksum, empty when there is none. The vectors are not in it."""
+        """The graph as one blob with its checksum, empty when there is none. Its nodes hold the vectors that are alive;
+        those of the dead are written over, and lead where they led."""
         with self._advancing:
             graph = self._graph
             if graph is None:
                 return b""
             with self._using:
-                nodes = np.frombuffer(graph.index.save(), np.uint8)
-            covered = self.ids
-            covered = covered[: np.searchsorted(covered, graph.last, "right")]
-        return pack(
-            "graph", {**self._identity(), "last": graph.last, "size": graph.size}, {"nodes": nodes, "ids": covered}
-        )
+                saved = np.array(np.frombuffer(graph.index.save(), np.uint8))
+            nodes = graph.nodes.view()
+            _write_over(saved, nodes, self.ids)
+        return pack("graph", {**self._identity(), "last": graph.last}, {"nodes": saved, "ids": nodes})
 
     def load_graph(self, data: bytes) -> None:
         """Take over a dumped graph, once every vector that is alive has been added.
@@ -220,10 +224,12 @@ class VectorIndex:
             raise ValueError("the graph lacks vectors of the store")
         index = self._empty_graph()
         index.load(arrays["nodes"].data)
-        if len(index) != fields["size"]:
-            raise ValueError(f"the graph has {len(index)} nodes, expected {fields['size']}")
+        nodes = Growing("<i8")
+        nodes.append(arrays["ids"])
+        if len(index) != len(nodes):
+            raise ValueError(f"the graph has {len(index)} nodes, expected {len(nodes)}")
         with self._advancing:
-            self._graph, self._next = _Graph(index, fields["last"], fields["size"]), None
+            self._graph, self._next = _Graph(index, fields["last"], nodes), None
 
     def _identity(self) -> dict[str, Any]:
         from usearch import __version__
@@ -277,6 +283,21 @@ class VectorIndex:
                 return kept
             fetch *= 4
         return None
+
+
+def _write_over(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
+    """Give the dead among the nodes of a saved graph the vector of one that is alive: what went leaves no number.
+
+    A saved graph begins with rows and columns (bytes a row) as 32-bit numbers, and its vectors, in the order they came.
+    """
+    rows, columns = np.frombuffer(saved[:8].tobytes(), np.uint32).tolist()
+    if rows != len(nodes):
+        raise ValueError(f"the graph was saved with {rows} vectors, not {len(nodes)}")
+    vectors = saved[8 : 8 + rows * columns].reshape(rows, columns)
+    living = contains(alive, nodes)
+    dead = np.flatnonzero(~living)
+    if len(dead):
+        vectors[dead] = vectors[int(np.argmax(living))] if living.any() else 0
 
 
 def _unfixed(vectors: NDArray[np.int16]) -> NDArray[np.float32]:

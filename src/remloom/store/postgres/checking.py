@@ -21,6 +21,8 @@ _INVARIANTS = {
     " WHERE n.tenant_id = e.tenant_id AND n.key = e.dst)": "an edge enters {1!r}, which names nothing",
     "SELECT e.rel FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.rels t"
     " WHERE t.tenant_id = e.tenant_id AND t.rel = e.rel)": "an edge has type {0!r}, which is gone",
+    "SELECT t.rel FROM remloom.rels t WHERE t.tenant_id = %(tenant)s AND t.edges <> (SELECT count(*) FROM remloom.edges"
+    " e WHERE e.tenant_id = t.tenant_id AND e.rel = t.rel)": "the edges of type {0!r} are counted wrongly",
     "WITH counted AS (SELECT e.src AS key, 0 AS side, e.rel, count(*) AS edges FROM remloom.edges e WHERE e.tenant_id ="
     " %(tenant)s GROUP BY 1, 2, 3 UNION ALL SELECT e.dst, 1, e.rel, count(*) FROM"
     " remloom.edges e WHERE e.tenant_id = %(tenant)s GROUP BY 1, 2, 3)"

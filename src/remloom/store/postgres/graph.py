@@ -55,7 +55,7 @@ class Graph:
     def __init__(self, server: Server, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
-        self._rels: Sequence[str] = ()  # edge types known to be there; none ever goes
+        self._rels: Sequence[str] = ()  # edge types that were there when they were last asked for
 
     def lookup(self, keys: Sequence[str], edges: int, as_of: datetime | None) -> list[Any]:
         """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether there are more keys."""

@@ -37,7 +37,10 @@ _NAMES = """
 INSERT INTO remloom.names
 SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[], %b::boolean[], %b::bigint[])
 """
-_RELS = "INSERT INTO remloom.rels SELECT %s, * FROM unnest(%b::text[]) ON CONFLICT DO NOTHING"
+_RELS = """
+INSERT INTO remloom.rels SELECT %s, * FROM unnest(%b::text[], %b::bigint[])
+ON CONFLICT (tenant_id, rel) DO UPDATE SET edges = rels.edges + excluded.edges
+"""
 _EDGES = """
 INSERT INTO remloom.edges AS e
 SELECT %s, src, rel, dst, weight, created, since, until, properties::jsonb
@@ -98,7 +101,6 @@ class Linking(Transaction):
         """Store edges, or merge them with those there are; none twice."""
         connection = self.cursor.connection
         with connection.pipeline():  # the server stores one part while the next is prepared, or the last is counted
-            self.do(_RELS, Column("t", sorted({rel for (_, rel, _), _ in edges})))
             answers = [
                 connection.execute(_EDGES, (self.tenant, *columns("tttdqqqt", [_row(*pair) for pair in part])))
                 for part in parts(edges)
@@ -107,11 +109,17 @@ class Linking(Transaction):
                 self._count([edge for *edge, fresh in answer.fetchall() if fresh], 1)
 
     def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
-        """Keep the degrees of keys whose edges were added (1) or removed (-1)."""
+        """Keep the degrees of keys, and the uses of types, whose edges were added (1) or removed (-1)."""
         ends = Counter([end for src, rel, dst in edges for end in ((src, 0, rel), (dst, 1, rel))])
         if ends:
             self.do(_DEGREES, *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]))
+            types = Counter([rel for _, rel, _ in edges])
+            self.do(_RELS, *columns("tq", [(rel, change * number) for rel, number in sorted(types.items())]))
             if change < 0:
+                self.do(
+                    "DELETE FROM remloom.rels WHERE tenant_id = %s AND rel = ANY (%b::text[]) AND edges = 0",
+                    Column("t", list(types)),
+                )
                 self.do(
                     "DELETE FROM remloom.degrees WHERE tenant_id = %s AND key = ANY (%b::text[]) AND edges = 0",
                     Column("t", [key for key, _, _ in ends]),

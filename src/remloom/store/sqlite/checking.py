@@ -27,6 +27,8 @@ _INVARIANTS = {
     "SELECT dst FROM edges LEFT JOIN degrees ON lid = dst GROUP BY dst HAVING count(*) IS NOT max(enters)": (
         "the edges that enter label {0} are miscounted"
     ),
+    "SELECT name FROM rels LEFT JOIN (SELECT rel, count(*) AS counted FROM edges GROUP BY rel) USING (rel)"
+    " WHERE edges IS NOT counted": "the edges of type {0!r} are miscounted",
     "SELECT vid FROM vectors WHERE rid NOT IN (SELECT rid FROM records)": "vector {0} belongs to no record",
     "SELECT rid FROM pending WHERE rid NOT IN (SELECT rid FROM records)": "queue entry {0} belongs to no record",
     "SELECT child FROM parents WHERE child NOT IN (SELECT rid FROM records)": "the derived record {0} is gone",

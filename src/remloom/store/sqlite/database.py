@@ -198,10 +198,22 @@ class Database:
                 self._writer.pragma("shrink_memory")
                 self._wrote = 0.0
 
-    def checkpoint(self) -> None:
-        """Move the write-ahead log into the file and empty it."""
+    def checkpoint(self, wait: float | None = None) -> bool:
+        """Move the write-ahead log into the file and empty it; False when it is still being read after `wait` seconds
+        (default: as long as a write waits)."""
         with self._writing, translate(self.path):
-            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            if self._closed:
+                return False
+            if wait is not None:
+                self._writer.set_busy_timeout(round(wait * 1000))
+            try:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except (apsw.BusyError, apsw.LockedError):
+                return False
+            finally:
+                if wait is not None:
+                    self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
+            return True
 
     def backup(self, path: Path) -> None:
         """Copy the file page by page, as encrypted as it is, into a new one."""

@@ -8,7 +8,8 @@ numbers buried since are removed. A background thread moves tails into the fast 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..index.terms import TermIndex
     from ..index.vectors import VectorIndex
 
-__all__ = ["Derived"]
+__all__ = ["Derived", "prune"]
 
 _PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
 _FETCH = 5_000  # rows read at a time while catching up
@@ -34,6 +35,8 @@ _SMALL = 20_000  # an index up to this size is merged at once: it takes millisec
 _SMALL_TAIL = 200
 _GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
 _IDLE = 0.5  # seconds between looks of the background thread
+_BURIED = 10_000  # the latest burials that stay recorded, for the indexes of other processes
+_REST = 60.0  # seconds after something was erased before a snapshot is stored again: more may follow
 _STEP = 64  # vectors moved into the graph between two looks at whether to stop
 
 
@@ -57,13 +60,20 @@ class _State(Struct):
     dead: int  # highest burial applied
     saved: int = 0  # size when the snapshot was stored
     model: int = 0
+    rests: float = 0.0  # monotonic time until which no snapshot is stored in the background
 
 
 class Derived:
-    """The three indexes of one database. Any thread may ask for any of them."""
+    """The three indexes of one database. Any thread may ask for any of them.
 
-    def __init__(self, database: Database, *, hnsw: dict[str, int]) -> None:
+    Args:
+        hnsw: see `VectorIndex`.
+        chores: what the background thread does beside, each time it looks.
+    """
+
+    def __init__(self, database: Database, *, hnsw: dict[str, int], chores: Sequence[Callable[[], None]] = ()) -> None:
         self._database = database
+        self._chores = chores
         self._hnsw = hnsw
         self._states: dict[str, _State] = {}
         self._locks = {kind: threading.RLock() for kind in ("names", "terms", "vectors")}
@@ -111,7 +121,7 @@ class Derived:
         )
         if state is None or outdated:
             state = self._states[kind] = self._load(kind, cursor, dead)
-            self._start()
+            self.start()
         if state.index is not None:
             if state.dead != dead:
                 gone = cursor.execute("SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)).fetchall()
@@ -174,7 +184,7 @@ class Derived:
 
         def work(cursor: apsw.Cursor) -> None:
             erased = cursor.execute("SELECT 1 FROM dead WHERE seq>? AND kind=? LIMIT 1", (dead, kind)).get
-            if erased:
+            if erased or pruned(cursor) > dead:
                 return  # something in this blob was removed meanwhile and must not come back to disk
             cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
             for part, start in enumerate(range(0, len(blob), _PART)):
@@ -182,25 +192,23 @@ class Derived:
                     "INSERT INTO snapshots VALUES (?,?,?,?,?,?)",
                     (kind, part, upto, dead, meta, blob[start : start + _PART]),
                 )
-
-            # Burials that every snapshot knows are no longer needed; the last stays, to tell how far that is.
-            cursor.execute(
-                "DELETE FROM dead WHERE seq < (SELECT min(dead) FROM snapshots HAVING count(DISTINCT kind) = 3)"
-            )
+            prune(cursor)
 
         self._database.write(work)
         state.saved = size
 
     # -- in the background -----------------------------------------------------------------------------------
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Begin the background work, if it has not begun yet."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="remloom-indexes", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
         while not self._stop.wait(_IDLE):
-            self._database.relax()
+            for chore in self._chores:
+                chore()
             for kind in list(self._states):
                 if self._stop.is_set():
                     return
@@ -217,10 +225,16 @@ class Derived:
                 pass
         elif index.tail_size > _TAIL:
             index.compact()
-        else:
+        elif state.saved:
             return
-        if not stop() and len(index) > max(_TAIL, state.saved * _GROWTH):
+        if not stop() and len(index) > max(_TAIL, state.saved * _GROWTH) and time.monotonic() > state.rests:
             self.save(kind)
+
+    def erased(self, kinds: Iterable[str]) -> None:
+        """The snapshots of these indexes were dropped: they are stored again when nothing was erased for a while."""
+        for kind in kinds:
+            if (state := self._states.get(kind)) is not None:
+                state.saved, state.rests = 0, time.monotonic() + _REST
 
     def settle(self) -> None:
         """Bring every index up to date, merge every tail, store every snapshot. May take minutes."""
@@ -245,6 +259,15 @@ class Derived:
             if state is not None and len(state.index) - state.saved > _TAIL:
                 state.index.compact()
                 self.save(kind)
+
+
+def prune(cursor: apsw.Cursor) -> None:
+    """Drop the record of burials that every snapshot knows of, but for the latest: an index that is further behind, in
+    another process, is loaded anew. One at least stays, to tell how far that is."""
+    cursor.execute(
+        f"DELETE FROM dead WHERE seq < min((SELECT dead FROM sequence) - {_BURIED},"
+        " (SELECT coalesce(min(dead), 9e18) FROM snapshots))"
+    )
 
 
 def pruned(cursor: apsw.Cursor) -> int:

@@ -45,7 +45,6 @@ class Graph:
 
     def __init__(self, database: Database) -> None:
         self._keys: dict[int, str] = {}  # numbers are never reused, so an entry is never wrong
-        self._rels: dict[int, str] = {}
         self.seen = Seen(database)
 
     # -- names of numbers ------------------------------------------------------------------------------------
@@ -95,9 +94,10 @@ class Graph:
             self._keys.update(rows)
 
     def rel(self, cursor: apsw.Cursor, number: int) -> str:
-        name = self._rels.get(number)
+        known = self.seen.rels
+        name = known.get(number)
         if name is None:
-            name = self._rels[number] = cursor.execute("SELECT name FROM rels WHERE rel=?", (number,)).get
+            name = known[number] = cursor.execute("SELECT name FROM rels WHERE rel=?", (number,)).get
         return name
 
     def rel_types(self) -> list[str]:

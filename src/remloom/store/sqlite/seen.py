@@ -51,6 +51,7 @@ class Seen(threading.local):
     def clear(self) -> None:
         self.weight = 0  # bytes
         self.lids: dict[str, int] = {}
+        self.rels: dict[int, str] = {}  # of a type that went, another may have the number
         self.families: dict[int, tuple[int, ...]] = {}  # label -> the others of its records, where there are any
         self.alone: set[int] = set()  # labels whose records have no other
         self.degrees: dict[tuple[Any, ...], int] = {}

@@ -41,6 +41,7 @@ from .counting import counts
 from .database import Database, Held, translate
 from .derived import Derived
 from .embeddings import Embeddings
+from .erasing import Erasing
 from .functions import prepare
 from .graph import Graph
 from .likeness import Likeness
@@ -102,7 +103,10 @@ class SqliteStore:
             name="sqlite", encrypted=bool(key), dialect="sqlite", writable=not self._database.read_only
         )
         self._translate = translate(path)
-        self._derived = Derived(self._database, hnsw=hnsw or {})
+        self._erasing = Erasing(self._database)
+        self._derived = Derived(self._database, hnsw=hnsw or {}, chores=(self._database.relax, self._erasing.again))
+        if self._erasing.owed:
+            self._derived.start()
         self._graph = Graph(self._database)
         self._compilers: dict[str, SqliteCompiler] = {}
         self._likeness = Likeness(self._database, self._derived, self._compiler, self._graph.key)
@@ -122,10 +126,13 @@ class SqliteStore:
         deletion, buried = self._database.write(
             lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=erase)
         )
-        if erase and deletion.ids:
-            self._database.checkpoint()  # the write-ahead log still has the old pages
-            return replace(deletion, remaining=self._sweep(deletion, buried))
-        return deletion
+        if not (erase and deletion.ids):
+            return deletion
+        self._derived.erased(buried)
+        pending = self._erasing.begin()  # the write-ahead log still has the old pages
+        if pending:
+            self._derived.start()
+        return replace(deletion, remaining=self._sweep(deletion, buried), pending=pending)
 
     def _sweep(self, deletion: Deletion, buried: dict[str, list[int]]) -> tuple[str, ...]:
         """What can still be found of what was deleted, in any table or index."""
@@ -144,11 +151,7 @@ class SqliteStore:
                 (msgspec.json.encode(deletion.ids).decode(),),
             )
             found += [f"journal {id}" for (id,) in spoken]
-            if cursor.execute(
-                "SELECT 1 FROM snapshots s JOIN json_each(?) k ON s.kind = k.value",
-                (msgspec.json.encode(list(buried)).decode(),),
-            ).get:
-                found.append("a snapshot")
+            found += [f"the snapshot of {kind}" for (kind,) in cursor.execute(writing.OUTDATED)]
         for kind, index in self._derived.loaded().items():
             held = set(getattr(self._derived, kind)().ids.tolist()) if buried.get(kind) and index is not None else set()
             found += [f"{kind} index {number}" for number in held.intersection(buried.get(kind, ()))]
@@ -449,7 +452,7 @@ class SqliteStore:
     def check(self) -> list[str]:
         from .checking import check
 
-        return check(self._database, self._derived)
+        return [*self._erasing.problems(), *check(self._database, self._derived)]
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._graph.seen.reading()
@@ -466,6 +469,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._derived.close()
+        self._erasing.again()
         self._database.close()
 
 

@@ -22,18 +22,24 @@ from ..columns import micros, times_of, type_of
 from ..contract import Batch, BatchRecord, Deletion, Vector, Written
 from ..models import chosen
 from . import expecting, journal
+from .derived import prune
 from .rows import COLUMNS, decode, encode
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["apply", "delete", "store_vectors"]
+__all__ = ["OUTDATED", "apply", "delete", "store_vectors"]
 
 _STORED = f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.id = ?"
 _NAMESAKES = (
     "SELECT r.id, r.type, r.thin FROM names n CROSS JOIN records r ON r.rid = n.rid"
     " WHERE n.lid = ? AND n.rank = 0 AND r.schema = 'entities' ORDER BY r.rid"
 )
+# Snapshots that hold what is no more.
+OUTDATED = """
+SELECT DISTINCT s.kind FROM snapshots s WHERE EXISTS (SELECT 1 FROM dead d WHERE d.seq > s.dead AND d.kind = s.kind)
+"""
+_PRUNED = 1_000  # burials between two looks at how many are still needed
 _NEXT = "SELECT rid, lid, vid, doc, dead FROM sequence"
 _RECORD = "INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 _EDGE = """
@@ -79,6 +85,7 @@ class _Writing:
         self.model = model
         self.display = names
         self.rid, self.lid, self.vid, self.doc, self.dead = cursor.execute(_NEXT).get
+        self.buried_before = self.dead
         self.lids: dict[str, int] = {}
         self.absent: set[str] = set()  # keys that had no label when the batch began
         self.fresh: set[int] = set()  # labels made by this batch
@@ -109,6 +116,8 @@ class _Writing:
             "UPDATE sequence SET rid=?, lid=?, vid=?, doc=?, dead=?",
             (self.rid, self.lid, self.vid, self.doc, self.dead),
         )
+        if self.dead // _PRUNED != self.buried_before // _PRUNED:
+            prune(self.cursor)
         return Written(tuple(ids), edges=edges, thin=self.thin, **counts)
 
     # -- records -------------------------------------------------------------------------------------------
@@ -378,10 +387,10 @@ def delete(
         for lid in lids:
             edges += _drop_label(writing, lid)
     journal.drop(cursor, {*wanted, *doomed.values()})
-    if erase:
-        for kind in writing.buried:
-            cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
     cursor.execute("UPDATE sequence SET rid=?, dead=?", (writing.rid, writing.dead))
+    if erase:
+        cursor.execute(f"DELETE FROM snapshots WHERE kind IN ({OUTDATED})")
+        prune(cursor)
     return Deletion(tuple(doomed.values()), vectors, keys, edges, len(doomed) - asked), writing.buried
 
 

@@ -103,6 +103,7 @@ ALTER TABLE remloom.name_pages ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE TABLE remloom.rels (
     tenant_id text COLLATE "C" NOT NULL,
     rel       text COLLATE "C" NOT NULL,
+    edges     bigint NOT NULL, -- that have it: a type that none has is gone
     PRIMARY KEY (tenant_id, rel)
 );
 CREATE TABLE remloom.edges (

@@ -1,0 +1,142 @@
+"""What the embedded store leaves on disk of what was deleted: nothing, whatever was stored or read meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from remloom import Edge, Entity, Resource
+from remloom.store.sqlite import SqliteStore
+from remloom.testing.conformance import put
+
+SECRET = "quibbleworth"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path / "memory.db", busy_timeout=5.0)) as store:
+        yield store
+
+
+def on_disk(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
+
+
+def rows(store: SqliteStore, table: str) -> int:
+    return int(store._database.reader.execute(f"SELECT count(*) FROM {table}").get)
+
+
+def test_a_forgotten_name_does_not_come_back_with_the_next_snapshot(store: SqliteStore, tmp_path: Path) -> None:
+    put(store, Entity(name="Ann"), Entity(name=f"Zed {SECRET}"), Entity(name="Ben"))
+    assert store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
+    store.settle()
+    assert store.delete([store.lookup([f"zed-{SECRET}"])[f"zed-{SECRET}"][0].id]).remaining == ()
+    store.settle()
+    assert rows(store, "snapshots") == 1
+    assert SECRET.encode() not in on_disk(tmp_path)
+
+
+def test_a_name_changed_before_leaves_the_snapshot_that_knew_it(store: SqliteStore, tmp_path: Path) -> None:
+    (id,) = put(store, Entity(id="z", name=f"Zed {SECRET}")).ids
+    store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
+    store.settle()
+    put(store, Entity(id="z", name="Zed"), Entity(id="other", name="Other"))
+    store.delete(["other"])
+    assert SECRET.encode() not in on_disk(tmp_path)
+    assert store.get(None, id) is not None
+
+
+def test_the_vectors_of_the_dead_are_not_in_a_stored_graph(store: SqliteStore) -> None:
+    rng = np.random.default_rng(7)
+    vectors = rng.normal(size=(2_400, 24)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids = put(store, *(Resource(name=f"r{n}", content=f"{n}", embedding=v) for n, v in enumerate(vectors))).ids
+    store.search_vector(vectors[0].tolist(), schema="resources", where=None, limit=1, min_score=None)
+    store.settle()
+    saved = bytes(store._derived.vectors()._graph.index.save())  # type: ignore[union-attr]
+    width = np.frombuffer(saved[:8], np.uint32)[1]
+    numbers = saved[8 + 5 * width : 8 + 6 * width]
+    stored = "SELECT group_concat(hex(data), '') FROM (SELECT data FROM snapshots WHERE kind='vectors' ORDER BY part)"
+    assert numbers.hex().upper() in store._database.reader.execute(stored).get
+    store.delete([ids[5]])
+    store.settle()
+    assert numbers.hex().upper() not in store._database.reader.execute(stored).get
+    found = store.search_vector(vectors[6].tolist(), schema="resources", where=None, limit=1, min_score=None)
+    assert found[0].record.id == ids[6]
+
+
+def test_a_type_of_edge_goes_with_its_last_edge(store: SqliteStore, tmp_path: Path) -> None:
+    put(store, Edge(src="A", rel_type=f"hates_{SECRET}", dst="B"), Edge(src="A", rel_type="knows", dst="C"))
+    put(store, Edge(src="A", rel_type=f"hates_{SECRET}", dst="C", weight=0.4))
+    store.delete([store.lookup(["b"])["b"][0].id])
+    assert store.rel_types() == [f"hates_{SECRET}", "knows"]
+    store.delete([store.lookup(["a"])["a"][0].id])
+    assert store.rel_types() == []
+    assert SECRET.encode() not in on_disk(tmp_path)
+    put(store, Edge(src="X", rel_type="likes", dst="Y"))
+    assert [edge.rel_type for edge in store.edges(["x"], direction="out", rel_types=None, limit=None)] == ["likes"]
+    assert store.check() == []
+
+
+def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(store: SqliteStore, tmp_path: Path) -> None:
+    (id,) = put(store, Resource(name="r", content=f"about {SECRET} " * 50)).ids
+    reader = store._database.connect(1, read_only=True)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM records").get == 1
+    deletion = store.delete([id])
+    assert (deletion.ids, deletion.remaining) == ((id,), ())
+    assert "write-ahead log" in deletion.pending[0]
+    assert SECRET.encode() in on_disk(tmp_path)
+    assert any(line.startswith("log: it holds what was forgotten since 20") for line in store.check())
+    reader.execute("COMMIT")
+    deadline = time.monotonic() + 20
+    while SECRET.encode() in on_disk(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert SECRET.encode() not in on_disk(tmp_path)
+    assert store.check() == []
+
+
+def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) -> None:
+    first = SqliteStore(tmp_path / "memory.db")
+    with closing(SqliteStore(tmp_path / "memory.db")) as other:
+        (id,) = put(first, Resource(name="r", content=f"about {SECRET} " * 50)).ids
+        other._database.reader.execute("BEGIN")
+        other._database.reader.execute("SELECT count(*) FROM records").get  # noqa: B018 - a state it holds
+        assert first.delete([id]).pending
+        first.close()
+        assert SECRET.encode() in on_disk(tmp_path)
+        other._database.reader.execute("COMMIT")
+        assert other.check() == [] or SECRET.encode() not in on_disk(tmp_path)
+    with closing(SqliteStore(tmp_path / "memory.db")) as again:
+        assert again.check() == []
+        assert again.journal("erasing") == []
+    assert SECRET.encode() not in on_disk(tmp_path)
+
+
+@pytest.mark.parametrize("erase", [True, False])
+def test_burials_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.writing._PRUNED", 10)
+    monkeypatch.setattr("remloom.store.sqlite.derived._BURIED", 20)
+    for n in range(60):
+        (id,) = put(store, Resource(id=f"r{n}", name=f"r{n}", content="text")).ids
+        if erase:
+            store.delete([id])
+        else:
+            put(store, Resource(id=f"r{n}", name=f"other {n}", content="changed"))
+    assert rows(store, "dead") <= 30
+    assert store.check() == []
+
+
+def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
+        ids = put(store, *(Resource(id=f"r{n}", name=f"r{n}", content=f"word{n} common") for n in range(9))).ids
+        assert len(other.search_text("common", schema=None, where=None, limit=99)) == 9
+        store.delete(ids[:3])
+        store._database.write(lambda cursor: cursor.execute("DELETE FROM dead WHERE seq < (SELECT max(seq) FROM dead)"))
+        assert len(other.search_text("common", schema=None, where=None, limit=99)) == 6
+        assert other.check() == []
