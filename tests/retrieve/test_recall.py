@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
@@ -453,3 +454,26 @@ def test_in_a_small_memory_what_is_far_off_does_not_fill_the_limit(tmp_path: Pat
         memory.embed_pending()
         assert [hit.name for hit in memory.recall("When does the lease end?").hits] == ["lease"]
         assert len(memory.recall("When does the lease end?", abstain=False).hits) == 2
+
+
+# -- times ---------------------------------------------------------------------------------------------------
+
+
+def test_a_question_about_two_times_leaves_out_what_lies_between(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        for year in (2019, 2020, 2021):
+            at = datetime(year, 7, 1, tzinfo=MAY.tzinfo)
+            memory.write([Resource(name=f"Review {year}", content="The budget review of the year.", starts_at=at)])
+        found = memory.recall("What did the budget review say in 2019 and 2021?", mode="temporal", now=MAY)
+        assert {hit.name for hit in found.hits} == {"Review 2019", "Review 2021"}
+        everything = memory.recall("What happened between 2019 and 2021?", now=MAY)
+        assert [hit.name for hit in everything.hits] == ["Review 2019", "Review 2020", "Review 2021"]
+
+
+def test_the_day_of_a_question_is_that_of_its_time_zone(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        late = datetime(2024, 5, 14, 23, 30, tzinfo=ZoneInfo("America/New_York"))  # the 15th in Greenwich
+        memory.write([Resource(name="Late note", content="The budget was settled.", starts_at=late)])
+        ask = "What was settled about the budget today?"
+        assert memory.recall(ask, mode="temporal", now=late + timedelta(minutes=10)).hits
+        assert not memory.recall(ask, mode="temporal", now=late + timedelta(hours=2)).hits

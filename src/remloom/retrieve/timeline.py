@@ -17,7 +17,7 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
 
     A moment stands for its parts. With a filter, or where no moments are, the resources of the window.
     """
-    moments = _whole(store.moments_between(*window.span))[-limit:] if where is None else []
+    moments = _whole(_moments(store, window))[-limit:] if where is None else []
     if not moments:
         query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
         return [_hit(record, window) for record in store.query("resources", query)]
@@ -29,6 +29,12 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
     return hits
 
 
+def _moments(store: Store, window: Window) -> list[Moment]:
+    """Those that overlap the window, each once, in order."""
+    found = (moment for span in window.spans for moment in store.moments_between(*span))
+    return list({moment.id: moment for moment in found}.values())
+
+
 def _whole(moments: list[Moment]) -> list[Moment]:
     """Those that are no part of another one among them."""
     ids = {moment.id for moment in moments}
@@ -38,11 +44,7 @@ def _whole(moments: list[Moment]) -> list[Moment]:
 def _most_said(store: Store, moment: Moment, window: Window, count: int) -> list[Resource]:
     """The longest resources of a moment that are of the window, in order."""
     found = (store.get("resources", id) for id in moment.resource_refs[:_REFERENCES])
-    inside = [
-        r
-        for r in found
-        if isinstance(r, Resource) and (r.starts_at is None or window.start <= r.starts_at < window.end)
-    ]
+    inside = [r for r in found if isinstance(r, Resource) and (r.starts_at is None or r.starts_at in window)]
     longest = sorted(inside, key=lambda resource: -len(resource.content))[:count]
     return [resource for resource in inside if resource in longest]
 
