@@ -120,6 +120,7 @@ def test_only_the_right_key_opens_a_tenant(tmp_path: Path, key: str) -> None:
 
 def test_a_key_may_come_from_a_file_and_never_shows_in_settings(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(KEY + "\n")
+    (tmp_path / "key").chmod(0o600)
     with memory(tmp_path, key=f"file:{tmp_path / 'key'}") as opened:
         opened.write([Entity(name="x")])
         assert KEY not in repr(Settings(key=KEY))
@@ -148,7 +149,9 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
         assert [info.name for info in Memory.tenants(tmp_path)] == ["a", "b"]
 
 
-@pytest.mark.parametrize("name", ["", "..", "../up", "a/b", "a\\b", ".hidden", "x" * 200, "con", "a b", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["", "..", "../up", "a/b", "a\\b", ".hidden", "x" * 200, "con", "a b", "a\0b", "a.", "a\n"]
+)
 def test_a_tenant_name_cannot_leave_its_home(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInputError, match="tenant name"):
         memory(tmp_path, tenant=name)
@@ -676,6 +679,7 @@ def test_an_export_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
 
 def test_a_key_that_cannot_be_fetched_is_an_error_that_says_where(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "binary").chmod(0o600)
     for key, told in ((f"file:{tmp_path}/none", "cannot be read"), (f"file:{tmp_path}/binary", "no text")):
         with pytest.raises(SettingsError, match=told):
             memory(tmp_path / "home", key=key)

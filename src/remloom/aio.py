@@ -88,6 +88,8 @@ class AsyncMemory:
     copy = _unbound_in_thread(Memory.copy)
     tenants = _unbound_in_thread(Memory.tenants)
     create_tenant = _unbound_in_thread(Memory.create_tenant)
+    new_key = _unbound_in_thread(Memory.new_key)
+    adopt_tenant = _unbound_in_thread(Memory.adopt_tenant)
     delete_tenant = _unbound_in_thread(Memory.delete_tenant)
 
     write = _in_thread(Memory.write)

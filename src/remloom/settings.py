@@ -42,7 +42,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     home: str = ""  # folder of the tenants, or postgresql://…; empty: the user's data folder
     tenant: str = "default"
-    key: str = ""  # master key: 64 hex digits, a passphrase, or a `file:`/`keyring:` reference; empty: no encryption
+    key: str = ""  # master key: 256 bits in hex or base64, a passphrase, or `file:`, `keyring:`; empty: no encryption
     embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
@@ -143,6 +143,11 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for variable, value in variables.items():
         name = variable[len(_PREFIX) :].lower()
+        if variable == f"{_PREFIX}KEY" and not value.strip():
+            raise SettingsError(
+                f"{variable} is set and empty, and would leave a memory unencrypted", setting="key",
+                remedy=f"set it to the master key, or unset {variable} to go without one",
+            )  # fmt: skip
         if not variable.startswith(_PREFIX) or not value:
             continue
         if name in Settings.__struct_fields__:
@@ -176,6 +181,11 @@ def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
         ) from error  # fmt: skip
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}", setting="config", remedy="mend the file") from error
+    if "key" in found and not str(found["key"]).strip():
+        raise SettingsError(
+            f"{path} has an empty key, which would leave a memory unencrypted", setting="key",
+            remedy="set it to the master key, or take the line out to go without one",
+        )  # fmt: skip
     for name in found:
         if name not in Settings.__struct_fields__:
             raise UnknownNameError(f"setting in {path}:", name, Settings.__struct_fields__)

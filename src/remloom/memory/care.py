@@ -65,7 +65,7 @@ class Care(Opened):
 
     def check(self) -> list[str]:
         """Verify the files and every index against its table; a line for each disagreement, none when all is well."""
-        return self._store.check()
+        return [*self._store.check(), *place(self._settings).unfinished()]
 
     def settle(self) -> None:
         """Finish background work on indexes now; may take minutes. Answers are right without."""

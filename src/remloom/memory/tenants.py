@@ -8,6 +8,7 @@ import msgspec
 
 from ..model import Copied, TenantInfo
 from ..settings import Settings
+from ..store.keys import new_key
 from ..store.places import place
 from .checks import Progress
 
@@ -74,16 +75,45 @@ class Tenants:
 
         Raises:
             ConflictError: it is there already.
+            SettingsError: the key could be guessed.
         """
         settings = _settings(home, key)
         place(settings).create(name, settings.key)
 
     @staticmethod
+    def new_key(file: str | os.PathLike[str] | None = None) -> str:
+        """A fresh master key, 64 hex digits; written into a new file that only its owner may read, if one is given.
+
+        Raises:
+            ConflictError: the file is there already.
+            ReadOnlyStoreError: it cannot be written.
+        """
+        return new_key(file)
+
+    @staticmethod
+    def adopt_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> None:
+        """Make what stands in the folder of this name the tenant of this name. For one that was copied, renamed, or
+        restored from a backup as another: until then it is refused, as nothing says that it was meant.
+
+        An encrypted one needs its master key (default the setting `key`), and keeps its data key.
+
+        Raises:
+            TenantNotFoundError: there is no such folder.
+            WrongKeyError: the key is another.
+            InvalidInputError: the home is a PostgreSQL database.
+        """
+        settings = _settings(home, key)
+        place(settings).adopt(name, settings.key)
+
+    @staticmethod
     def delete_tenant(home: str | os.PathLike[str] | None, name: str) -> None:
-        """Destroy a tenant: first its key, then its folder.
+        """Destroy a tenant: its name, its key, then what is in its folder. Whoever has it open gets StoreClosedError.
+
+        A deletion that is killed is finished by the next who opens or lists a tenant of this home.
 
         Raises:
             TenantNotFoundError: there is no such tenant.
+            StoreError: its folder is a link to elsewhere, where nothing is touched.
         """
         place(_settings(home)).delete(name)
 

@@ -1,46 +1,62 @@
 """The data key of an encrypted tenant: random, and kept only wrapped by the master key.
 
-`tenant.json` in the tenant's folder holds the wrapped key. Destroying it destroys the tenant: the master key alone
-opens nothing. The master key comes from the settings and is 64 hex digits, a passphrase (stretched by scrypt, about
-0.1 s), `file:<path>` or `keyring:<service>/<name>`.
+The tenant file holds the wrapped key. Destroying it destroys the tenant: the master key alone opens nothing. The master
+key comes from the settings and is a key of 256 bits (64 hex digits, or 44 characters of base64), a passphrase,
+`file:<path>`, `shared-file:<path>` or `keyring:<service>/<name>`.
+
+A passphrase is stretched by scrypt with the least cost that OWASP's Password Storage Cheat Sheet recommends (n 2^17,
+r 8, p 1: 128 MB and about 0.3 s), once a process for each tenant. A tenant that was made with less is wrapped anew when
+it is opened.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 import secrets
+import stat
+import threading
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
-from ..errors import CorruptStoreError, MissingExtraError, ReadOnlyStoreError, SettingsError, WrongKeyError
+from ..errors import ConflictError, MissingExtraError, SettingsError, WrongKeyError
+from .folders import told, write_new
+from .tenant_file import ScryptCost, TenantFile
 
-__all__ = ["TenantFile", "read_tenant_file", "tenant_file", "unwrap", "wrap", "write_tenant_file"]
+__all__ = ["COST", "new_key", "refuse_weak", "rewrap", "unwrap", "weaker", "weakness", "wrap"]
 
-_FILE = "tenant.json"
+COST = ScryptCost(2**17, 8, 1)
+_SHORTEST = 12  # characters of a passphrase for a new tenant
+_FEWEST = 5  # of them different
+_KEPT = 256  # stretched passphrases that a process remembers
+_MAKE_ONE = "make one with `remloom tenant key FILE`, and set REMLOOM_KEY=file:FILE"
+
+_stretched: dict[tuple[str, str, ScryptCost], bytes] = {}
+_stretching = threading.Lock()  # one at a time: each takes 128 MB
 
 
-class TenantFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What can be known of a tenant without opening it. All values but the name are hex."""
-
-    tenant: str
-    format: int = 1
-    wrapped_key: str = ""  # nonce and AES-256-GCM of the data key; empty: not encrypted
-    salt: str = ""  # of the passphrase; empty when the master key was given as hex
-    begun: bool = False  # its database was made: when that is gone, the tenant is not new but damaged
+def new_key(file: str | os.PathLike[str] | None = None) -> str:
+    """A fresh master key; in a new file of its owner's, if one is given. For the errors see `Memory.new_key`."""
+    fresh = secrets.token_hex(32)
+    if file is not None:
+        path = Path(file).expanduser()
+        try:
+            write_new(path, f"{fresh}\n".encode())
+        except FileExistsError:
+            raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
+        except OSError as error:
+            raise told(error, f"{path} cannot be written", "choose a folder you may write") from error
+    return fresh
 
 
 def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
-    """A new data key for a tenant: the file to store, and the key in hex."""
+    """A new data key for a tenant: the file to store, and the key in hex. Without a master key there is none."""
     if not master:
         return TenantFile(tenant=tenant), ""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    salt = "" if _is_hex(material := _material(master)) else secrets.token_hex(16)
-    data_key, nonce = secrets.token_bytes(32), secrets.token_bytes(12)
-    sealed = AESGCM(_stretch(material, salt)).encrypt(nonce, data_key, tenant.encode())
-    return TenantFile(tenant=tenant, wrapped_key=(nonce + sealed).hex(), salt=salt), data_key.hex()
+    data_key = secrets.token_hex(32)
+    return _sealed(TenantFile(tenant=tenant), _material(master), data_key), data_key
 
 
 def unwrap(file: TenantFile, master: str) -> str:
@@ -66,65 +82,128 @@ def unwrap(file: TenantFile, master: str) -> str:
     blob = bytes.fromhex(file.wrapped_key)
     material = _material(master)
     try:
-        return AESGCM(_stretch(material, file.salt)).decrypt(blob[:12], blob[12:], file.tenant.encode()).hex()
+        return AESGCM(_wrapping_key(material, file)).decrypt(blob[:12], blob[12:], file.tenant.encode()).hex()
     except (InvalidTag, ValueError):
         raise WrongKeyError(
             f"the key does not open tenant {file.tenant!r}", remedy="set REMLOOM_KEY to the key it was created with"
         ) from None
 
 
-def tenant_file(folder: Path) -> Path:
-    """Where a tenant's folder has its tenant file."""
-    return folder / _FILE
+def rewrap(file: TenantFile, master: str, *, tenant: str | None = None) -> TenantFile:
+    """The same data key wrapped at today's cost, for the same tenant or for one of another name.
+
+    Raises:
+        WrongKeyError: see `unwrap`.
+    """
+    data_key = unwrap(file, master)
+    named = replace(file, tenant=file.tenant if tenant is None else tenant)
+    return _sealed(named, _material(master), data_key) if data_key else named
 
 
-def read_tenant_file(folder: Path) -> TenantFile | None:
-    """The tenant file of a folder, or None when there is none."""
-    path = folder / _FILE
+def weaker(file: TenantFile) -> bool:
+    """Whether its passphrase was stretched less than one is today."""
+    memory, wanted = file.scrypt.n * file.scrypt.r, COST.n * COST.r
+    return bool(file.salt) and (memory < wanted or memory * file.scrypt.p < wanted * COST.p)
+
+
+def refuse_weak(master: str) -> None:
+    """See that a master key is good enough for a new tenant.
+
+    Raises:
+        SettingsError: it could be guessed.
+    """
+    if master and (why := weakness(master)):
+        raise SettingsError(f"{why}: whoever has the disk could guess it", setting="key", remedy=_MAKE_ONE)
+
+
+def weakness(master: str) -> str:
+    """What is wrong with a master key, or nothing."""
+    material = _material(master)
+    if _raw(material) is not None:
+        return ""
+    if len(material) < _SHORTEST:
+        return f"the master key is a passphrase of {len(material)} characters, and {_SHORTEST} is the least"
+    if len(set(material)) < _FEWEST:
+        return "the master key is a passphrase of the same few characters"
+    return ""
+
+
+def _sealed(file: TenantFile, material: str, data_key: str) -> TenantFile:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    file = replace(file, salt="" if _raw(material) is not None else secrets.token_hex(16), scrypt=COST)
+    nonce = secrets.token_bytes(12)
+    sealed = AESGCM(_wrapping_key(material, file)).encrypt(nonce, bytes.fromhex(data_key), file.tenant.encode())
+    return replace(file, wrapped_key=(nonce + sealed).hex())
+
+
+def _wrapping_key(material: str, file: TenantFile) -> bytes:
+    if not file.salt:
+        raw = _raw(material)
+        if raw is None:
+            raise ValueError("a passphrase, where a key was used")
+        return raw
+    asked = (material, file.salt, file.scrypt)
+    if (known := _stretched.get(asked)) is not None:
+        return known
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    with _stretching:
+        if (known := _stretched.get(asked)) is None:
+            cost = file.scrypt
+            stretching = Scrypt(salt=bytes.fromhex(file.salt), length=32, n=cost.n, r=cost.r, p=cost.p)
+            known = stretching.derive(material.encode())
+            while len(_stretched) >= _KEPT:
+                del _stretched[next(iter(_stretched))]
+            _stretched[asked] = known
+    return known
+
+
+def _raw(material: str) -> bytes | None:
+    """The 256 bits that a key spells in hex or base64; None for a passphrase."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=TenantFile)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise ReadOnlyStoreError(f"{path} cannot be read: {error.strerror}", remedy="check its permissions") from error
-    except msgspec.MsgspecError as error:
-        raise CorruptStoreError(
-            f"{path} is damaged: {error}", remedy="restore it from a backup; without it an encrypted tenant is lost"
-        ) from error
-
-
-def write_tenant_file(folder: Path, file: TenantFile) -> None:
-    """Write it so that it is on disk, wholly or not at all."""
-    temporary = folder / f"{_FILE}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(descriptor, msgspec.json.format(msgspec.json.encode(file)))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(temporary, folder / _FILE)
+        if len(material) == 64:
+            return bytes.fromhex(material) if material.isalnum() else None
+        if len(material) == 44 and material.endswith("="):
+            found = base64.b64decode(material.replace("-", "+").replace("_", "/"), validate=True)
+            return found if len(found) == 32 else None
+    except (ValueError, binascii.Error):
+        pass
+    return None
 
 
 def _material(master: str) -> str:
     scheme, _, rest = master.partition(":")
-    if scheme == "file":
-        try:
-            found = Path(rest).expanduser().read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise SettingsError(
-                f"the key file {rest} cannot be read: {error.strerror}", setting="key", remedy="check REMLOOM_KEY"
-            ) from error
-        except UnicodeDecodeError:
-            raise SettingsError(
-                f"the key file {rest} holds no text", setting="key", remedy="make one with `remloom tenant key`"
-            ) from None
+    if scheme in ("file", "shared-file"):
+        found = _from_file(rest, shared=scheme == "shared-file")
     elif scheme == "keyring":
         found = _from_keyring(rest)
     else:
         found = master
-    if not found:
-        raise SettingsError("the master key is empty", setting="key", remedy="make one with `remloom tenant key`")
+    if not found.strip():
+        raise SettingsError("the master key is empty", setting="key", remedy=_MAKE_ONE)
     return found
+
+
+def _from_file(place: str, *, shared: bool) -> str:
+    path = Path(place).expanduser()
+    try:
+        with path.open("rb") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            found = stream.read()
+    except OSError as error:
+        raise SettingsError(
+            f"the key file {place} cannot be read: {error.strerror}", setting="key", remedy="check REMLOOM_KEY"
+        ) from error
+    if os.name == "posix" and not shared and stat.S_ISREG(mode) and mode & 0o077:
+        raise SettingsError(
+            f"the key file {place} may be read by others: its mode is {stat.S_IMODE(mode):04o}", setting="key",
+            remedy=f"chmod 600 {place}; if a container shows it like that, say so: REMLOOM_KEY=shared-file:{place}",
+        )  # fmt: skip
+    try:
+        return found.decode().strip()
+    except UnicodeDecodeError:
+        raise SettingsError(f"the key file {place} holds no text", setting="key", remedy=_MAKE_ONE) from None
 
 
 def _from_keyring(place: str) -> str:
@@ -144,15 +223,3 @@ def _from_keyring(place: str) -> str:
             f"the keyring has no entry {place!r}", setting="key", remedy=f"keyring set {service} {name or 'master'}"
         )
     return str(found)
-
-
-def _is_hex(material: str) -> bool:
-    return len(material) == 64 and all(digit in "0123456789abcdefABCDEF" for digit in material)
-
-
-def _stretch(material: str, salt: str) -> bytes:
-    if not salt:
-        return bytes.fromhex(material)
-    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-
-    return Scrypt(salt=bytes.fromhex(salt), length=32, n=2**15, r=8, p=1).derive(material.encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import InvalidInputError, MissingExtraError
+from ..errors import InvalidInputError, MissingExtraError, StoreError
 from ..model import TenantInfo
 from .contract import Store
 from .home import Home, backup
@@ -36,8 +36,16 @@ class Place(Protocol):
         """Make a tenant. Raises ConflictError when it is there already."""
         ...
 
+    def adopt(self, tenant: str, key: str) -> None:
+        """Give what stands under a tenant's name that name. Raises TenantNotFoundError when nothing does."""
+        ...
+
     def delete(self, tenant: str) -> None:
         """Destroy a tenant. Raises TenantNotFoundError when it is not there."""
+        ...
+
+    def unfinished(self) -> list[str]:
+        """What is left of deleted tenants although it should be gone; a line each."""
         ...
 
     def backup(self, store: Store, tenant: str, target: Path) -> None:
@@ -68,19 +76,31 @@ class _Folder:
         self._home = Home(folder)
 
     def open(self, settings: Settings, *, create: bool) -> Store:
-        data_key = self._home.open(settings.tenant, settings.key, create=create)
         from .sqlite import SqliteStore
 
-        store = SqliteStore(
-            self._home.path(settings.tenant),
-            data_key,
-            synchronous=settings.synchronous,
-            cache_mb=settings.cache_mb,
-            busy_timeout=settings.busy_timeout,
-            hnsw=_hnsw(settings),
-        )
-        self._home.begin(settings.tenant)
-        return store
+        tenant = settings.tenant
+        while True:
+            folder = self._home.identity(tenant)
+            data_key = self._home.open(tenant, settings.key, create=create)
+            if self._home.identity(tenant) != folder:
+                continue  # it was made just now
+            try:
+                store = SqliteStore(
+                    self._home.path(tenant),
+                    data_key,
+                    create=False,
+                    synchronous=settings.synchronous,
+                    cache_mb=settings.cache_mb,
+                    busy_timeout=settings.busy_timeout,
+                    hnsw=_hnsw(settings),
+                )
+            except StoreError:
+                if self._home.identity(tenant) == folder:
+                    raise
+                continue  # it was deleted meanwhile, and perhaps made anew
+            if self._home.identity(tenant) == folder:
+                return store
+            store.close()
 
     def migrate(self, *, citus: bool) -> tuple[int, int]:
         raise InvalidInputError(
@@ -93,8 +113,14 @@ class _Folder:
     def create(self, tenant: str, key: str) -> None:
         self._home.create(tenant, key)
 
+    def adopt(self, tenant: str, key: str) -> None:
+        self._home.adopt(tenant, key)
+
     def delete(self, tenant: str) -> None:
         self._home.delete(tenant)
+
+    def unfinished(self) -> list[str]:
+        return [f"{path} is left of a deleted tenant, and cannot be removed" for path in self._home.unfinished()]
 
     def backup(self, store: Store, tenant: str, target: Path) -> None:
         backup(store, self._home.path(tenant).parent, target)
@@ -142,6 +168,14 @@ class _Database:
 
         with tenants(self._settings.home, self._settings.busy_timeout, migrate=True) as found:
             found.create(tenant)
+
+    def adopt(self, tenant: str, key: str) -> None:
+        raise InvalidInputError(
+            "a tenant in PostgreSQL has its name in every row", remedy="copy it under another: remloom copy --as NAME"
+        )
+
+    def unfinished(self) -> list[str]:
+        return []  # a deletion is one transaction
 
     def delete(self, tenant: str) -> None:
         from .postgres import tenants

@@ -91,7 +91,7 @@ Exit codes: 0 done, also when nothing is found; 1 something could not be done;
 
 \b
 A key never stands on a command line: set REMLOOM_KEY to it, or to file:PATH
-or keyring:NAME. `remloom tenant key` makes one."""
+or keyring:NAME. `remloom tenant key FILE` makes one."""
 
 
 @dataclass(frozen=True)

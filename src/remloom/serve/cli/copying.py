@@ -26,7 +26,7 @@ def copy(call: Call, source: str, target: str, to_tenant: str | None, to_key: st
     """
     from ...memory import Memory
 
-    if to_key is not None and not to_key.startswith(("file:", "keyring:")):
+    if to_key is not None and not to_key.startswith(("file:", "shared-file:", "keyring:")):
         raise InvalidInputError("a key never stands on a command line", remedy="give file:PATH or keyring:NAME")
     with progress_bar(call, "copying") as progress:
         copied = Memory.copy(

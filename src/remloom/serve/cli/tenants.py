@@ -1,4 +1,4 @@
-"""Tenants: list, create and delete them, and make a key for them."""
+"""Tenants: list, create, adopt and delete them, and make a key for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 @program.group("tenant")
 def tenant() -> None:
-    """List, create and delete tenants; make a key for them."""
+    """List, create, adopt and delete tenants; make a key for them."""
 
 
 @command("list", to=tenant)
@@ -56,6 +56,17 @@ def create(call: Call, name: str) -> None:
     call.show({"tenant": name, "home": settings.shown_home, "encrypted": encrypted}, lambda: told)
 
 
+@command("adopt", to=tenant)
+@click.argument("name")
+def adopt(call: Call, name: str) -> None:
+    """Make the tenant that was copied, renamed or restored into folder NAME the tenant NAME."""
+    from ...memory import Memory
+
+    settings = call.settings()
+    Memory.adopt_tenant(settings.home, name, settings.key or None)
+    call.show({"tenant": name, "home": settings.shown_home}, lambda: f"tenants/{name} is tenant {name}")
+
+
 @command("delete", to=tenant)
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -70,12 +81,20 @@ def delete(call: Call, name: str, yes: bool) -> None:
 
 
 @command("key", to=tenant)
-def key(call: Call) -> None:
-    """Print a fresh master key for REMLOOM_KEY.
+@click.argument("file", required=False)
+def key(call: Call, file: str | None) -> None:
+    """Make a fresh master key: into a new FILE that only you can read, or print it.
 
     Keep it: what it encrypts cannot be read without it.
     """
-    import secrets
+    import os
 
-    fresh = secrets.token_hex(32)
-    call.show({"key": fresh}, lambda: fresh)
+    from ...memory import Memory
+
+    if file is None:
+        fresh = Memory.new_key()
+        call.show({"key": fresh}, lambda: fresh)
+        return
+    Memory.new_key(file)
+    where = f"file:{os.path.abspath(file)}"
+    call.show({"file": file, "key": where}, lambda: f"made {file}; use it with REMLOOM_KEY={where}")

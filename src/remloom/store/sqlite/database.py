@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -33,7 +34,7 @@ _T = TypeVar("_T")
 _READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
 _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
 _RELAX = 2.0  # seconds without a write after which the writer's cache is given back
-_WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+_LOOK = 1.0  # seconds between looks of a reader whether its file is still where it was
 _GROUP = 64  # writes committed together at most
 
 
@@ -53,6 +54,7 @@ class Database:
         synchronous: "full" or "normal".
         cache_mb: page cache; the first reader takes up to all of it, the writer, while it writes, up to half as much.
         busy_timeout: seconds to wait for another process.
+        create: make the file when it is not there.
         prepare: called with every new connection, to register functions.
 
     Attributes:
@@ -69,6 +71,7 @@ class Database:
         synchronous: str = "full",
         cache_mb: int = 256,
         busy_timeout: float = 30.0,
+        create: bool = True,
         prepare: Callable[[apsw.Connection], None] = lambda _: None,
     ) -> None:
         self.path = path
@@ -87,10 +90,14 @@ class Database:
         self._runs = 0  # the thread that commits
         self._queue: deque[_Write[Any]] = deque()
         self._wrote = 0.0  # monotonic seconds; 0: the writer's cache is empty
+        self._create = create
+        self._file: tuple[int, int] | None = None  # device and number of the file, once it is open
+        self._look = math.inf  # monotonic seconds
         self._writer = self.connect(cache_mb // 2)
         try:
             with translate(self.path):
                 self._migrate()
+            self._present()
         except BaseException:
             self.close()
             raise
@@ -100,9 +107,12 @@ class Database:
         with self._lock, translate(self.path):
             if self._closed:
                 raise StoreClosedError("the memory is closed", remedy="open it again")
-            name, flags = self._looking() if self.read_only else (str(self.path), _WRITING)
+            making = apsw.SQLITE_OPEN_CREATE if self._create else 0
+            name, flags = self._looking() if self.read_only else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
             connection = apsw.Connection(name, flags=flags, statementcachesize=256)
             self._open.append(connection)
+            if self._file:
+                self._present()
             if self._key:
                 connection.pragma("cipher", "aegis")
                 connection.pragma("key", f"raw:{self._key}")
@@ -135,9 +145,27 @@ class Database:
         still = "" if shared.exists() else "&immutable=1"
         return f"{self.path.absolute().as_uri()}?mode=ro{still}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
+    def _present(self) -> None:
+        """See that the file at this path is still the one that was opened. Where a tenant was deleted, and perhaps made
+        anew, nothing that was meant for it may be written or read."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            found = None
+        if found and self._file is None:
+            self._file = found.st_dev, found.st_ino
+        if found is None or self._file != (found.st_dev, found.st_ino):
+            raise StoreClosedError(
+                f"{self.path} is no longer what was opened: the tenant was deleted, or its folder moved",
+                remedy="close this memory; open it again where it is now",
+            )
+        self._look = time.monotonic() + _LOOK
+
     @property
     def reader(self) -> apsw.Cursor:
         """This thread's read cursor; another thread's once this one has ended. Fetch everything before the next use."""
+        if time.monotonic() > self._look:
+            self._present()
         try:
             return self._local.cursor
         except AttributeError:
@@ -246,6 +274,7 @@ class Database:
             with translate(self.path):
                 cursor = self._writer.cursor()
                 cursor.execute("BEGIN IMMEDIATE")
+                self._present()
                 for ticket in group:
                     if len(group) == 1:
                         ticket.result = ticket.work(cursor)

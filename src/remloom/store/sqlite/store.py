@@ -77,8 +77,9 @@ class SqliteStore:
     """One tenant's memory in one SQLite file.
 
     Args:
-        path: the database file; made when missing, its folder must exist.
+        path: the database file; its folder must exist.
         key: data key in hex; empty for a file that is not encrypted.
+        create: make the file when it is not there.
         synchronous, cache_mb, busy_timeout, hnsw: see `Settings`.
 
     Raises:
@@ -90,6 +91,7 @@ class SqliteStore:
         path: Path,
         key: str = "",
         *,
+        create: bool = True,
         synchronous: str = "full",
         cache_mb: int = 256,
         busy_timeout: float = 30.0,
@@ -97,8 +99,9 @@ class SqliteStore:
     ) -> None:
         self.path = path
         self._database = Database(
-            path, key, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout, prepare=prepare
-        )
+            path, key, create=create, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout,
+            prepare=prepare,
+        )  # fmt: skip
         self.capabilities = Capabilities(
             name="sqlite", encrypted=bool(key), dialect="sqlite", writable=not self._database.read_only
         )
