@@ -16,7 +16,6 @@ from ..errors import ReadOnlyStoreError, StoreError, StoreFullError
 __all__ = ["destroy", "make_private", "read_whole", "refuse_links", "replace_in", "sync", "told", "write_new"]
 
 _HERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_SHARED_MEMORY = "-shm"  # of SQLite: others have it mapped, and would die of its being cut
 
 
 def make_private(folder: Path) -> None:
@@ -117,7 +116,8 @@ def destroy(folder: Path, *, secret: str) -> None:
             if path.name.startswith(secret):
                 _overwrite(path)
         for path in entries:
-            _remove(path)
+            with suppress(FileNotFoundError, IsADirectoryError):
+                path.unlink()
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         raise OSError(0, "not all of it could be removed", str(folder))
@@ -132,13 +132,6 @@ def _overwrite(path: Path) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-
-
-def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError, IsADirectoryError):
-        if _only_name(path) and not path.name.endswith(_SHARED_MEMORY):
-            os.truncate(path, 0)  # whoever has it open reads no more of it
-        path.unlink()
 
 
 def _only_name(path: Path) -> bool:

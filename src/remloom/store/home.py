@@ -37,6 +37,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _DATABASE = "memory.db"
 _FILES = (tenant_file.NAME, _DATABASE, f"{_DATABASE}-wal", f"{_DATABASE}-shm", f"{_DATABASE}-journal")
 _NEW, _GONE = "new-", "gone-"
+_TRIES = 20  # of a name that others give and take away
 _FORSAKEN = 3600.0  # seconds after which nobody is making a tenant any more
 
 
@@ -108,17 +109,27 @@ class Home:
                 _fill(making / _DATABASE, data_key)
                 folders.write_new(making / tenant_file.NAME, tenant_file.encode(file))
                 folders.sync(making)
-                _clear_stale(folder)
-                os.rename(making, folder)
-                folders.sync(self._tenants)
+                self._place(making, folder, tenant)
             finally:
                 shutil.rmtree(making, ignore_errors=True)
         except OSError as error:
-            self._refuse_taken(tenant, folder)  # by who was first
             raise folders.told(
                 error, f"cannot make tenant {tenant!r} in {self.folder}",
                 "choose a folder you may write, with REMLOOM_HOME or --home",
             ) from error  # fmt: skip
+
+    def _place(self, making: Path, folder: Path, tenant: str) -> None:
+        """Give what was made the name of a tenant."""
+        for last in (*[False] * _TRIES, True):
+            _clear_stale(folder)
+            try:
+                os.rename(making, folder)
+                break
+            except OSError:
+                self._refuse_taken(tenant, folder)
+                if last or not folder.parent.is_dir():
+                    raise  # else who was first was deleted since
+        folders.sync(self._tenants)
 
     def open(self, tenant: str, master: str, *, create: bool) -> str:
         """The data key (hex, or empty) of a tenant, made first when it is missing and `create`.

@@ -104,15 +104,13 @@ class Database:
 
     def connect(self, cache_mb: int, *, read_only: bool = False) -> apsw.Connection:
         """A further connection, closed with the database."""
-        with self._lock, translate(self.path):
+        with self._lock, self._same(), translate(self.path):
             if self._closed:
                 raise StoreClosedError("the memory is closed", remedy="open it again")
             making = apsw.SQLITE_OPEN_CREATE if self._create else 0
             name, flags = self._looking() if self.read_only else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
             connection = apsw.Connection(name, flags=flags, statementcachesize=256)
             self._open.append(connection)
-            if self._file:
-                self._present()
             if self._key:
                 connection.pragma("cipher", "aegis")
                 connection.pragma("key", f"raw:{self._key}")
@@ -144,6 +142,15 @@ class Database:
             )
         still = "" if shared.exists() else "&immutable=1"
         return f"{self.path.absolute().as_uri()}?mode=ro{still}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+    @contextmanager
+    def _same(self) -> Iterator[None]:
+        """What is opened inside is the file that was opened first; and when it cannot be opened, that may be why."""
+        try:
+            yield
+        finally:
+            if self._file:
+                self._present()
 
     def _present(self) -> None:
         """See that the file at this path is still the one that was opened. Where a tenant was deleted, and perhaps made
