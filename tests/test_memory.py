@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from remloom import Edge, Entity, Memory, Moment, Resource
@@ -18,6 +19,7 @@ from remloom.errors import (
     EmbedderError,
     InvalidInputError,
     NotFoundError,
+    RemloomError,
     SettingsError,
     UnknownNameError,
     VectorError,
@@ -304,3 +306,22 @@ def test_embedding_that_stopped_in_the_background_says_why_in_the_stats(tmp_path
         while "embedding_error" not in memory.stats() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert "refused" in memory.stats()["embedding_error"]
+
+
+@pytest.mark.parametrize("id", [(1, 2), object, True, {}, None])
+def test_what_is_no_text_is_no_id(memory: Memory, id: Any) -> None:
+    for method in (memory.get_resource, memory.get_entity, memory.get_moment, memory.history, memory.show, memory.runs):
+        with pytest.raises(InvalidInputError, match="is text, not"):
+            method(id)
+
+
+@pytest.mark.parametrize("given", [{"count": "1"}, {"count": 2**70}, {"skip": None}, {"count": True}, {"skip": -1}])
+def test_a_query_that_asks_for_no_number_of_records_is_refused(memory: Memory, given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match="whole number"):
+        memory.query_entities(Query(**given))
+
+
+def test_an_error_about_half_a_surrogate_pair_can_be_written_as_json(memory: Memory) -> None:
+    with pytest.raises(RemloomError) as caught:
+        memory.query("LOOKUP \ud800 DEPTH x")
+    assert b"\\ud800" in msgspec.json.encode(caught.value.as_dict())

@@ -78,7 +78,7 @@ class RemloomError(Exception):
         import msgspec
 
         told = {"error": type(self).__name__, "message": self.message, "remedy": self.remedy, **self.fields}
-        return cast("dict[str, Any]", msgspec.to_builtins(told, enc_hook=str))
+        return cast("dict[str, Any]", _writable(msgspec.to_builtins(told, enc_hook=str)))
 
 
 class InvalidInputError(RemloomError, ValueError):
@@ -298,6 +298,15 @@ class CutOffError(ReplyError):
 
 class BudgetError(ModelError):
     """The next call could exceed the budget of its run; it was not made. Fields: `limit`, `spent`, `allowed`."""
+
+
+def _writable(value: Any) -> Any:
+    """The value with halves of surrogate pairs spelt out: a text that holds one cannot be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_writable(key): _writable(item) for key, item in value.items()}
+    return [_writable(item) for item in value] if isinstance(value, list) else value
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:

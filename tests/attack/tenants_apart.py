@@ -6,11 +6,14 @@ out of the catalogues of the database, and nothing that only smuggled text could
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from asking import Call, Outcome
+from asking import MEGABYTES, SECONDS, Asker, Call, Outcome
 
 from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.testing.embedder import WordEmbedder
@@ -74,6 +77,31 @@ def others() -> list[Any]:
     ]  # fmt: skip
 
 
+def attacked(home: str, calls: Iterable[Call]) -> tuple[list[str], Counter[str]]:
+    """What was wrong with the outcomes of these calls, and how many came out which way."""
+    wrong: list[str] = []
+    kinds: Counter[str] = Counter()
+    with Asker(home, "mine") as asker:
+        for call, outcome in asker.ask(calls):
+            kinds[outcome.kind] += 1
+            found = said(call, outcome)
+            if not found and outcome.seconds > SECONDS:
+                found = f"took {outcome.seconds:.1f} s"
+            if not found and outcome.megabytes > MEGABYTES:
+                found = f"took {outcome.megabytes:.0f} MB"
+            if found:
+                wrong.append(f"[{call.family}] {call.method}{_shown(call)} {found}")
+    if kept := os.environ.get("REMLOOM_ATTACK_FOUND"):
+        with open(kept, "a", errors="backslashreplace") as file:
+            file.writelines(f"{line}\n" for line in wrong)
+    return wrong, kinds
+
+
+def _shown(call: Call) -> str:
+    text = f"{call.args}{call.given or ''}"
+    return text if len(text) < 400 else f"{text[:300]} … ({len(text):,} characters)"
+
+
 def said(call: Call, outcome: Outcome) -> str:
     """What is wrong with an outcome; empty when nothing is."""
     if outcome.kind == "killed":
@@ -84,7 +112,7 @@ def said(call: Call, outcome: Outcome) -> str:
         return f"was answered and had to be refused: {outcome.text[:300]}"
     if "bug in Remloom" in outcome.text or "run `remloom migrate" in outcome.text:
         return f"blames Remloom: {outcome.text[:300]}"
-    if "\\u001b" in outcome.text or "\x1b" in outcome.text:
+    if ("\\u001b" in outcome.text or "\x1b" in outcome.text) and "\\x1b" not in spoken(call):
         return f"speaks to the terminal: {outcome.text[:300]!r}"
     if foreign := seen(outcome.text, spoken(call)):
         return f"shows {foreign!r}: {outcome.text[:300]}"

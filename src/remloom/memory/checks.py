@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from ..errors import InvalidInputError, UnknownNameError
+from ..predicates import Query
 
-__all__ = ["Progress", "aware", "names", "of", "positive", "run_kind"]
+__all__ = ["Progress", "asked", "aware", "names", "of", "positive", "run_kind", "text"]
 
+MOST = 2**63 - 1  # what a store can count to
 RUN_KINDS = ("learn", "dream", "moments", "affinity", "consolidate")
 Progress: TypeAlias = Callable[[int, int], None]  # told (done, all)
 
@@ -29,6 +31,21 @@ def of(value: Any, kind: type[Any]) -> Any:
     return value
 
 
+def asked(query: Any) -> Query:
+    """A query whose window is one: a limit of at least 0 or none, an offset of at least 0."""
+    for number, what in ((of(query, Query).count, "a limit"), (query.skip, "an offset")):
+        whole = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST
+        if not whole and (number is not None or what == "an offset"):
+            raise InvalidInputError(f"{what} is a whole number from 0 to {MOST:,}, not {number!r}")
+    return query  # type: ignore[no-any-return]
+
+
+def text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{what} is text, not {type(value).__name__}")
+    return value
+
+
 def positive(limit: int) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InvalidInputError(f"a limit is a whole number from 1, not {limit!r}")
@@ -37,6 +54,6 @@ def positive(limit: int) -> int:
 
 def run_kind(kind: str) -> str:
     """A kind of run, or "" for all of them."""
-    if kind and kind not in RUN_KINDS:
+    if text(kind, "a kind of run") and kind not in RUN_KINDS:
         raise UnknownNameError("kind of run", kind, RUN_KINDS)
     return kind

@@ -131,8 +131,8 @@ class Queries(Records):
         self, query: str, *, type: str | None = None, limit: int = 5, threshold: float = 0.7
     ) -> list[Hit]:
         """Entities by name or alias, typos forgiven. Source: seed 2."""
-        matches = self._store.fuzzy(query, type=type or "entities", threshold=threshold, limit=positive(limit))
-        return [hit for hit in _hits(matches) if hit.schema == "entities"]
+        answer = self.fuzzy(query, type=type or "entities", threshold=threshold, limit=limit)
+        return [hit for hit in answer.records if hit.schema == "entities"]
 
     def traverse(
         self,

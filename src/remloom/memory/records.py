@@ -14,7 +14,7 @@ from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resou
 from ..predicates import Eq, Query
 from ..store import batch
 from ..store.contract import Batch, EdgeOrder, Expected, Reads, Written
-from .checks import aware, names, of, positive
+from .checks import asked, aware, names, of, positive, text
 from .opened import Opened
 
 __all__ = ["Records"]
@@ -213,7 +213,7 @@ class Records(Opened):
         """
         from ..store.forgetting import targets
 
-        record = self._store.get(None, id_or_label)
+        record = self._store.get(None, text(id_or_label, "an id or label"))
         records = [record] if record else self._store.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
         if not records:
             records = targets(self._store, [id_or_label])[id_or_label]
@@ -246,7 +246,7 @@ class Records(Opened):
         Raises:
             NotFoundError: no record has this id.
         """
-        record = self._store.get(None, id)
+        record = self._store.get(None, text(id, "an id"))
         if record is None:
             raise NotFoundError(f"no record has the id {id!r}", id=id)
         found: dict[str, dict[str, Any]] = {}
@@ -322,15 +322,15 @@ class Records(Opened):
         Raises:
             UnknownNameError: a field that resources do not have.
         """
-        return self._store.query("resources", of(query, Query))  # type: ignore[return-value]
+        return self._store.query("resources", asked(query))  # type: ignore[return-value]
 
     def query_entities(self, query: Query) -> list[Entity]:
         """Entities by predicate; a bare name that is no field means a property."""
-        return self._store.query("entities", of(query, Query))  # type: ignore[return-value]
+        return self._store.query("entities", asked(query))  # type: ignore[return-value]
 
     def query_moments(self, query: Query) -> list[Moment]:
         """Moments by predicate."""
-        return self._store.query("moments", of(query, Query))  # type: ignore[return-value]
+        return self._store.query("moments", asked(query))  # type: ignore[return-value]
 
     def create_index(self, schema: str, field: str) -> None:
         """Make predicates and SQL on one field of a schema fast. Source: seed 2."""
@@ -338,7 +338,7 @@ class Records(Opened):
 
 
 def _found(reads: Reads, kind: type[_R], id: str) -> _R:
-    record = reads.get(kind.schema, id)
+    record = reads.get(kind.schema, text(id, "an id"))
     if record is None:
         raise NotFoundError(
             f"no record of {kind.schema} has the id {id!r}",
