@@ -43,6 +43,7 @@ SELECT x.* FROM (
     THEN set_config('remloom.tenant', %(tenant)s, true) ELSE remloom.enter(%(tenant)s) END AS tenant OFFSET 0
 ) t CROSS JOIN LATERAL ({} OFFSET 0) x
 """
+_DEFINING = 0x52454D4C4F4F4D  # of the advisory lock, which goes with the connection
 _TRIES = 4  # of a write that PostgreSQL rolled back because of another
 # Where this may not be, `remloom.enter` says why.
 _BECOME = """
@@ -131,8 +132,10 @@ class Server:
             return psycopg.connect(self.conninfo, autocommit=True)
 
     def define(self, sql: str) -> None:
-        """Run a statement that makes an index, as the owner of the tables."""
+        """Run a statement that makes an index, if it is not there, as the owner of the tables; one at a time in the
+        database: two that look at once both make it."""
         with self.connect() as connection, translate(self.place):
+            connection.execute("SELECT pg_advisory_lock(%s)", (_DEFINING,))
             connection.execute(sql.encode())
 
     def _configure(self, connection: Connection[Row]) -> None:
