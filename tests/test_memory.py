@@ -216,6 +216,27 @@ def test_forgetting_a_document_leaves_whom_somebody_wrote_of(memory: Memory) -> 
     assert memory.get_entity(zanzibar.id).properties == {"founded": 1871}
 
 
+def test_a_renamed_entity_is_found_by_both_names_and_its_edges_by_the_new_one(memory: Memory) -> None:
+    (id,) = memory.write([Entity(name="Sarah Chen", type="person", aliases=("S. Miller",))])
+    memory.write([Edge(src="Bob", rel_type="knows", dst=id)])
+    assert memory.update_entity(id, name="Sarah Miller").aliases == ("S. Miller", "Sarah Chen")
+    assert [hit.name for hit in memory.lookup("sarah chen").records] == ["Sarah Miller"]
+    assert [edge.dst for edge in memory.get_edges("Bob")] == ["sarah-miller"]
+    assert memory.update_entity(id, name="Sarah Chen").aliases == ("S. Miller", "Sarah Miller")
+    assert [edge.dst for edge in memory.get_edges("Bob")] == ["sarah-chen"]
+
+
+def test_an_entity_cannot_be_given_the_name_of_another_of_its_type(memory: Memory) -> None:
+    one, other = memory.write([Entity(name="Ann", type="person"), Entity(name="Bill", type="person")])
+    with pytest.raises(ConflictError, match="another person called 'Bill'") as refused:
+        memory.update_entity(one, name="BILL")
+    assert refused.value.fields["id"] == other
+    memory.write([Entity(name="Paris", type="place"), Edge(src="Ann", rel_type="likes", dst="Rome")])
+    assert memory.update_entity(one, name="Paris").aliases == ("Ann",)
+    with pytest.raises(UnknownNameError, match="nme"):
+        memory.update_entity(one, nme="x")
+
+
 def test_forgetting_what_is_not_known_forgets_nothing(memory: Memory) -> None:
     memory.write([Entity(name="Ann")])
     with pytest.raises(NotFoundError, match="nobody"):

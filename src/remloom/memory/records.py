@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from .. import labels
-from ..errors import InvalidInputError, NotFoundError, UnknownNameError, VectorError
+from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
 from ..predicates import Eq, Query
 from ..store import batch
@@ -146,8 +146,13 @@ class Records(Opened):
     def update_entity(self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any) -> Entity:
         """Change an entity: `properties` are merged into what it has, `changes` replace whole fields.
 
+        With another `name` it is the same entity: its edges follow, and it is still found by the old name, which is an
+        alias now (unless `aliases` are given). `history` tells what was changed, and when.
+
         Raises:
             NotFoundError: no entity has this id.
+            ConflictError: another entity of its type has that name.
+            UnknownNameError: an entity has no such field.
         """
         if not isinstance(properties, Mapping | None):
             raise InvalidInputError(f"properties are an object, not a {type(properties).__name__}")
@@ -159,6 +164,10 @@ class Records(Opened):
             merged = {**entity.properties, **(properties or {})}
             merged.pop(batch.EXTRACTED, None)
             changed = msgspec.structs.replace(entity, **{"properties": merged, "thin": False, **changes})
+            if changed.name != entity.name:
+                _free(reads, changed)
+                if "aliases" not in changes:
+                    changed = msgspec.structs.replace(changed, aliases=_aliases(entity, changed.name))
             return self._build([changed], reads=reads)
 
         self._update(work)
@@ -347,6 +356,26 @@ def _found(reads: Reads, kind: type[_R], id: str) -> _R:
             schema=kind.schema,
         )
     return record  # type: ignore[return-value]
+
+
+def _free(reads: Reads, entity: Entity) -> None:
+    """Refuse a new name that another of the type has: nobody could tell the two apart."""
+    key = labels.key(entity.name)
+    for other in reads.lookup([key], edges=0)[key]:
+        same = isinstance(other, Entity) and other.type == entity.type and labels.key(other.name) == key
+        if same and other.id != entity.id and not other.thin:  # type: ignore[union-attr]
+            raise ConflictError(
+                f"there is another {entity.type or 'entity'} called {other.name!r}",
+                remedy="if they are one, write what is known of this one to that one by its name, and forget this one;"
+                " if not, give it a name that tells them apart",
+                id=other.id,
+            )
+
+
+def _aliases(entity: Entity, name: str) -> tuple[str, ...]:
+    """What a renamed entity is called besides: what it was called, and not what it is called now."""
+    key = labels.key(name)
+    return tuple(alias for alias in dict.fromkeys((*entity.aliases, entity.name)) if labels.key(alias) != key)
 
 
 def _by_label(reads: Reads, items: Iterable[Record | Edge]) -> Iterator[Record | Edge]:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 
@@ -23,6 +24,7 @@ from .contract import Batch, BatchRecord, Vector
 
 __all__ = [
     "EXTRACTED",
+    "Twin",
     "build",
     "checked",
     "checked_edge",
@@ -30,10 +32,12 @@ __all__ = [
     "embedded_text",
     "id_taken",
     "merge",
+    "namesake",
     "new_id",
     "referred",
     "resource_id",
     "searchable_text",
+    "thin_entity",
     "to_vector",
     "without",
 ]
@@ -277,19 +281,63 @@ def _json(value: Any) -> bytes:
     return encoded
 
 
+class Twin(Struct, frozen=True, gc=False):
+    """A stored entity that has the key of the name of one that is written."""
+
+    id: str
+    type: str | None
+    thin: bool = False
+    own: bool = (
+        True  # the key is its name or, if it is thin, the label that edges lead to; else only what that one shows
+    )
+
+
+def namesake(twins: Sequence[Twin], type: str | None) -> str | None:
+    """The id of the stored entity that one of this type, given without id, is: the one of its type; or else a thin one
+    of its label, or the only thin one that shows this name, if the types allow it; or else one of no other type."""
+    real = [twin for twin in twins if not twin.thin]
+    found = [twin.id for twin in real if twin.type == type] + [twin.id for twin in twins if twin.thin and twin.own]
+    if not found and (type or not real):
+        shown = [twin for twin in twins if twin.thin]
+        found = [twin.id for twin in shown if len(shown) == 1 and _kin(twin.type, type)]
+    found += [twin.id for twin in real if (not type and len(real) == 1) or not twin.type]
+    return found[0] if found else None
+
+
+def _kin(one: str | None, other: str | None) -> bool:
+    """Whether one type is the other, a part of it ("person/employee" of "person"), or none."""
+    return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def thin_entity(label: str, shown: str, type: str, now: datetime) -> tuple[Entity, tuple[str, ...]]:
+    """What stands for a label that only edges have, and its keys. It is called what an edge calls it (`dst_name`), and
+    has the label itself for an alias, if that is another key."""
+    key = labels.key(label)
+    try:
+        keys = tuple(dict.fromkeys((labels.key(shown or label), key)))
+    except LabelError:  # a name of quotes alone
+        shown, keys = label, (key,)
+    aliases = (label,) if len(keys) > 1 else ()
+    entity = Entity(
+        id=new_id(), name=shown or label, aliases=aliases, type=type, thin=True, created_at=now, updated_at=now
+    )
+    return entity, keys
+
+
 def merge(old: Entity, new: Entity) -> Entity:
     """What is known of an entity after it was written again by name: nothing is lost, newer values win."""
     properties = {**old.properties, **new.properties}
     if not (new.properties.get(EXTRACTED) and (old.thin or old.properties.get(EXTRACTED))):
         properties.pop(EXTRACTED, None)
     aliases = dict.fromkeys((*old.aliases, *new.aliases))
-    if old.name != new.name and not old.thin and labels.key(old.name) != labels.key(new.name):
+    if old.name != new.name and labels.key(old.name) != labels.key(new.name):
         aliases[old.name] = None
+    key = labels.key(new.name)
     return replace(
         new,
         id=old.id,
         type=new.type or old.type,
-        aliases=tuple(aliases),
+        aliases=tuple(alias for alias in aliases if alias in new.aliases or labels.key(alias) != key),
         summary=new.summary or old.summary,
         properties=properties,
         created_at=old.created_at,

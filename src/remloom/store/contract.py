@@ -104,6 +104,7 @@ class Batch(Struct, frozen=True):
     struck: tuple[tuple[str, str], ...] = ()  # (kind, id) of journal entries to remove
     journal: tuple[JournalEntry, ...] = ()  # to write, after `removed` and `struck`
     expected: Expected | None = None  # else nothing is written
+    exact: bool = False  # a copy: no edge follows a record whose name is another, and what it was is not noted
 
 
 class Written(Struct, frozen=True):
@@ -288,7 +289,8 @@ class Store(Reads, Journal, Protocol):
         and writes nothing. A `merge` entity joins the one of that key and type, or a thin one of that key, or,
         without a type of its own, the only one of that key, and takes its id. Edges merge as `model.Edge` says.
         A label at either end of an edge that no record has becomes a thin entity, and one that `unlinked` leaves
-        without edges goes. Cost: a transaction, never an index build.
+        without edges goes. When a stored record gets a name of another key, the edges at the key of the old one are
+        its, and follow, unless another record was called so too. Cost: a transaction, never an index build.
 
         Raises: ConflictError (an id that a record of another schema has), GoneError (of `expected.there`),
             ChangedError (of what else is expected), EmbedderMismatchError, VectorError (dimension), StoreFullError,

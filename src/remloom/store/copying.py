@@ -167,7 +167,7 @@ class _Copying:
                 batch.append(replace(item, embed=queued))
             if batch:
                 dims = self._dims if any(item.vectors for item in batch) else 0
-                self._target.write(Batch(tuple(batch), dims=dims, model=self._model))
+                self._target.write(Batch(tuple(batch), dims=dims, model=self._model, exact=True))
             self._advance(len(records), len(batch))
         if there:  # written by an earlier attempt, and gone from the source since
             self._target.delete(there, derived=False, erase=False)

@@ -94,6 +94,21 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.delete([self.entities.pop(key)]).remaining == ()
         self.edges = {ends: weight for ends, weight in self.edges.items() if key not in ends}
 
+    @precondition(lambda self: self.entities)
+    @rule(which=st.integers(0, 9), name=names)
+    def rename_entity(self, which: int, name: str) -> None:
+        old, new = list(self.entities)[which % len(self.entities)], labels.key(name)
+        if new in self.entities and new != old:
+            return
+        id = self.entities.pop(old)
+        self._write(Entity(id=id, name=name, type="thing"))
+        self.entities[new] = id
+        edges: dict[tuple[str, str], float] = {}
+        for (src, dst), weight in self.edges.items():
+            ends = new if src == old else src, new if dst == old else dst
+            edges[ends] = max(weight, edges.get(ends, 0))
+        self.edges = edges
+
     @rule()
     def settle(self) -> None:
         self.store.settle()

@@ -37,11 +37,10 @@ _INVARIANTS = {
     " WHERE r.tenant_id = v.tenant_id AND r.id = v.id)": "a vector is of record {0}, which is gone",
     "SELECT p.id FROM remloom.pending p WHERE p.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.records r"
     " WHERE r.tenant_id = p.tenant_id AND r.id = p.id)": "record {0}, which is gone, waits for its vectors",
-    "SELECT r.id FROM remloom.records r JOIN remloom.names n ON n.tenant_id = r.tenant_id AND n.id = r.id"
-    " WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id ="
-    " r.tenant_id"
-    " AND e.src = n.key) AND NOT EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = r.tenant_id AND e.dst ="
-    " n.key)":
+    "SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (SELECT FROM"
+    " remloom.names n JOIN remloom.edges e ON e.tenant_id = n.tenant_id AND n.key IN (e.src, e.dst)"
+    " WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND (n.rank > 0 OR NOT n.kin OR NOT EXISTS (SELECT FROM"
+    " remloom.names o WHERE o.tenant_id = n.tenant_id AND o.key = n.key AND o.id <> n.id)))":
         "thin entity {0} has no edge",
     "SELECT v.id FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s AND NOT EXISTS (SELECT FROM remloom.models m"
     " WHERE m.tenant_id = v.tenant_id AND m.model = v.model AND m.dims = v.dims)": "a vector of {0} is of no model",

@@ -9,13 +9,14 @@ from operator import itemgetter
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from ...model import Edge, Entity
+from ...model import Edge
 from .. import batch as batches
 from ..columns import micros
 from .arrays import Column, columns, parts
 from .keys import short
-from .rows import RECORD_KINDS, row_of
+from .rows import EDGE, RECORD_KINDS, edge_of, row_of
 from .transaction import Transaction
 
 __all__ = ["RECORDS", "REPLACING", "Linking"]
@@ -60,10 +61,17 @@ _DEGREES = """
 INSERT INTO remloom.degrees SELECT %s, * FROM unnest(%b::text[], %b::integer[], %b::text[], %b::bigint[])
 ON CONFLICT (tenant_id, key, side, rel) DO UPDATE SET edges = degrees.edges + excluded.edges
 """
-# Of these keys, those that name nothing; those that have an edge; and the thin entities among what they name.
+# Of these keys, those that name nothing; those that have an edge; and the thin entities among what they name, which no
+# edge is left to by any of their keys.
 _BARE = """
 SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (
   SELECT FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0)
+"""
+# Of these keys, those that nothing has, or thin entities only show.
+_UNHELD = """
+SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (
+  SELECT FROM remloom.names n JOIN remloom.records r ON r.tenant_id = %s AND r.id = n.id
+  WHERE n.tenant_id = %s AND n.key = k.key AND NOT (r.thin AND n.kin AND n.rank = 0))
 """
 _LINKED = """
 SELECT k.key FROM unnest(%b::text[]) k (key) WHERE EXISTS (
@@ -74,6 +82,12 @@ _THIN = """
 SELECT r.id FROM unnest(%b::text[]) k (key)
 CROSS JOIN LATERAL (SELECT n.id FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
 CROSS JOIN LATERAL (SELECT r.id FROM remloom.records r WHERE r.tenant_id = %s AND r.id = n.id AND r.thin OFFSET 0) r
+WHERE NOT EXISTS (
+  SELECT FROM remloom.names m WHERE m.tenant_id = %s AND m.id = r.id
+  AND (EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = m.tenant_id AND e.src = m.key)
+       OR EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = m.tenant_id AND e.dst = m.key))
+  AND (m.rank > 0 OR NOT m.kin OR NOT EXISTS (  -- else it only shows it
+    SELECT FROM remloom.names o WHERE o.tenant_id = m.tenant_id AND o.key = m.key AND o.id <> m.id)))
 """
 _Key = tuple[str, str, str]  # src, rel, dst
 
@@ -145,14 +159,13 @@ class Linking(Transaction):
             return
         now = datetime.now(UTC)
         rows, names = [], []
-        for key, whole in keys.items():
-            name, kind = self.display.get(whole, (whole, ""))
-            entity = Entity(
-                id=batches.new_id(), name=name or whole, type=kind, thin=True, created_at=now, updated_at=now
-            )
+        for whole in keys.values():
+            entity, named = batches.thin_entity(whole, *self.display.get(whole, (whole, "")), now)
             self.seq += 1
             rows.append(row_of(entity, self.seq, None))
-            names.append((key, entity.id, 0, whole if whole != key else None, False))
+            for rank, other in enumerate(named):
+                shown = short(other)
+                names.append((shown, entity.id, rank, other if shown != other else None, len(named) > 1))
         self.thin += len(rows)
         self.do(RECORDS, *columns(RECORD_KINDS, rows))
         self.name(names)
@@ -178,7 +191,7 @@ class Linking(Transaction):
 
     def drop_keys(self, keys: Sequence[str]) -> int:
         """Remove the edges of keys that no record has any more, and thin entities left without any."""
-        bare = list(set(self._those(_BARE, keys)))
+        bare = list(set(self._those(_UNHELD, keys)))
         ends: list[Any] = []
         for end in ("src", "dst"):
             ends += self.all(
@@ -192,14 +205,29 @@ class Linking(Transaction):
 
     def loosen(self, keys: Sequence[str]) -> None:
         """Remove the thin entities at these keys that no edge is left to."""
-        linked = set(self._those(_LINKED, keys))
-        self.forget(self._those(_THIN, [key for key in keys if key not in linked]))
+        self.forget(list(dict.fromkeys(self._those(_THIN, keys))))
 
-    def forget(self, ids: Sequence[str]) -> None:
-        """Remove records and their names."""
-        if ids:
-            self.unname(ids)
-            self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", ids))
+    def forget(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """Remove records and their names. Returns these, as `unname` does."""
+        if not ids:
+            return {}
+        gone = self.unname(ids)
+        self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", ids))
+        return gone
+
+    def move(self, moved: dict[str, str]) -> None:
+        """Put the edges at these keys at others, all at once: two may change places."""
+        keys = Column("t", list(moved))
+        rows = self.all(
+            f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s AND (e.src = ANY (%b::text[])"
+            " OR e.dst = ANY (%b::text[]))",
+            keys, keys,
+        )  # fmt: skip
+        edges = list(map(edge_of, rows))
+        self.unlink([(edge.src, edge.rel_type, edge.dst) for edge in edges])
+        self.link([
+            replace(edge, src=moved.get(edge.src, edge.src), dst=moved.get(edge.dst, edge.dst)) for edge in edges
+        ])  # fmt: skip
 
     def _those(self, sql: str, keys: Sequence[str]) -> list[str]:
         """What a statement about keys finds, whose other parameters are the tenant."""

@@ -33,9 +33,9 @@ __all__ = ["Writing"]
 
 # Who has a key. (OFFSET 0: one probe a key, whatever the planner thinks.)
 _HOLDERS = """
-SELECT k.key, n.rank, r.id, r.schema, r.type, r.thin
+SELECT k.key, n.rank, n.kin, r.id, r.schema, r.type, r.thin
 FROM unnest(%b::text[]) k (key)
-CROSS JOIN LATERAL (SELECT n.id, n.rank FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
+CROSS JOIN LATERAL (SELECT n.id, n.rank, n.kin FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
 CROSS JOIN LATERAL (
   SELECT r.id, r.schema, r.type, r.thin, r.seq FROM remloom.records r WHERE r.tenant_id = %s AND r.id = n.id OFFSET 0) r
 ORDER BY r.seq
@@ -48,7 +48,12 @@ FROM unnest(%b::text[], %b::integer[], %b::integer[], %b::integer[], %b::bytea[]
 CROSS JOIN LATERAL (
   SELECT r.id, r.schema FROM remloom.records r WHERE r.tenant_id = %s AND r.id = v.id OFFSET 0) r
 """
-_Twin = tuple[str, str | None, bool]  # id, type and whether it is thin, of an entity
+# Of the old names of records (with their ids), those that another is called by too.
+_SHARED = """
+SELECT k.key FROM unnest(%b::text[], %b::text[]) k (key, id)
+JOIN remloom.names n ON n.tenant_id = %s AND n.key = k.key AND n.rank = 0 AND n.id <> k.id
+JOIN remloom.records r ON r.tenant_id = %s AND r.id = n.id AND NOT r.thin
+"""
 
 
 class _Change(Struct, gc=False):
@@ -98,32 +103,34 @@ class Writing(Linking):
         """Store the records. Returns of each the id under which it is stored, and what became of it."""
         changes, ids, outcomes, thin = self._changes(batch.records)
         if changes:
-            self._store(changes, model, batch.dims, thin)
+            moved = {} if batch.exact else self._renamed(changes)
+            self._store(changes, model, batch.dims, thin, moved)
             self._refer(batch.records, ids, outcomes)
         return ids, outcomes
 
     def _changes(self, items: Sequence[BatchRecord]) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
         """What has to be written, by id; of each item the id under which it is stored and what became of it; and the
         key of each thin entity that has one of these keys."""
-        namesakes: dict[str, list[_Twin]] = {}
+        namesakes: dict[str, list[batches.Twin]] = {}
         thin_ones: dict[str, str] = {}
         keys = {short(key) for item in items for key in item.keys}
         holders = (Column("t", list(keys)), self.tenant, self.tenant)
-        for key, rank, id, schema, type, thin in self.cursor.execute(_HOLDERS, holders).fetchall():
-            if thin:
+        for key, rank, kin, id, schema, type, thin in self.cursor.execute(_HOLDERS, holders).fetchall():
+            own = rank > 0 or not kin
+            if thin and own:
                 thin_ones[id] = key
-            if rank == 0 and schema == "entities":
-                namesakes.setdefault(key, []).append((id, type, thin))
+            if (rank == 0 or thin) and schema == "entities":
+                namesakes.setdefault(key, []).append(batches.Twin(id, type, thin, own))
         wanted = [item.record.id for item in items if not item.fresh]
         if namesakes:
-            wanted += [twin[0] for item in items if item.merge for twin in namesakes.get(short(item.keys[0]), ())]
+            wanted += [twin.id for item in items if item.merge for twin in namesakes.get(short(item.keys[0]), ())]
         stored = {row[0]: row[1:] for row in self.all(STORED, Column("t", wanted))} if wanted else {}
         changes: dict[str, _Change] = {}
         ids, outcomes = [], []
         for item in items:
             record = item.record
             twins = namesakes.get(short(item.keys[0]), []) if namesakes and item.merge else []
-            if twins and (twin := _namesake(twins, type_of(record))):
+            if twins and (twin := batches.namesake(twins, type_of(record))):
                 record = replace(record, id=twin)
                 item = replace(item, record=record, fresh=False)
             ids.append(record.id)
@@ -146,16 +153,34 @@ class Writing(Linking):
             if record.id in changes and not updated.vectors and _embedded(updated) == _embedded(change.item):
                 updated = replace(updated, vectors=change.item.vectors)
             changes[record.id] = _Change(updated, seq, change.old, change.doc)
-            twins[:] = [(id, type_of(updated.record), False) if id == record.id else (id, t, n) for id, t, n in twins]
+            now = batches.Twin(record.id, type_of(updated.record))
+            twins[:] = [now if twin.id == record.id else twin for twin in twins]
             outcomes.append("updated")
         return changes, ids, outcomes, thin_ones
 
-    def _store(self, changes: dict[str, _Change], model: int, dims: int, thin: dict[str, str]) -> None:
+    def _renamed(self, changes: dict[str, _Change]) -> dict[str, str]:
+        """Keys whose edges follow their record to the key of its new name."""
+        moved: dict[str, str] = {}
+        rows = []
+        for id, change in changes.items():
+            if change.old is not None and not change.item.merge:
+                before, after = short(labels.key(change.old.name)), short(change.item.keys[0])
+                if before != after:
+                    rows.append((before, id))
+                    moved[before] = after
+        if rows:
+            for (key,) in self.cursor.execute(_SHARED, (*columns("tt", rows), self.tenant, self.tenant)).fetchall():
+                moved.pop(key, None)
+        return moved
+
+    def _store(
+        self, changes: dict[str, _Change], model: int, dims: int, thin: dict[str, str], moved: dict[str, str]
+    ) -> None:
         embed = {id for id, change in changes.items() if change.item.embed and not change.item.vectors}
         released = self._clear(changes, embed)
         if thin:
             taken = {short(key) for change in changes.values() for key in change.item.keys}
-            self.forget([id for id, key in thin.items() if id not in changes and key in taken])
+            released |= self.forget([id for id, key in thin.items() if id not in changes and key in taken])
         texts, gone = self._number(changes.values())
         if gone:
             postings.remove(self.cursor, self.tenant, gone)
@@ -182,6 +207,8 @@ class Writing(Linking):
                 )
             if texts:
                 postings.add(self.cursor, self.tenant, texts, runs)
+        if moved:
+            self.move(moved)
         if released:
             self.release(released)
 
@@ -261,14 +288,6 @@ class Writing(Linking):
         those = Column("t", ids)
         self.do("DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%b::text[])", those)
         return self.do("DELETE FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])", those)
-
-
-def _namesake(twins: Sequence[tuple[str, str | None, bool]], type: str | None) -> str | None:
-    """The id of the stored entity that one of this type, given without id, is."""
-    same = [id for id, kind, _ in twins if kind == type]
-    thin = [id for id, _, is_thin in twins if is_thin]
-    only = [id for id, kind, _ in twins if (not type and len(twins) == 1) or not kind]
-    return next(iter(same or thin or only), None)
 
 
 def _updated(item: BatchRecord, old: Record) -> BatchRecord | None:

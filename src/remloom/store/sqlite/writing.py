@@ -32,8 +32,13 @@ __all__ = ["OUTDATED", "apply", "delete", "store_vectors"]
 
 _STORED = f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.id = ?"
 _NAMESAKES = (
-    "SELECT r.id, r.type, r.thin FROM names n CROSS JOIN records r ON r.rid = n.rid"
-    " WHERE n.lid = ? AND n.rank = 0 AND r.schema = 'entities' ORDER BY r.rid"
+    "SELECT r.id, r.type, r.thin, n.rank > 0 OR n.total = 1 FROM names n CROSS JOIN records r ON r.rid = n.rid"
+    " WHERE n.lid = ? AND (n.rank = 0 OR r.thin = 1) AND r.schema = 'entities' ORDER BY r.rid"
+)
+# Who had a name before this batch: not those that got it just now.
+_CALLED = (
+    "SELECT n.rid FROM names n JOIN records r USING (rid) WHERE n.lid = ? AND n.rank = 0 AND n.rid <> ? AND n.rid <= ?"
+    " AND r.thin IS NOT 1"
 )
 # Snapshots that hold what is no more.
 OUTDATED = """
@@ -61,7 +66,7 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     if batch.removed:
         delete(cursor, batch.removed, derived=True, erase=False)
     model = _model(cursor, batch.model, batch.dims) if batch.dims or any(r.embed for r in batch.records) else 0
-    written = _Writing(cursor, model, batch.names).run(batch)
+    written = _Writing(cursor, model, batch.names, exact=batch.exact).run(batch)
     if batch.journal or batch.struck:
         journal.apply(cursor, batch.journal, batch.struck)
     return written
@@ -80,8 +85,11 @@ class _Rows(Struct):
 class _Writing:
     """One batch on its way into the tables."""
 
-    def __init__(self, cursor: apsw.Cursor, model: int, names: dict[str, tuple[str, str]]) -> None:
+    def __init__(
+        self, cursor: apsw.Cursor, model: int, names: dict[str, tuple[str, str]], *, exact: bool = False
+    ) -> None:
         self.cursor = cursor
+        self.exact = exact
         self.model = model
         self.display = names
         self.rid, self.lid, self.vid, self.doc, self.dead = cursor.execute(_NEXT).get
@@ -89,6 +97,12 @@ class _Writing:
         self.lids: dict[str, int] = {}
         self.absent: set[str] = set()  # keys that had no label when the batch began
         self.fresh: set[int] = set()  # labels made by this batch
+        self.shown: set[int] = set()  # … only because a thin entity shows them
+        self.first = self.rid  # the last record before this batch
+        self.came: set[tuple[int, int]] = set()  # (label, record): renamed to it by this batch
+        self.left: set[int] = set()  # labels from which this batch renamed a record
+        self.moved: dict[int, int] = {}  # label -> the one to which its edges follow their record
+        self.stale: dict[int, None] = {}  # labels that a record gave up
         self.rows = _Rows([], [], [], [], [])
         self.buried: dict[str, list[int]] = {}
         self.thin = 0
@@ -106,6 +120,10 @@ class _Writing:
             if outcome != "unchanged" and (item.parents or referred):
                 references.append((rid, item.parents, referred))
         self._flush()
+        if self.moved:
+            self._follow()
+        for lid in self.stale:
+            self._release(lid)
         for rid, parents, referred in references:
             self._refer(rid, parents, 0)
             self._refer(rid, referred, 1)
@@ -146,6 +164,8 @@ class _Writing:
             return record.id, "unchanged", rid
         changed = replace(item, record=record, keys=keys, text=batches.searchable_text(record))
         self._update(changed, rid, old, doc)
+        if not (item.merge or self.exact) and (before := labels.key(old.name)) != keys[0]:
+            self._rename(rid, before, keys[0])
         return record.id, "updated", rid
 
     def _namesake(self, key: str, record: Record) -> str | None:
@@ -153,12 +173,11 @@ class _Writing:
         lid = self._find(key)
         if lid is None:
             return None
-        type = type_of(record)
-        candidates = self.cursor.execute(_NAMESAKES, (lid,)).fetchall()
-        same = [id for id, kind, _ in candidates if kind == type]
-        thin = [id for id, _, is_thin in candidates if is_thin]
-        only = [id for id, kind, _ in candidates if (not type and len(candidates) == 1) or not kind]
-        return next(iter(same or thin or only), None)
+        twins = [
+            batches.Twin(id, kind, bool(thin), bool(own))
+            for id, kind, thin, own in self.cursor.execute(_NAMESAKES, (lid,)).fetchall()
+        ]
+        return batches.namesake(twins, type_of(record))
 
     def _insert(self, item: BatchRecord, rid: int, *, fresh: bool, doc: int | None = None) -> None:
         record, rows = item.record, self.rows
@@ -166,9 +185,10 @@ class _Writing:
             self.doc += 1
             doc = self.doc
         rows.records.append(_row(record, rid, doc))
+        shown = isinstance(record, Entity) and record.thin and len(item.keys) > 1
         for rank, key in enumerate(item.keys):
             lid = self._label(key)
-            if lid not in self.fresh:
+            if lid not in self.fresh and not (shown and not rank):
                 self._replace_thin(lid, rid)
             rows.names.append((lid, rid, rank, len(item.keys)))
         for vector in item.vectors:
@@ -193,8 +213,30 @@ class _Writing:
         self.cursor.execute("DELETE FROM parents WHERE child=?", (rid,))
         self._insert(item, rid, fresh=False, doc=doc if same_text else None)
         self._flush()
-        for lid in stale_labels:
-            self._release(lid)
+        self.stale.update(dict.fromkeys(stale_labels))
+
+    def _rename(self, rid: int, before: str, after: str) -> None:
+        """A record is called otherwise: its edges follow it, unless another record was called as it was."""
+        old, new = self._label(before), self._label(after)
+        others = {other for (other,) in self.cursor.execute(_CALLED, (old, rid, self.first))}
+        if old not in self.left and all((old, other) in self.came for other in others):
+            self.moved[old] = new
+        self.left.add(old)
+        self.came.add((new, rid))
+
+    def _follow(self) -> None:
+        """Edges at labels whose record has another name now go over to that, all at once: two may change names."""
+        moved = self.moved
+        self.cursor.execute("UPDATE rels SET edges = edges + 1")  # a type would go with the last of its edges
+        rows = self.cursor.execute(
+            "DELETE FROM edges WHERE src IN (SELECT value FROM json_each(?1)) OR dst IN (SELECT value FROM"
+            " json_each(?1)) RETURNING src, rel, dst, weight, created, valid_from, valid_to, properties",
+            (json.dumps(list(moved)),),
+        ).fetchall()
+        ends = [(moved.get(src, src), rel, moved.get(dst, dst), *rest) for src, rel, dst, *rest in rows]
+        self.cursor.executemany("UPDATE labels SET linked=1 WHERE lid=?", [(src,) for src in {row[0] for row in ends}])
+        self.cursor.executemany(_EDGE, ends)
+        self.cursor.execute("UPDATE rels SET edges = edges - 1")
 
     def _refer(self, rid: int, ids: Sequence[str], kind: int) -> None:
         self.cursor.executemany(
@@ -247,10 +289,18 @@ class _Writing:
     def _replace_thin(self, lid: int, rid: int) -> None:
         """A label that only a thin entity held now has a real record: the thin one goes."""
         for (thin,) in self.cursor.execute(
-            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=? AND r.thin=1 AND r.rid<>?", (lid, rid)
+            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=? AND r.thin=1 AND r.rid<>?"
+            " AND (n.rank > 0 OR n.total = 1)",
+            (lid, rid),
         ).fetchall():
-            self.cursor.execute("DELETE FROM names WHERE rid=?", (thin,))
-            self.cursor.execute("DELETE FROM records WHERE rid=?", (thin,))
+            self._forget(thin)
+
+    def _forget(self, rid: int) -> list[int]:
+        """Remove a thin entity; returns its labels, which are to be released."""
+        lids = [lid for (lid,) in self.cursor.execute("DELETE FROM names WHERE rid=? RETURNING lid", (rid,)).fetchall()]
+        self.cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
+        self.stale.update(dict.fromkeys(lids))
+        return lids
 
     def _release(self, lid: int) -> None:
         """A record gave up this label: keep it for others, or for its edges as a thin entity, or drop it."""
@@ -268,13 +318,16 @@ class _Writing:
             self._bury("names", lid)
 
     def _thin(self, lid: int, key: str) -> None:
-        name, kind = self.display.get(key, (key, ""))
-        now = datetime.now(UTC)
-        entity = Entity(id=batches.new_id(), name=name or key, type=kind, thin=True, created_at=now, updated_at=now)
+        entity, keys = batches.thin_entity(key, *self.display.get(key, (key, "")), datetime.now(UTC))
         self.rid += 1
         self.thin += 1
         self.rows.records.append(_row(entity, self.rid, None))
-        self.rows.names.append((lid, self.rid, 0, 1))
+        for rank, other in enumerate(keys):
+            known = other == key or self._find(other) is not None
+            number = lid if other == key else self._label(other)
+            if not known:
+                self.shown.add(number)
+            self.rows.names.append((number, self.rid, rank, len(keys)))
 
     # -- edges ---------------------------------------------------------------------------------------------
 
@@ -306,6 +359,9 @@ class _Writing:
             lid = self._label(key)
             if lid in self.fresh:
                 self._thin(lid, key)
+        elif lid in self.shown:
+            self.shown.discard(lid)
+            self._thin(lid, key)
         return lid
 
     def _rel(self, name: str) -> int:
@@ -330,16 +386,16 @@ class _Writing:
         return ends
 
     def _drop_thin(self, lid: int) -> None:
-        """Remove the thin entity at this label if no edge is left there."""
-        thin = self.cursor.execute(
-            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=?1 AND r.thin=1"
-            " AND NOT EXISTS (SELECT 1 FROM edges WHERE src=?1) AND NOT EXISTS (SELECT 1 FROM edges WHERE dst=?1)",
+        """Remove the thin entities at this label that no edge is left to."""
+        for (thin,) in self.cursor.execute(
+            "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=? AND r.thin=1 AND NOT EXISTS (SELECT 1"
+            " FROM names o WHERE o.rid = r.rid AND (EXISTS (SELECT 1 FROM edges WHERE src=o.lid)"
+            " OR EXISTS (SELECT 1 FROM edges WHERE dst=o.lid)) AND (o.rank > 0 OR o.total = 1"  # else it only shows it
+            " OR NOT EXISTS (SELECT 1 FROM names p WHERE p.lid = o.lid AND p.rid <> o.rid)))",
             (lid,),
-        ).get
-        if thin is not None:
-            self.cursor.execute("DELETE FROM names WHERE rid=?", (thin,))
-            self.cursor.execute("DELETE FROM records WHERE rid=?", (thin,))
-            self._release(lid)
+        ).fetchall():
+            for other in self._forget(thin):
+                self._release(other)
 
     def _drop_vectors(self, rid: int) -> int:
         vids = self.cursor.execute("DELETE FROM vectors WHERE rid=? RETURNING vid", (rid,)).fetchall()
@@ -387,7 +443,7 @@ def delete(
         for lid in lids:
             edges += _drop_label(writing, lid)
     journal.drop(cursor, {*wanted, *doomed.values()})
-    cursor.execute("UPDATE sequence SET rid=?, dead=?", (writing.rid, writing.dead))
+    cursor.execute("UPDATE sequence SET rid=?, lid=?, dead=?", (writing.rid, writing.lid, writing.dead))
     if erase:
         cursor.execute(f"DELETE FROM snapshots WHERE kind IN ({OUTDATED})")
         prune(cursor)
@@ -408,9 +464,15 @@ def _forget_references(cursor: apsw.Cursor, rid: int, identity: str, doomed: dic
 
 
 def _drop_label(writing: _Writing, lid: int) -> int:
-    """Remove a label that no real record holds, its edges, and thin entities that are left without any."""
+    """Remove a label that nothing has any more, its edges, and thin entities that are left without any. One that a thin
+    entity only shows stays, without the edges: they were not that one's."""
     cursor = writing.cursor
-    if cursor.execute("SELECT 1 FROM names WHERE lid=? LIMIT 1", (lid,)).get:
+    held = cursor.execute(
+        "SELECT max(r.thin IS NOT 1 OR n.rank > 0 OR n.total = 1) FROM names n JOIN records r USING (rid)"
+        " WHERE n.lid=?",
+        (lid,),
+    ).get
+    if held:
         return 0
     others = {
         other
@@ -422,8 +484,9 @@ def _drop_label(writing: _Writing, lid: int) -> int:
     for end in ("src", "dst"):
         cursor.execute(f"DELETE FROM edges WHERE {end}=?", (lid,))
         edges += cursor.connection.changes()
-    cursor.execute("DELETE FROM labels WHERE lid=?", (lid,))
-    writing._bury("names", lid)
+    if held is None:
+        cursor.execute("DELETE FROM labels WHERE lid=?", (lid,))
+        writing._bury("names", lid)
     for other in others - {lid}:
         writing._drop_thin(other)
     return edges

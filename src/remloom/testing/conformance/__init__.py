@@ -15,6 +15,7 @@ from .edges import Edges
 from .fields import Fields
 from .journal import Journaling
 from .likeness import Likeness
+from .naming import Naming
 from .opening import Opening, names, put
 from .orders import Orders
 from .records import Records
@@ -23,5 +24,5 @@ from .updating import Updating
 __all__ = ["Opening", "StoreConformance", "names", "put"]
 
 
-class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Updating):
+class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Naming, Updating):
     """What every provider must do. `store` is a fresh, empty tenant."""
