@@ -6,11 +6,14 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError
+from steps import steps
 
 NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -92,3 +95,61 @@ def test_only_a_chat_from_messages_can_be_appended_to(memory: Memory, tmp_path: 
     with pytest.raises(InvalidInputError, match="read from a file"):
         memory.read_chat([turn(1, "Hello.")], uri=str(file), append=True)
     assert memory.lookup("chat #1").records[0].content == "Hello there."
+
+
+def test_a_long_session_has_several_moments_of_bounded_size_however_it_was_read(memory: Memory, tmp_path: Path) -> None:
+    talk = [turn(number, f"Turn {number} about Project Aurora.") for number in range(150)]
+    talk += [replace(one, id=f"late{one.id}", at=one.at + timedelta(days=1)) for one in talk[:3] if one.at]
+    memory.read_chat(talk[:70], uri="chats/1")
+    for one in talk[70:130]:
+        memory.read_chat([one], uri="chats/1", append=True)
+    memory.read_chat(talk[130:], uri="chats/1", append=True)
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        other.read_chat(talk, uri="chats/1")
+        told: list[list[tuple[Any, ...]]] = []
+        for one in (memory, other):
+            told.append([])
+            for m in one.get_moments_by_type("conversation"):
+                told[-1].append((m.name, m.starts_at, m.ends_at, m.topic_tags, m.speakers, len(m.resource_refs)))
+        contexts = [[turn.context for turn in one._store.chunks("chats/1")] for one in (memory, other)]
+    assert contexts[0] == contexts[1]
+    assert told[0] == told[1]
+    assert [(name.split(", ", 1)[1], size) for name, *_, size in told[0]] == [
+        ("session 1, 2026-03-02", 64),
+        ("session 1 (2), 2026-03-02", 64),
+        ("session 1 (3), 2026-03-02", 22),
+        ("session 2, 2026-03-03", 3),
+    ]
+    assert memory.check() == []
+
+
+@pytest.mark.parametrize("again", ["whole", "append"])
+def test_what_a_chat_grew_by_costs_what_was_added(memory: Memory, again: str) -> None:
+    """Steps of SQLite's virtual machine, which no busy machine changes."""
+    spent = []
+    for size in (100, 2_000):
+        talk = [turn(number, f"Turn {number} about item {number}.") for number in range(size + 20)]
+        memory.read_chat(talk[:size], uri=f"chats/{size}")
+        memory.settle()
+        memory.read_chat(talk[: size + 1], uri=f"chats/{size}", append=True)
+        with steps(memory) as counted:
+            for number in range(size + 1, size + 20):
+                given = talk[number : number + 1] if again == "append" else talk[: number + 1]
+                assert memory.read_chat(given, uri=f"chats/{size}", append=again == "append").resources == 1
+        spent.append(counted.writing if again == "whole" else counted.all)
+    assert spent[1] < 1.3 * spent[0]
+
+
+def test_a_whole_chat_with_more_turns_writes_only_those_and_an_edited_one_is_read_anew(memory: Memory) -> None:
+    talk = [turn(number, f"Turn {number}.") for number in range(30)]
+    memory.read_chat(talk[:20], uri="chats/1")
+    first = memory._store.chunks("chats/1")[0]
+    assert memory.read_chat(talk, uri="chats/1").resources == 10
+    assert memory._store.chunks("chats/1")[0] == first
+    assert memory.read_chat(talk, uri="chats/1").items[0].status == "unchanged"
+    talk[3] = replace(talk[3], speaker="Eve")
+    assert memory.read_chat(talk, uri="chats/1").items[0].status == "read"
+    assert memory.lookup("Eve").records[0].type == "person"
+    assert memory.read_chat(talk[:5], uri="chats/1").items[0].status == "read"
+    assert said(memory) == [one.text for one in talk[:5]]
+    assert memory.check() == []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remloom import labels
@@ -16,7 +17,7 @@ from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
 from remloom.store import batch
-from remloom.store.contract import Store, Written
+from remloom.store.contract import Expected, Store, Written
 from remloom.store.sqlite import SqliteStore
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo"
@@ -32,8 +33,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def read(store: Store) -> Read:
-    def write(items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]) -> Written:
-        return store.write(batch.build(items, tenant="t", model="", removed=removed, unlinked=unlinked))
+    def write(
+        items: list[Record | Edge],
+        removed: Sequence[str],
+        unlinked: Sequence[tuple[str, str, str]],
+        expected: Expected | None,
+    ) -> Written:
+        prepared = batch.build(items, tenant="t", model="", removed=removed, unlinked=unlinked)
+        return store.write(msgspec.structs.replace(prepared, expected=expected))
 
     def reading(source: object, **options: object) -> ReadReport:
         documents = open_source(source) if isinstance(source, Path | str) else source
@@ -195,7 +202,7 @@ def test_a_document_that_cannot_be_written_fails_alone(read: Read, store: Store)
 
 
 def test_a_full_disk_ends_the_reading(read: Read):
-    def full(items: object, removed: object, unlinked: object) -> Written:
+    def full(*_: object) -> Written:
         raise StoreFullError("no space is left")
 
     with pytest.raises(StoreFullError):

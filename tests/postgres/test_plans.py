@@ -75,6 +75,9 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "degrees": (lambda s: s.degrees(["n1"], direction="in"), {"degrees_pkey"}),
     "moments": (lambda s: s.moments_between(T0, T0 + timedelta(hours=2)), {"records_starts"}),
     "by uri": (lambda s: s.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
+    "the last chunks": (lambda s: s.chunks("u7", limit=3, last=True), {"records_uri"}),
+    "turns by message": (lambda s: s.messages("u7", ["m7"]), {"records_message"}),
+    "moments of a record": (lambda s: s.referring(["r1"]), {"parents_parent", "records_pkey"}),
     "by category": (lambda s: s.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
     "by an indexed field": (lambda s: s.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),
     "SQL": (lambda s: s.select("SELECT name FROM moments WHERE id = 'm1'", limit=9, timeout=9.0), {"records_pkey"}),
@@ -104,8 +107,10 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
                         properties={"team": f"t{i}"}) for i in range(300)))  # fmt: skip
     put(store, *(Edge(src=f"Name {i} {i * 7919 % 1000}", rel_type="r", dst=f"n{i % 9}") for i in range(300)))
     put(store, *(Resource(id=f"r{i}", name=f"r{i}", content=f"text {i}", uri=f"u{i}", category=f"c{i % 50}",
+                          metadata={"message_ids": [f"m{i}"]},
                           embedding=rng.normal(size=16)) for i in range(200)))  # fmt: skip
-    put(store, *(Moment(id=f"m{i}", name=f"m{i}", starts_at=T0 + timedelta(hours=i)) for i in range(50)))
+    put(store, *(Moment(id=f"m{i}", name=f"m{i}", starts_at=T0 + timedelta(hours=i), resource_refs=(f"r{i}",))
+                 for i in range(50)))  # fmt: skip
     put(store, Moment(name="long", starts_at=T0 - timedelta(days=90), ends_at=T0 + timedelta(days=90)))
     put(store, *(Resource(name=f"insight {i}", content="derived", parents=(f"r{i}",)) for i in range(200)))
     store.write(batch.build([Resource(name="waits", content="to be embedded")], tenant="t", model="given"))

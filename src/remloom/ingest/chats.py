@@ -1,8 +1,12 @@
-"""A chat as records: its turns, its sessions as moments, who spoke, and whom and what they named."""
+"""A chat as records: its turns, its sessions as moments, who spoke, and whom and what they named.
+
+What a turn becomes follows from the turns near it, and what a moment holds from the turns that it refers to: so a chat
+can be gone on with, or lose a turn, at the cost of a few (see `following`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,7 +17,6 @@ from msgspec import Struct
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import Edge, Entity, Message, Moment, Person, Resource, Speaker
-from ..predicates import Eq, Query
 from ..sources import Document, Turn
 from ..store.batch import resource_id
 from ..store.contract import Store
@@ -21,10 +24,32 @@ from .documents import OWNS, Prepared, chain, digest, entity, identity, label, m
 from .entities import Extractor, Name
 from .sentences import count_words
 
-__all__ = ["SESSION_GAP", "WORDS_PER_MINUTE", "Stored", "prepare", "stored"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "MOST",
+    "SESSION_GAP",
+    "WORDS_PER_MINUTE",
+    "Stored",
+    "chat_id",
+    "check_appendable",
+    "context",
+    "message_of",
+    "moment",
+    "named",
+    "part_of",
+    "prepare",
+    "retold",
+    "said",
+    "sessions",
+    "silent",
+    "spoken",
+    "stored",
+]
 
 SESSION_GAP = timedelta(hours=6)  # of silence, after which a new session begins
 WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
+MOST = 64  # turns that one moment refers to; a longer session has several moments
 _TOPICS = 5  # names that tag a session
 BEFORE, AFTER = 2, 1  # turns of the session beside a turn that are part of its context
 _BESIDE = 400  # characters of a turn beside another that are part of that one's context
@@ -38,58 +63,37 @@ def prepare(
     * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its metadata; its `context`
       is who spoke, when, and the turns beside it;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name in it;
-    * a Moment of type "conversation" for each session: those the source tells, else parted by `SESSION_GAP`;
-    * edges: turn `spoken_by` person, turn `next` turn of the same session, turn `part_of` chat and of its session, turn
+    * a Moment of type "conversation" for each session, and for every `MOST` turns of a longer one: sessions are those
+      that the source tells, else parted by `SESSION_GAP`;
+    * edges: turn `spoken_by` person, turn `next` turn of the same session, turn `part_of` chat and of its moment, turn
       `mentions` entity.
     """
     title = label(name or document.title)
     turns = document.turns
-    names, by_turn = _named(turns, extractor)
-    sessions = _sessions(turns)
-    contexts = [_context(turns[first:last], place) for first, last in sessions for place in range(last - first)]
-    resources = []
-    for number, (turn, found) in enumerate(zip(turns, by_turn, strict=True)):
-        metadata: dict[str, Any] = {"title": document.title, "speaker": turn.message.speaker}
-        if turn.message.id:
-            metadata["message_ids"] = [turn.message.id]
-        if turn.lines and document.lined:
-            metadata["lines"] = list(turn.lines)
-        resource = Resource(
-            name=f"{title} #{number + 1}",
-            content=turn.message.text,
-            context=contexts[number],
-            category=category or document.category,
-            uri=document.uri,
-            ordinal=number,
-            starts_at=turn.message.at,
-            related_entities=tuple(dict.fromkeys(filter(None, (turn.message.speaker, *(name.name for name in found))))),
-            metadata=metadata,
-        )
-        resources.append(msgspec.structs.replace(resource, id=resource_id(tenant, resource)))
-    edges = [edge for first, last in sessions for edge in chain(resources[first:last], title, "chat")]
+    names, by_turn = named(turns, extractor)
+    spans = sessions(turns)
+    contexts = [context(turns[first:last], place) for first, last in spans for place in range(last - first)]
+    resources = [
+        said(document, title, tenant, number, turn, names=found, context=contexts[number], category=category)
+        for number, (turn, found) in enumerate(zip(turns, by_turn, strict=True))
+    ]
+    edges = [edge for first, last in spans for edge in chain(resources[first:last], title, "chat")]
     for turn, resource, found in zip(turns, resources, by_turn, strict=True):
-        speaker = turn.message.speaker
-        if speaker:
-            properties = {"dst_name": speaker, "dst_entity_type": "person"}
-            edges.append(Edge(src=resource.name, rel_type="spoken_by", dst=speaker, weight=OWNS, properties=properties))
-        edges += [mention(resource.name, name) for name in found if labels.key(name.name) != labels.key(speaker or "-")]
+        edges += spoken(resource, turn, found)
     moments = []
-    for number, (first, last) in enumerate(sessions, 1):
-        moment = _moment(document, title, number, turns[first:last], resources[first:last], by_turn[first:last])
-        moments.append(moment)
-        properties = {"dst_name": moment.name, "dst_entity_type": "moment/conversation"}
-        for resource in resources[first:last]:
-            edges.append(
-                Edge(src=resource.name, rel_type="part_of", dst=moment.name, weight=OWNS, properties=properties)
-            )
+    for number, (first, last) in enumerate(spans, 1):
+        for part, start in enumerate(range(first, last, MOST), 1):
+            some = resources[start : min(start + MOST, last)]
+            moments.append(moment(document.uri, title, turns[first].session or str(number), part, some))
+            edges += part_of(moments[-1], some)
     itself = Entity(
-        id=_id(document.uri),
+        id=chat_id(document.uri),
         type="chat",
         name=title,
         properties={
             "uri": document.uri,
             "turns": len(turns),
-            "sessions": len(moments),
+            "sessions": len(spans),
             "digest": digest(document),
             **document.metadata,
         },
@@ -97,15 +101,59 @@ def prepare(
     return Prepared(document.uri, tuple(resources), (itself, *map(entity, names), *moments), tuple(edges))
 
 
+def said(
+    document: Document, title: str, tenant: str, ordinal: int, turn: Turn, *,
+    names: Iterable[Name], context: str, category: str | None,
+) -> Resource:  # fmt: skip
+    """A turn of the document as a resource."""
+    message = turn.message
+    metadata: dict[str, Any] = {"title": document.title, "speaker": message.speaker}
+    if message.id:
+        metadata["message_ids"] = [message.id]
+    if turn.lines and document.lined:
+        metadata["lines"] = list(turn.lines)
+    resource = Resource(
+        name=f"{title} #{ordinal + 1}",
+        content=message.text,
+        context=context,
+        category=category or document.category,
+        uri=document.uri,
+        ordinal=ordinal,
+        starts_at=message.at,
+        related_entities=tuple(dict.fromkeys(filter(None, (message.speaker, *(name.name for name in names))))),
+        metadata=metadata,
+    )
+    return msgspec.structs.replace(resource, id=resource_id(tenant, resource))
+
+
+def spoken(resource: Resource, turn: Turn, names: Iterable[Name]) -> list[Edge]:
+    """A turn's edges to who spoke and to whom and what was named."""
+    speaker = turn.message.speaker
+    edges = [mention(resource.name, name) for name in names if labels.key(name.name) != labels.key(speaker or "-")]
+    if speaker:
+        properties = {"dst_name": speaker, "dst_entity_type": "person"}
+        edges.append(Edge(src=resource.name, rel_type="spoken_by", dst=speaker, weight=OWNS, properties=properties))
+    return edges
+
+
+def part_of(whole: Moment, resources: Iterable[Resource]) -> list[Edge]:
+    """The edges of turns to the moment that refers to them."""
+    properties = {"dst_name": whole.name, "dst_entity_type": "moment/conversation"}
+    return [
+        Edge(src=resource.name, rel_type="part_of", dst=whole.name, weight=OWNS, properties=properties)
+        for resource in resources
+    ]
+
+
 class Stored(Struct, frozen=True):
-    """A chat as it was read before."""
+    """A chat as it was read before, whole."""
 
     id: str  # of its entity
     updated_at: datetime | None  # None when there is no such chat yet
     title: str
     messages: tuple[Message, ...]
 
-    def followed_by(self, messages: Sequence[Message]) -> list[Message]:
+    def followed_by(self, messages: Iterable[Message]) -> list[Message]:
         """Its messages, then these; one whose id is there already takes that one's place."""
         joined: dict[object, Message] = {}
         for place, message in enumerate((*self.messages, *messages)):
@@ -119,30 +167,38 @@ def stored(store: Store, uri: str) -> Stored:
     Raises:
         InvalidInputError: something else was read from there.
     """
-    id = _id(uri)
-    itself = store.get("entities", id)
-    turns: list[Any] = store.query("resources", Query().filter(Eq("uri", uri)).order_by("ordinal"))
-    if any("speaker" not in turn.metadata for turn in turns):
-        raise InvalidInputError(f"what was read from {uri!r} is no chat", remedy="append under another uri")
-    if any("lines" in turn.metadata for turn in turns):
-        raise InvalidInputError(f"{uri!r} was read from a file", remedy="add to the file, and read it again")
-    messages = (
-        Message(
-            speaker=turn.metadata["speaker"], text=turn.content, at=turn.starts_at,
-            id=next(iter(turn.metadata.get("message_ids", ())), ""),
-        )
-        for turn in turns
-    )  # fmt: skip
+    itself = store.get("entities", chat_id(uri))
+    turns = store.chunks(uri)
+    check_appendable(uri, turns)
     title = turns[0].metadata["title"] if turns else ""
-    return Stored(id, itself.updated_at if itself else None, title, tuple(messages))
+    return Stored(chat_id(uri), itself.updated_at if itself else None, title, tuple(map(message_of, turns)))
 
 
-def _id(uri: str) -> str:
+def check_appendable(uri: str, turns: Iterable[Resource]) -> None:
+    """Refuse what is no chat, and what is in a file.
+
+    Raises:
+        InvalidInputError: these were read so.
+    """
+    for turn in turns:
+        if "speaker" not in turn.metadata:
+            raise InvalidInputError(f"what was read from {uri!r} is no chat", remedy="append under another uri")
+        if "lines" in turn.metadata:
+            raise InvalidInputError(f"{uri!r} was read from a file", remedy="add to the file, and read it again")
+
+
+def message_of(turn: Resource) -> Message:
+    """What was said in a turn that is stored."""
+    id = next(iter(turn.metadata.get("message_ids", ())), "")
+    return Message(speaker=turn.metadata["speaker"], text=turn.content, at=turn.starts_at, id=id)
+
+
+def chat_id(uri: str) -> str:
     """Of the entity that a chat is."""
     return identity("chat", uri)
 
 
-def _named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:
+def named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:
     """The names in a chat, speakers first among them, and those of each turn. Looked for in the chat as a whole."""
     speakers = dict.fromkeys((turn.message.speaker for turn in turns if turn.message.speaker), "person")
     starts: list[int] = []
@@ -164,7 +220,7 @@ def _named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], lis
     return [*silent, *names], by_turn
 
 
-def _context(session: Sequence[Turn], place: int) -> str:
+def context(session: Sequence[Turn], place: int) -> str:
     """What a turn is understood by: who spoke and when, and the turns beside it in the session."""
     message = session[place].message
     when = f"{message.at.day} {message.at:%B %Y}" if message.at else ""
@@ -173,43 +229,56 @@ def _context(session: Sequence[Turn], place: int) -> str:
     return "\n".join(filter(None, (message.speaker, when, *before, *after)))
 
 
-def _sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:
+def sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     """First turn and the one after the last of each session."""
     starts = [0]
     for number, (before, turn) in enumerate(pairwise(turns), 1):
-        earlier, later = before.message.at, turn.message.at
-        silent = not turn.session and earlier and later and later - earlier > SESSION_GAP
-        if turn.session != before.session or silent:
+        if turn.session != before.session or (not turn.session and silent(before.message, turn.message)):
             starts.append(number)
     return list(zip(starts, [*starts[1:], len(turns)], strict=True))
 
 
-def _moment(
-    document: Document, title: str, number: int, turns: Sequence[Turn], resources: Sequence[Resource],
-    by_turn: Sequence[Sequence[Name]],
-) -> Moment:  # fmt: skip
-    times = sorted(turn.message.at for turn in turns if turn.message.at)
-    seconds: dict[str, float] = {}
-    for turn in turns:
-        if turn.message.speaker:
-            spoken = count_words(turn.message.text) / WORDS_PER_MINUTE * 60
-            seconds[turn.message.speaker] = seconds.get(turn.message.speaker, 0.0) + spoken
-    counts: dict[str, int] = {}
-    for name in (name for found in by_turn for name in found):
-        counts[name.name] = counts.get(name.name, 0) + 1
-    topics = [name for name in counts if name not in seconds]
-    session = turns[0].session or str(number)
-    when = f", {times[0].date().isoformat()}" if times else ""
-    return Moment(
-        id=identity(document.uri, "conversation", session, *(resource.id for resource in resources)),
-        name=f"{title}, session {number}{when}",
+def silent(before: Message, after: Message) -> bool:
+    """Whether nothing was said between two messages for so long that they are of two sessions."""
+    return bool(before.at and after.at and after.at - before.at > SESSION_GAP)
+
+
+def moment(uri: str, title: str, session: str, part: int, resources: Sequence[Resource]) -> Moment:
+    """The moment of these turns, the `part`-th of a session."""
+    first = min((turn.starts_at for turn in resources if turn.starts_at), default=None)
+    when = f", {first.date().isoformat()}" if first else ""
+    again = f" ({part})" if part > 1 else ""
+    metadata: dict[str, Any] = {"uri": uri, "session": session}
+    if part > 1:
+        metadata["part"] = part
+    made = Moment(
+        id=identity(uri, "conversation", resources[0].id),
+        name=f"{title}, session {session}{again}{when}",
         type="conversation",
+        metadata=metadata,
+    )
+    return retold(made, resources)
+
+
+def retold(moment: Moment, resources: Sequence[Resource]) -> Moment:
+    """A moment of a chat with what follows from the turns that it refers to, which are to be these."""
+    times = sorted(turn.starts_at for turn in resources if turn.starts_at)
+    seconds: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for turn in resources:
+        if speaker := turn.metadata["speaker"]:
+            spoken = count_words(turn.content) / WORDS_PER_MINUTE * 60
+            seconds[speaker] = seconds.get(speaker, 0.0) + spoken
+        for name in turn.related_entities:
+            counts[name] = counts.get(name, 0) + 1
+    topics = [name for name in counts if name not in seconds]
+    return msgspec.structs.replace(
+        moment,
         starts_at=times[0] if times else None,
         ends_at=times[-1] if times else None,
         present_persons=tuple(Person(id=labels.key(name), name=name) for name in seconds),
         speakers=tuple(Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items()),
         topic_tags=tuple(sorted(topics, key=lambda name: -counts[name])[:_TOPICS]),
-        resource_refs=tuple(resource.id for resource in resources),
+        resource_refs=tuple(turn.id for turn in resources),
         entity_refs=tuple(dict.fromkeys((*seconds, *counts))),
-        metadata={"uri": document.uri, "session": session},
     )

@@ -26,13 +26,16 @@ __all__ = [
     "EDGES",
     "MENTIONS",
     "OWNS",
+    "Outline",
     "Prepared",
     "chain",
     "digest",
     "entity",
+    "follows",
     "identity",
     "label",
     "mention",
+    "outline",
     "prepare",
 ]
 
@@ -54,11 +57,10 @@ class Prepared(Struct, frozen=True):
     resources: tuple[Resource, ...]  # in order, each with its id
     others: tuple[Entity | Moment, ...]
     edges: tuple[Edge, ...]
-
-    @property
-    def itself(self) -> Entity:
-        """The document or chat as a whole."""
-        return next(record for record in self.others if isinstance(record, Entity) and record.id)
+    whole: bool = True  # what else was read from there is no longer in it; else this follows it
+    there: tuple[str, ...] = ()  # ids of resources that were given, and are there already
+    changed: tuple[Resource, ...] = ()  # that were read before, and have another context now
+    expected: dict[str, datetime | None] = {}  # what it rests on: see `store.contract.Expected.records`
 
     @property
     def ids(self) -> list[str]:
@@ -67,29 +69,35 @@ class Prepared(Struct, frozen=True):
 
     @property
     def items(self) -> list[Record | Edge]:
-        return [*self.resources, *self.others, *self.edges]
+        return [*self.resources, *self.changed, *self.others, *self.edges]
 
 
-def prepare(
-    document: Document, *, tenant: str, extractor: Extractor, name: str = "", category: str | None = None
-) -> Prepared:
-    """The records of a document that is no chat; for those see `chats.prepare`.
+class Outline(Struct, frozen=True):
+    """A document cut into chunks: what is told apart by, and takes little time."""
 
-    They bear `name`, or else the document's title. Their ids do not depend on it, nor on what the extractor finds.
+    document: Document
+    chunks: tuple[Chunk, ...]
+    resources: tuple[Resource, ...]  # in order, each with its id, but without name and names
+    digest: str
 
-    * a Resource for each chunk, with `lines` (or `pages`) and `heading` in its metadata;
-    * an Entity of type "document" for the document, known by its title and its file name;
-    * an Entity for each name in it, with its aliases;
-    * a Moment of type "document", if it is dated;
-    * edges: chunk `part_of` document, chunk `next` chunk, chunk `mentions` entity, document `authored_by` person,
-      document `references` document (links to files).
-    """
+    @property
+    def id(self) -> str:
+        """Of the entity that the document is."""
+        return identity("document", self.document.uri)
+
+    @property
+    def moment_id(self) -> str:
+        """Of its moment; empty when it is not dated."""
+        at = self.document.at
+        ids = (resource.id for resource in self.resources)
+        return identity(self.document.uri, "document", at.isoformat(), *ids) if at else ""
+
+
+def outline(document: Document, *, tenant: str, category: str | None = None) -> Outline:
+    """The chunks of a document that is no chat. What they are does not depend on its name, nor on the names in it."""
     chunks = _chunks(document)
-    names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
-    by_chunk = [[name for name in names if _mentioned(name, chunk)] for chunk in chunks]
-    title = label(name or document.title)
     resources = []
-    for number, (chunk, found) in enumerate(zip(chunks, by_chunk, strict=True)):
+    for number, chunk in enumerate(chunks):
         metadata: dict[str, Any] = {"title": document.title}
         if document.lined:
             metadata["lines"] = list(chunk.lines)
@@ -98,24 +106,49 @@ def prepare(
         if chunk.heading:
             metadata["heading"] = chunk.heading
         resource = Resource(
-            name=title if len(chunks) == 1 else f"{title} #{number + 1}",
             content=chunk.text,
             category=category or document.category,
             uri=document.uri,
             ordinal=number,
             starts_at=document.at,
-            related_entities=tuple(name.name for name in found[:_MOST_RELATED]),
             metadata=metadata,
         )
         resources.append(msgspec.structs.replace(resource, id=resource_id(tenant, resource)))
-    itself = _itself(document, title, [resource.id for resource in resources])
+    return Outline(document, tuple(chunks), tuple(resources), digest(document))
+
+
+def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepared:
+    """The records of a document that is no chat; for those see `chats.prepare`.
+
+    They bear `name`, or else the document's title.
+
+    * a Resource for each chunk, with `lines` (or `pages`) and `heading` in its metadata;
+    * an Entity of type "document" for the document, known by its title and its file name;
+    * an Entity for each name in it, with its aliases;
+    * a Moment of type "document", if it is dated;
+    * edges: chunk `part_of` document, chunk `next` chunk, chunk `mentions` entity, document `authored_by` person,
+      document `references` document (links to files).
+    """
+    document, chunks = outline.document, outline.chunks
+    names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
+    by_chunk = [[name for name in names if _mentioned(name, chunk)] for chunk in chunks]
+    title = label(name or document.title)
+    resources = [
+        msgspec.structs.replace(
+            resource,
+            name=title if len(chunks) == 1 else f"{title} #{resource.ordinal + 1}",
+            related_entities=tuple(name.name for name in found[:_MOST_RELATED]),
+        )
+        for resource, found in zip(outline.resources, by_chunk, strict=True)
+    ]
+    itself = _itself(outline, title)
     edges = chain(resources, title, "document")
     for resource, found in zip(resources, by_chunk, strict=True):
         edges += [mention(resource.name, name) for name in found]
     edges += _authored(document, title) + _references(document, title)
     others: list[Entity | Moment] = [itself, *(entity(name) for name in names), *_people(document, names)]
     if document.at:
-        others.append(_moment(document, title, document.at, resources, names))
+        others.append(_moment(outline, title, document.at, names))
     return Prepared(document.uri, tuple(resources), tuple(others), tuple(edges))
 
 
@@ -140,10 +173,13 @@ def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
         for resource in resources
         if labels.key(resource.name) != labels.key(whole)  # a document of one chunk bears its name
     ]
-    for resource, following in pairwise(resources):
-        properties = _about(following.name, "resource/chunk")
-        edges.append(Edge(src=resource.name, rel_type="next", dst=following.name, weight=OWNS, properties=properties))
-    return edges
+    return [*edges, *(follows(resource, following) for resource, following in pairwise(resources))]
+
+
+def follows(resource: Resource, following: Resource) -> Edge:
+    """The edge from a resource to the `next`."""
+    about = _about(following.name, "resource/chunk")
+    return Edge(src=resource.name, rel_type="next", dst=following.name, weight=OWNS, properties=about)
 
 
 def _about(name: str, kind: str) -> dict[str, Any]:
@@ -170,10 +206,11 @@ def _mentioned(name: Name, chunk: Chunk) -> bool:
     return any(chunk.start <= start < chunk.end for start, _ in name.spans)
 
 
-def _itself(document: Document, title: str, ids: list[str]) -> Entity:
+def _itself(outline: Outline, title: str) -> Entity:
     """The document as an entity."""
+    document = outline.document
     properties: dict[str, Any] = {
-        "uri": document.uri, "media_type": document.media_type, "chunks": len(ids), "digest": digest(document)
+        "uri": document.uri, "media_type": document.media_type, "chunks": len(outline.chunks), "digest": outline.digest
     }  # fmt: skip
     if document.at:
         properties["date"] = document.at.date().isoformat()
@@ -181,17 +218,16 @@ def _itself(document: Document, title: str, ids: list[str]) -> Entity:
         properties["authors"] = list(document.authors)
     aliases = tuple(alias for alias in _file_names(document.uri) if labels.key(alias) != labels.key(title))
     return Entity(
-        id=identity("document", document.uri),
-        type="document",
-        name=title,
-        aliases=aliases,
-        properties={**properties, **document.metadata},
+        id=outline.id, type="document", name=title, aliases=aliases, properties={**properties, **document.metadata}
     )
 
 
 def digest(document: Document) -> str:
-    """A hash of what is known of a document besides its text, by which a change there is seen."""
-    facts = [document.title, document.authors, document.at, document.metadata]
+    """A hash of what is known of a document besides its text, by which a change there is seen. The time of a chat is
+    that of its turns, and told by them, unlike the sessions that its source tells."""
+    facts: list[Any] = [document.title, document.authors, None if document.turns else document.at, document.metadata]
+    if any(turn.session for turn in document.turns):
+        facts.append([turn.session for turn in document.turns])
     return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
 
@@ -240,15 +276,15 @@ def _references(document: Document, title: str) -> list[Edge]:
     return edges
 
 
-def _moment(document: Document, title: str, at: datetime, resources: list[Resource], names: list[Name]) -> Moment:
+def _moment(outline: Outline, title: str, at: datetime, names: list[Name]) -> Moment:
     frequent = sorted(names, key=lambda name: -len(name.spans))
     return Moment(
-        id=identity(document.uri, "document", at.isoformat(), *(resource.id for resource in resources)),
+        id=outline.moment_id,
         name=title,
         type="document",
         starts_at=at,
         topic_tags=tuple(name.name for name in frequent[:5]),
-        resource_refs=tuple(resource.id for resource in resources),
+        resource_refs=tuple(resource.id for resource in outline.resources),
         entity_refs=tuple(name.name for name in names),
-        metadata={"uri": document.uri},
+        metadata={"uri": outline.document.uri},
     )

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from datetime import datetime
+
+from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
-from ..predicates import Eq, Query
 from ..sources import Document, Skipped
-from ..store.contract import Store, Written
+from ..store.contract import Expected, Store, Written
 from ..store.forgetting import orphans
 from . import chats, documents
 from .documents import Prepared
-from .entities import CapitalizedNames, Extractor, Name
+from .entities import CapitalizedNames, Extractor
+from .following import following, whole
 
 __all__ = ["BATCH", "ingest"]
 
 BATCH = 500  # records and edges from which what was prepared is written
+_TRIES = 100  # to write what follows in a chat, while others do
+_PAUSE = 0.002  # seconds between them at first; at most twenty times as many
 
 Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
-Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link]], Written]
+Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link], Expected | None], Written]
 
 
 def ingest(
@@ -89,28 +94,77 @@ class _Reading:
 
     def take(self, document: Document) -> None:
         """Prepare a document, unless it is known, and write it with the next batch."""
-        name = self._name(document)
         try:
-            outline = self._prepare(document, _NO_NAMES)  # ids do not depend on names, which take most of the time
-            chunks = len(outline.resources)
-            known = {id: record for id in outline.ids if (record := self._store.get(None, id)) is not None}
-            if not chunks:
-                self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
-                return
-            if len(known) == len(set(outline.ids)) and _digest(outline.itself) == _digest(known[outline.itself.id]):
-                self._ids += [resource.id for resource in outline.resources]
-                self.items.append(ReadItem(uri=document.uri, status="unchanged", chunks=chunks))
-                return
-            prepared = self._prepare(document, self._extractor, name)
-        except StoreError:
+            if document.turns or document.follows:
+                self._chat(document)
+            else:
+                self._document(document)
+        except (StoreError, ChangedError):
             raise
         except (RemloomError, ValueError, RecursionError) as error:
             self.items.append(ReadItem(uri=document.uri, status="failed", reason=_reason(error)))
+
+    def _document(self, document: Document) -> None:
+        outline = documents.outline(document, tenant=self._tenant, category=self._category)
+        if not outline.resources:
+            self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
             return
+        known = {record.id for record in self._store.chunks(document.uri)}
+        ids = tuple(resource.id for resource in outline.resources)
+        if known.issuperset(ids) and self._is_stored(outline):
+            self._unchanged(document.uri, ids)
+            return
+        self._add(documents.prepare(outline, extractor=self._extractor, name=self._name(document)), known)
+
+    def _is_stored(self, outline: documents.Outline) -> bool:
+        """Whether all that a document is, besides its chunks, is what is stored of it."""
+        itself = self._store.get("entities", outline.id)
+        if not isinstance(itself, Entity) or itself.properties.get("digest") != outline.digest:
+            return False
+        return not outline.moment_id or self._store.get("moments", outline.moment_id) is not None
+
+    def _chat(self, document: Document) -> None:
+        """A chat of which a beginning was read goes on behind it; else it is read like any document."""
+        extractor, category = self._extractor, self._category
+        for attempt in range(_TRIES):
+            found = following(self._store, document, tenant=self._tenant, extractor=extractor, category=category)
+            if found is not None and not found.resources:
+                self._unchanged(document.uri, found.there)
+                return
+            known: set[str] = set()
+            if found is None:
+                all_of_it, expected = whole(self._store, document) if document.follows else (document, {})
+                known = {record.id for record in self._store.chunks(document.uri)}
+                found = chats.prepare(
+                    all_of_it, tenant=self._tenant, extractor=extractor, name=self._name(all_of_it), category=category
+                )
+                found = replace(found, expected=expected)
+            if not found.expected:
+                self._add(found, known)
+                return
+            self.flush()  # what rests on what was there is written at once, and alone
+            try:
+                self._add(found, known)
+                self.flush()
+                return
+            except ChangedError:  # others went on with it meanwhile
+                self._waiting, self._size = [], 0
+                del self.items[-1]
+                if attempt == _TRIES - 1:
+                    raise
+                time.sleep(random.uniform(0, _PAUSE) * min(attempt + 1, 20))  # noqa: S311
+
+    def _unchanged(self, uri: str, ids: Sequence[str]) -> None:
+        self._ids += ids
+        self.items.append(ReadItem(uri=uri, status="unchanged", chunks=len(ids)))
+
+    def _add(self, prepared: Prepared, known: Collection[str]) -> None:
+        """Write it with the next batch. `known` are ids of resources that are there."""
         new = sum(resource.id not in known for resource in prepared.resources)
         entities = sum(isinstance(record, Entity) for record in prepared.others)
+        chunks = len(prepared.there) + len(prepared.resources)
         self._waiting.append((prepared, new, len(self.items)))
-        self.items.append(ReadItem(uri=document.uri, status="read", chunks=chunks, entities=entities))
+        self.items.append(ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities))
         self._size += len(prepared.items)
         if self._size >= BATCH:
             self.flush()
@@ -123,14 +177,17 @@ class _Reading:
         items = [item for prepared, _, _ in waiting for item in prepared.items]
         removed: list[str] = []
         unlinked: list[Link] = []
+        expected: dict[str, datetime | None] = {}
         for prepared, _, _ in waiting:
+            expected |= prepared.expected
             gone, loose = _superseded(self._store, prepared)
             removed += gone
             unlinked += loose
         try:
-            written = self._write(items, removed, unlinked)
-            if orphaned := [record.id for record in orphans(self._store, {dst for _, _, dst in unlinked})]:
-                self._write([], orphaned, [])
+            written = self._write(items, removed, unlinked, Expected(records=expected) if expected else None)
+            lost = orphans(self._store, {dst for _, _, dst in unlinked}) if unlinked else []
+            if orphaned := [record.id for record in lost]:
+                self._write([], orphaned, [], None)
         except (StoreError, ChangedError):
             raise
         except RemloomError as error:
@@ -144,7 +201,7 @@ class _Reading:
             return
         self._edges += written.edges
         for prepared, new, _ in waiting:
-            self._ids += [resource.id for resource in prepared.resources]
+            self._ids += [*prepared.there, *(resource.id for resource in prepared.resources)]
             self._resources += new
             for record in prepared.others:
                 if isinstance(record, Entity):
@@ -161,10 +218,6 @@ class _Reading:
             seconds=round(seconds, 3),
             ids=tuple(self._ids),
         )
-
-    def _prepare(self, document: Document, extractor: Extractor, name: str = "") -> Prepared:
-        prepare = chats.prepare if document.turns else documents.prepare
-        return prepare(document, tenant=self._tenant, extractor=extractor, name=name, category=self._category)
 
     def _name(self, document: Document) -> str:
         """The document's title, made one that no other document has: edges go by labels and would mix them."""
@@ -184,26 +237,19 @@ class _Reading:
         )
 
 
-class _NoNames:
-    """An extractor for when names do not matter."""
-
-    def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
-        return []
-
-
-_NO_NAMES = _NoNames()
-
-
 def _superseded(store: Store, prepared: Prepared) -> tuple[list[str], list[Link]]:
     """What was read from the same place before and is no longer in it: ids of records, and edges.
 
     Of the edges that leave the document's labels only those that reading makes: others are somebody's own.
     """
-    before: list[Record] = store.query("resources", Query().filter(Eq("uri", prepared.uri)))
+    before: list[Record] = [*store.chunks(prepared.uri)] if prepared.whole else []
     if not before:
-        return [], []  # it is new, and the entities and moments need no look
-    before += store.query("entities", Query().filter(Eq("properties.uri", prepared.uri)))
-    before += store.query("moments", Query().filter(Eq("metadata.uri", prepared.uri)))
+        return [], []  # it is new, or all that is there stays
+    referring = store.referring([record.id for record in before])
+    before += (moment for moment in referring if moment.metadata.get("uri") == prepared.uri)
+    for kind in ("document", "chat"):
+        if (itself := store.get("entities", documents.identity(kind, prepared.uri))) is not None:
+            before.append(itself)
     keep: Collection[str] = set(prepared.ids)
     made = {(labels.key(edge.src), edge.rel_type, labels.key(edge.dst)) for edge in prepared.edges}
     keys = list({labels.key(record.name) for record in before})
@@ -213,10 +259,6 @@ def _superseded(store: Store, prepared: Prepared) -> tuple[list[str], list[Link]
         if edge.rel_type in documents.EDGES
     )
     return [record.id for record in before if record.id not in keep], [link for link in linked if link not in made]
-
-
-def _digest(record: Record) -> Any:
-    return record.properties.get("digest") if isinstance(record, Entity) else None
 
 
 def _reason(error: Exception) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import ChangedError, EmbedderError, VectorError
+from ..errors import EmbedderError, VectorError
 from ..model import Edge, Message, ReadReport, Record
 from ..store.contract import Expected, Written
 from .checks import Progress
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..sources import Document, Skipped
 
 __all__ = ["Reading"]
-
-_APPENDS = 8  # attempts, while others append to the same chat
 
 
 class Reading(Records):
@@ -116,21 +114,16 @@ class Reading(Records):
                 from this uri is no chat, or was read from a file.
             ChangedError: others appended to this chat again and again meanwhile.
         """
-        from ..ingest import chats
+        from ..ingest.chats import check_appendable
         from ..sources import from_messages
 
         messages = list(messages)
-        if not append:
-            return self._ingest([from_messages(messages, uri=uri, name=name)])
-        for attempt in range(_APPENDS):
-            before = chats.stored(self._store, uri)
-            document = from_messages(before.followed_by(messages), uri=uri, name=name or before.title or None)
-            try:
-                return self._ingest([document], expected=Expected(records={before.id: before.updated_at}))
-            except ChangedError:
-                if attempt == _APPENDS - 1:
-                    raise
-        raise AssertionError("unreachable")
+        there = self._store.chunks(uri, limit=1, last=True) if append else []
+        check_appendable(uri, there)
+        if not there:
+            from_messages(messages, uri=uri)  # a chat begins with a message
+        document = from_messages(messages, uri=uri, name=name, follows=append)
+        return self._ingest([document])
 
     def _ingest(
         self,
@@ -139,15 +132,16 @@ class Reading(Records):
         category: str | None = None,
         wait: bool = True,
         progress: Progress | None = None,
-        expected: Expected | None = None,
     ) -> ReadReport:
         from ..ingest.pipeline import ingest
 
         def write(
-            items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
+            items: list[Record | Edge],
+            removed: Sequence[str],
+            unlinked: Sequence[tuple[str, str, str]],
+            expected: Expected | None,
         ) -> Written:
-            rests_on = expected if items else None  # what is cleared up afterwards rests on what was written
-            return self._write(items, removed, unlinked, expected=rests_on, background=False)
+            return self._write(items, removed, unlinked, expected=expected, background=False)
 
         report = ingest(
             documents,

@@ -31,6 +31,7 @@ class Document(Struct, frozen=True, kw_only=True):
     title: str
     text: str = ""
     turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read
+    follows: bool = False  # the turns follow those read from this `uri` before; an empty title is the one they had
     body: int = 0  # offset in `text` where the content begins, after any front matter
     lined: bool = True
     pages: tuple[int, ...] = ()  # offsets in `text` at which its pages begin, where they are known (PDF)

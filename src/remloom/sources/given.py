@@ -30,8 +30,8 @@ def from_text(
     )
 
 
-def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = None) -> Document:
-    """The turns of a chat as a document. Messages without text are left out.
+def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = None, follows: bool = False) -> Document:
+    """The turns of a chat, or what `follows` in it, as a document. Messages without text are left out.
 
     Raises:
         InvalidInputError: no message with text, no `uri`, a time without a zone, or something that is no `Message`.
@@ -46,13 +46,14 @@ def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = N
         _check(uri, message.at)
         if message.text.strip():
             turns.append(Turn(message=message))
-    if not turns:
+    if not turns and not follows:
         raise InvalidInputError("there is no message to read", remedy="give at least one Message with a text")
     times = [turn.message.at for turn in turns if turn.message.at]
     return Document(
         uri=uri,
-        title=name or title_of("", uri),
+        title=name or ("" if follows else title_of("", uri)),
         turns=tuple(turns),
+        follows=follows,
         media_type="application/x-chat",
         category="chat",
         at=min(times) if times else None,

@@ -221,6 +221,21 @@ class Reads(Protocol):
         """Ids of the records this one was derived from."""
         ...
 
+    def chunks(
+        self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
+    ) -> list[Resource]:
+        """The resources with this uri in the order of their ordinals, of those above `after` and below `before`; of
+        more than `limit` the first, or the `last`. One range of an index: it costs what it returns."""
+        ...
+
+    def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
+        """The turns of the chat with this uri whose message had one of these ids. An index probe for each."""
+        ...
+
+    def referring(self, ids: Sequence[str]) -> list[Moment]:
+        """The moments that refer to one of these records, each once, in the order written. An index range for each."""
+        ...
+
     def edges(
         self,
         keys: Sequence[str],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from hashlib import sha256
+from hashlib import md5, sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import force_setattr, replace
@@ -55,6 +55,9 @@ __all__ = ["PostgresStore"]
 _T = TypeVar("_T")
 _MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
 _NEWEST = EdgeOrder()
+
+_ORDINAL = "coalesce((r.body ->> 'ordinal')::bigint, 0)"
+_MESSAGE = "(r.body #>> '{metadata,message_ids,0}')"
 
 
 class PostgresStore:
@@ -201,6 +204,45 @@ class PostgresStore:
             aliases = getattr(record, "aliases", ()) if rank else ()
             shown[next((alias for alias in aliases if labels.key(alias) == key), record.name)] = None
         return list(shown)[:limit]
+
+    def chunks(
+        self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
+    ) -> list[Resource]:
+        way = "DESC" if last else "ASC"
+        found = self._fetch(
+            f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND r.schema = 'resources'"
+            f" AND md5(r.uri) = md5(%s) AND r.uri = %s AND {_ORDINAL} > %s AND {_ORDINAL} < %s"
+            f" ORDER BY {_ORDINAL} {way}, r.seq {way} LIMIT %s",
+            uri, uri, after, 2**63 - 1 if before is None else before, limit,
+        )  # fmt: skip
+        records: list[Any] = [decode(*row) for row in found]
+        return records[::-1] if last else records
+
+    def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
+        wanted = [id for id in dict.fromkeys(ids) if "\0" not in id]
+        found = self._open.fetch(
+            self._tenant,
+            f"SELECT {COLUMNS} FROM (SELECT f.* FROM unnest(%(hashes)s::text[]) w (hash) CROSS JOIN LATERAL"
+            " (SELECT r.* FROM remloom.own_records r WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources'"
+            f" AND {_MESSAGE} IS NOT NULL AND md5(r.uri || chr(10) || {_MESSAGE}) = w.hash OFFSET 0) f) r"
+            f" WHERE r.uri = %(uri)s AND {_MESSAGE} = ANY (%(ids)s) ORDER BY {_ORDINAL}, r.seq",
+            {
+                "tenant": self._tenant,
+                "uri": uri,
+                "ids": wanted,
+                "hashes": [md5(f"{uri}\n{id}".encode(), usedforsecurity=False).hexdigest() for id in wanted],
+            },
+        )
+        return [decode(*row) for row in found]  # type: ignore[misc]
+
+    def referring(self, ids: Sequence[str]) -> list[Moment]:
+        found = self._fetch(
+            f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND r.schema = 'moments' AND r.id IN"
+            " (SELECT p.child FROM remloom.parents p"
+            " WHERE p.tenant_id = r.tenant_id AND p.parent = ANY (%s) AND p.kind = 1) ORDER BY r.seq",
+            [id for id in dict.fromkeys(ids) if "\0" not in id],
+        )
+        return [decode(*row) for row in found]  # type: ignore[misc]
 
     def children(self, id: str) -> list[str]:
         return self._related(id, "parent", "child")

@@ -66,6 +66,21 @@ _NAMED = "CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.
 _LOOKUP = f"{_LOOKED_UP} FROM labels l {_NAMED} WHERE l.key = ?"
 _LOOKUP_ALL = f"{_LOOKED_UP} FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value {_NAMED}"
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
+_ORDINAL = "coalesce(r.body ->> '$.ordinal', 0)"
+_CHUNKS = (
+    f"SELECT {COLUMNS} FROM records r WHERE r.schema = 'resources' AND r.body ->> '$.uri' = ?1"
+    f" AND {_ORDINAL} > ?2 AND {_ORDINAL} < coalesce(?3, 9223372036854775807)"
+)
+_MESSAGES = (
+    f"SELECT {COLUMNS} FROM json_each(?2) v CROSS JOIN records r INDEXED BY records_message"
+    " WHERE r.schema = 'resources' AND r.body ->> '$.uri' = ?1 AND r.body ->> '$.metadata.message_ids[0]' = v.value"
+    f" ORDER BY {_ORDINAL}, r.rid"
+)
+_REFERRING = (
+    f"SELECT DISTINCT {COLUMNS} FROM json_each(?1) v CROSS JOIN records o ON o.id = v.value"
+    " CROSS JOIN parents p ON p.parent = o.rid AND p.kind = 1"
+    " CROSS JOIN records r ON r.rid = p.child AND r.schema = 'moments' ORDER BY r.rid"
+)
 _LABELS = "SELECT lid FROM names WHERE rid = ?"
 _EVERYTHING = (  # of one schema or all
     "FROM records r WHERE r.thin IS NOT 1 AND (?1 IS NULL OR r.schema = ?1) ORDER BY r.rid",
@@ -197,6 +212,25 @@ class SqliteStore:
                 if paths := self._graph.outgoing(cursor, lids, edges, as_of):
                     force_setattr(record, "graph_paths", paths)
             found[key].append(record)
+
+    def chunks(
+        self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
+    ) -> list[Resource]:
+        way = "DESC" if last else "ASC"
+        sql = f"{_CHUNKS} ORDER BY {_ORDINAL} {way}, r.rid {way} LIMIT coalesce(?4, -1)"
+        found = self._listed(sql, uri, after, before, limit)
+        return found[::-1] if last else found
+
+    def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
+        return self._listed(_MESSAGES, uri, json.dumps(list(dict.fromkeys(ids))))
+
+    def referring(self, ids: Sequence[str]) -> list[Moment]:
+        return self._listed(_REFERRING, json.dumps(list(dict.fromkeys(ids))))
+
+    def _listed(self, sql: str, *values: Any) -> list[Any]:
+        with self._translate:
+            found = self._database.reader.execute(sql, values).fetchall()
+        return [decode(schema, body, content) for _, schema, body, content in found]
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         with self._translate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,38 @@ class Records(Opened):
         assert first.ids == second.ids
         assert (first.created, second.created, second.unchanged) == (1, 0, 1)
         assert store.stats()["records"]["resources"] == 1
+
+    def test_the_chunks_of_a_source_come_in_order_from_either_end(self, store: Store) -> None:
+        put(store, *(Resource(name=f"c{n}", uri="a.md", ordinal=n, content=f"Part {n}.") for n in (3, 0, 2, 1, 5)))
+        put(store, Resource(name="other", uri="b.md", content="Another."), Resource(name="none", content="No source."))
+
+        def ordinals(**options: Any) -> list[int]:
+            return [chunk.ordinal for chunk in store.chunks("a.md", **options)]
+
+        assert ordinals() == [0, 1, 2, 3, 5]
+        assert ordinals(limit=2) == [0, 1]
+        assert ordinals(limit=2, last=True) == [3, 5]
+        assert ordinals(after=1, before=5) == [2, 3]
+        assert ordinals(before=3, limit=1, last=True) == [2]
+        assert store.chunks("nowhere") == []
+        assert store.chunks("") == []
+
+    def test_turns_are_found_by_the_ids_of_their_messages(self, store: Store) -> None:
+        for uri in ("chat/1", "chat/2"):
+            put(store, *(Resource(name=f"{uri} {n}", uri=uri, ordinal=n, content=f"{uri} {n}",
+                                  metadata={"message_ids": [f"m{n}"]}) for n in range(4)))  # fmt: skip
+        found = store.messages("chat/1", ["m2", "m1", "m2", "m9", "m'"])
+        assert [turn.name for turn in found] == ["chat/1 1", "chat/1 2"]
+        assert store.messages("chat/1", []) == []
+
+    def test_the_moments_that_refer_to_a_record_are_found_by_it(self, store: Store) -> None:
+        first, second, third = put(store, *(Resource(name=f"r{n}", content=f"Text {n}.") for n in range(3))).ids
+        one = put(store, Moment(name="One", type="talk", resource_refs=(first, second))).ids[0]
+        put(store, Moment(name="Two", type="talk", resource_refs=(second,), parent_moment=one))
+        assert [moment.name for moment in store.referring([second])] == ["One", "Two"]
+        assert [moment.name for moment in store.referring([first, second])] == ["One", "Two"]
+        assert [moment.name for moment in store.referring([one])] == ["Two"]
+        assert store.referring([third, "nowhere"]) == []
 
     def test_an_entity_written_again_by_name_keeps_what_was_known(self, store: Store) -> None:
         put(

@@ -1,0 +1,46 @@
+"""Counting what SQLite does, in steps of its virtual machine: a measure of cost that no busy machine changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from remloom import Memory
+
+_EVERY = 10  # steps between two counts
+
+
+class Steps:
+    """What was counted so far."""
+
+    def __init__(self) -> None:
+        self.reading = self.writing = 0
+
+    @property
+    def all(self) -> int:
+        return self.reading + self.writing
+
+
+@contextmanager
+def steps(memory: Memory) -> Iterator[Steps]:
+    """Count the steps of every connection that the memory has open."""
+    database: Any = memory._store._database  # type: ignore[attr-defined]
+    found = Steps()
+
+    def reading() -> bool:
+        found.reading += _EVERY
+        return False
+
+    def writing() -> bool:
+        found.writing += _EVERY
+        return False
+
+    connections = list(database._open)
+    for connection in connections:
+        connection.set_progress_handler(writing if connection is database._writer else reading, _EVERY)
+    try:
+        yield found
+    finally:
+        for connection in connections:
+            connection.set_progress_handler(None)
