@@ -15,7 +15,9 @@ from remloom.model import Resource
 from remloom.store.postgres import PostgresStore
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.database import migrations
+from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
+from remloom.testing.disk import on_disk
 
 
 def test_a_memory_made_before_there_was_a_journal_is_brought_up_to_date_when_opened(
@@ -50,6 +52,7 @@ def test_each_tenant_of_a_database_sees_its_own_journal(postgres: str) -> None:
 def test_a_page_of_the_journal_is_one_range_of_an_index(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "memory.db").close()
     connection = apsw.Connection(str(tmp_path / "memory.db"))
+    unlock(connection, "")
     for sql in (
         "SELECT data FROM journal WHERE kind='k' AND id>='a' AND id<='b' AND id>'a' ORDER BY id DESC LIMIT 5",
         "DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject='s')",
@@ -64,7 +67,7 @@ def test_no_byte_of_an_entry_outlives_the_record_it_speaks_of(tmp_path: Path) ->
     put(store, Resource(id="a", name="a", content="a"))
     store.note([JournalEntry("kept", "reply", b'"the heron at the weir"' * 500, subjects=("a",))])
     store.delete(["a"])
-    left = b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*"))
+    left = on_disk(tmp_path)
     store.close()
     assert b"heron" not in left
 

@@ -26,6 +26,7 @@ from remloom.errors import (
 )
 from remloom.predicates import Matches, Query
 from remloom.settings import Settings
+from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
 
 MEMO = "# Memo\n\nMarmaduke Fisk will open a branch of Zanzibar Holdings. Marmaduke Fisk knows code PLUGHXYZZY99.\n"
@@ -203,7 +204,8 @@ def test_forgetting_a_document_takes_the_names_that_only_it_had(memory: Memory, 
     assert set(foretold.ids) == set(receipt.ids)
     assert names(memory) == {"Other", "Zanzibar Holdings"}
     assert memory.check() == []
-    assert b"PLUGHXYZZY99".lower() not in (tmp_path / "tenants/default/memory.db").read_bytes().lower()
+    assert b"zanzibar holdings" in on_disk(tmp_path).lower()
+    assert b"PLUGHXYZZY99".lower() not in on_disk(tmp_path).lower()
 
 
 def test_forgetting_a_document_leaves_whom_somebody_wrote_of(memory: Memory) -> None:

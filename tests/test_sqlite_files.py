@@ -41,7 +41,9 @@ from remloom.predicates import Eq
 from remloom.store.contract import EdgeOrder
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.database import Database, migrations
+from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
+from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
 
 KEY = "5a" * 32
@@ -64,6 +66,13 @@ def fill(home: Path, **options: object) -> None:
         opened._store.settle()
 
 
+def plain_connection(path: Path) -> apsw.Connection:
+    """To a file without a key of its own."""
+    connection = apsw.Connection(str(path))
+    unlock(connection, "")
+    return connection
+
+
 def bytes_under(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
@@ -79,7 +88,7 @@ def test_an_encrypted_tenant_leaves_no_plaintext_on_disk_while_open_or_closed(tm
     fill(tmp_path, tenant="acme", key=KEY)
     assert SECRET.encode() not in bytes_under(tmp_path)
     fill(tmp_path, tenant="open")
-    assert SECRET.encode() in bytes_under(tmp_path / "tenants" / "open")
+    assert SECRET.encode() in on_disk(tmp_path / "tenants" / "open")
 
 
 def test_a_deleted_tenant_is_gone_from_the_disk(tmp_path: Path) -> None:
@@ -101,9 +110,10 @@ def test_forgetting_removes_the_bytes_too(tmp_path: Path) -> None:
         receipt = opened.forget("u", SECRET)
         assert receipt.verified
         assert receipt.records == 2
-        assert SECRET.encode() not in bytes_under(tmp_path)
+        assert SECRET.encode() not in on_disk(tmp_path)
         assert opened.check() == []
-    assert SECRET.encode() not in bytes_under(tmp_path)
+    assert b"keep this" in on_disk(tmp_path)
+    assert SECRET.encode() not in on_disk(tmp_path)
 
 
 @pytest.mark.parametrize("key", [KEY, "a passphrase of words"])
@@ -222,7 +232,7 @@ def trouble(home: Path, key: str) -> str:
 
 def test_a_damaged_snapshot_is_rebuilt_from_the_database(tmp_path: Path) -> None:
     fill(tmp_path)
-    connection = apsw.Connection(str(database_of(tmp_path)))
+    connection = plain_connection(database_of(tmp_path))
     assert connection.execute("SELECT count(*) FROM snapshots").get >= 2
     connection.execute("UPDATE snapshots SET data = zeroblob(length(data))")
     connection.close()
@@ -234,7 +244,7 @@ def test_a_damaged_snapshot_is_rebuilt_from_the_database(tmp_path: Path) -> None
 
 def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
     fill(tmp_path)
-    connection = apsw.Connection(str(database_of(tmp_path)))
+    connection = plain_connection(database_of(tmp_path))
     connection.execute("PRAGMA user_version = 999")
     connection.close()
     with pytest.raises(SchemaVersionError) as caught:
@@ -252,7 +262,7 @@ def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
     monkeypatch.undo()
     with memory(tmp_path) as opened:
         assert opened.check() == []
-    connection = apsw.Connection(str(database_of(tmp_path)))
+    connection = plain_connection(database_of(tmp_path))
     assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
     connection.close()
 
@@ -382,7 +392,7 @@ def test_a_full_disk_fails_the_write_and_harms_nothing(tmp_path: Path) -> None:
 
 def test_a_lock_held_elsewhere_ends_in_a_clear_error(tmp_path: Path) -> None:
     fill(tmp_path)
-    blocker = apsw.Connection(str(database_of(tmp_path)))
+    blocker = plain_connection(database_of(tmp_path))
     blocker.execute("BEGIN IMMEDIATE")
     try:
         with memory(tmp_path, settings=Settings(home=str(tmp_path), busy_timeout=0.1)) as opened:

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from weakref import finalize
 
 import apsw
+import msgspec
 
 from ...errors import (
     CorruptStoreError,
@@ -27,15 +28,25 @@ from ...errors import (
     StoreFullError,
     WrongKeyError,
 )
+from . import upkeep
+from .admitting import admit
+from .log import log_of
+from .mark import Commit, Mark
+from .sealing import make_private, seal, unlock
 
 __all__ = ["Database", "Held", "migrations", "translate"]
 
 _T = TypeVar("_T")
 _READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
 _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
-_RELAX = 2.0  # seconds without a write after which the writer's cache is given back
+_IDLE = 2.0  # seconds without a write after which space and memory are given back, and the log is emptied
+_SPARE = 64  # free pages that a file keeps for what is written next
+_STEP = 1_000  # free pages given back in one transaction
 _LOOK = 1.0  # seconds between looks of a reader whether its file is still where it was
 _GROUP = 64  # writes committed together at most
+_COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
+_ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"  # of a copy, which lags from here on
+_COUNTED = "SELECT line, commits, committed, rid FROM sequence"  # half the cost of RETURNING them
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -56,11 +67,14 @@ class Database:
         busy_timeout: seconds to wait for another process.
         create: make the file when it is not there.
         prepare: called with every new connection, to register functions.
+        accept: open it though acknowledged writes are lost, and go on from what is there.
 
     Attributes:
         read_only: the file is there, but it or its folder cannot be written: it can be looked at.
 
-    Raises: what `translate` makes of SQLite's errors.
+    Raises:
+        CorruptStoreError: a page is damaged, or acknowledged writes are lost; and what else `translate` makes of
+            SQLite's errors.
     """
 
     def __init__(
@@ -73,11 +87,13 @@ class Database:
         busy_timeout: float = 30.0,
         create: bool = True,
         prepare: Callable[[apsw.Connection], None] = lambda _: None,
+        accept: bool = False,
     ) -> None:
         self.path = path
         self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         self._key = key
         self._synchronous = synchronous
+        self._strict = synchronous != "normal"  # else a loss of power may take what was acknowledged
         self._cache_mb = cache_mb
         self._busy_timeout = busy_timeout
         self._prepare = prepare
@@ -93,14 +109,66 @@ class Database:
         self._create = create
         self._file: tuple[int, int] | None = None  # device and number of the file, once it is open
         self._look = math.inf  # monotonic seconds
-        self._writer = self.connect(cache_mb // 2)
+        self._watched = False  # `tidy` will be called
+        self._mark = Mark(path)
+        self._sealed = True  # all are, but a file of an earlier version without a key
+        self._admitted = False
+        if create and not self.read_only:
+            make_private(path)
         try:
+            self._writer = self._enter(accept=accept)
+            if not self._sealed and not self.read_only and self._reseal():
+                self._writer = self._enter(accept=accept)
             with translate(self.path):
                 self._migrate()
             self._present()
         except BaseException:
             self.close()
             raise
+        if _length(log_of(self.path)):  # left by a process that was killed, or in use by another
+            self._watch()
+
+    def _enter(self, *, accept: bool) -> apsw.Connection:
+        """The writer's connection to a file that is all there."""
+        while True:
+            found = _identity(self.path)
+            try:
+                writer = self.connect(self._cache_mb // 2)
+            except WrongKeyError:
+                self._leave()
+                if self._key:
+                    raise
+                if not self._sealed:
+                    raise damaged(self.path, "it is no database") from None
+                self._sealed = False
+                continue
+            if self.read_only or found == _identity(self.path):
+                break
+            self._leave()  # another process put a sealed copy in its place just now
+            self._sealed = True
+        with translate(self.path):
+            if not accept:
+                admit(writer, self._mark, self.path, log=not self.read_only and self._strict)
+            if not self.read_only:
+                writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            self._admitted = True
+        return writer
+
+    def _reseal(self) -> bool:
+        """Replace a plain file by a sealed one, if nobody else has it open."""
+        self._leave()
+        self._admitted = False
+        with translate(self.path):
+            self._sealed = seal(self.path)
+        if not self._sealed:
+            self._writer = self._enter(accept=True)
+        return self._sealed
+
+    def _leave(self) -> None:
+        with self._lock:
+            for connection in reversed(self._open):
+                connection.close()
+            self._open.clear()
 
     def connect(self, cache_mb: int, *, read_only: bool = False) -> apsw.Connection:
         """A further connection, closed with the database."""
@@ -111,14 +179,17 @@ class Database:
             name, flags = self._looking() if self.read_only else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
             connection = apsw.Connection(name, flags=flags, statementcachesize=256)
             self._open.append(connection)
-            if self._key:
-                connection.pragma("cipher", "aegis")
-                connection.pragma("key", f"raw:{self._key}")
+            if self._sealed:
+                unlock(connection, self._key)
+            if not self._admitted:  # what is damaged stays as it is
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             # Else a statement is prepared again whenever a parameter changes, as one might choose a partial index:
             # that costs more than what a lookup does.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             connection.set_busy_timeout(round(self._busy_timeout * 1000))
             if not self.read_only:
+                if not _length(self.path):  # new; to say so of one that is there would be a write
+                    connection.pragma("auto_vacuum", "incremental")
                 connection.pragma("journal_mode", "wal")
                 connection.pragma("synchronous", self._synchronous)
             connection.pragma("cache_size", -1024 * cache_mb)
@@ -225,43 +296,74 @@ class Database:
                     self._commit([self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))])
         return ticket.outcome()
 
-    def relax(self) -> None:
-        """Give the writer's cache back when nothing was written for a while: a burst of writes fills it, and what reads
-        then has a cache of its own."""
-        if self._wrote and time.monotonic() - self._wrote > _RELAX:
-            with self._writing, translate(self.path):
+    def tidy(self) -> bool:
+        """What an idle file has done for it in the background: free pages go back to the disk, the writer's cache to
+        the system, and the log is emptied. False when nothing is left to do."""
+        if time.monotonic() - self._wrote < _IDLE:
+            return True
+        if not self._writing.acquire(blocking=False):
+            return True
+        self._watched = False
+        try:
+            if self._closed:
+                return False
+            more = self._give_back()
+            if self._wrote:
                 self._writer.pragma("shrink_memory")
                 self._wrote = 0.0
+            self._watched = not self._empty_log(0) or more
+            return self._watched
+        except apsw.Error:
+            return False  # the next one who reads or writes is told
+        finally:
+            self._writing.release()
+
+    def _watch(self) -> None:
+        """Have `tidy` called."""
+        self._watched = True
+        upkeep.watch(self)
 
     def checkpoint(self, wait: float | None = None) -> bool:
         """Move the write-ahead log into the file and empty it; False when it is still being read after `wait` seconds
-        (default: as long as a write waits)."""
+        (default: as long as a write waits), or the disk is full: then it is tried again in the background."""
         with self._writing, translate(self.path):
-            if self._closed:
-                return False
-            if wait is not None:
-                self._writer.set_busy_timeout(round(wait * 1000))
-            try:
-                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except (apsw.BusyError, apsw.LockedError):
-                return False
-            finally:
-                if wait is not None:
-                    self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
+            return not self._closed and self._empty_log(self._busy_timeout if wait is None else wait)
+
+    def _empty_log(self, wait: float) -> bool:
+        if not _length(log_of(self.path)):
             return True
+        self._writer.set_busy_timeout(round(wait * 1000))
+        try:
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
+            self._watch()
+            return False
+        finally:
+            self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
+        return True
+
+    def _give_back(self) -> bool:
+        """Take some free pages out of the file; they hold nothing, by `secure_delete`. True when there are more."""
+        free = self._writer.pragma("freelist_count")
+        if free <= _SPARE:
+            return False
+        self._writer.execute(f"PRAGMA incremental_vacuum({_STEP})").fetchall()
+        left = self._writer.pragma("freelist_count")
+        return bool(_SPARE < left < free)  # a file of an earlier version keeps them
 
     def backup(self, path: Path) -> None:
         """Copy the file page by page, as encrypted as it is, into a new one."""
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translate(path):
+            make_private(path)
             target = apsw.Connection(str(path), flags=flags)
             try:
-                if self._key:
-                    target.pragma("cipher", "aegis")
-                    target.pragma("key", f"raw:{self._key}")
+                if self._sealed:
+                    unlock(target, self._key)
                 with target.backup("main", self.reader.connection, "main") as copy:
                     while not copy.done:
                         copy.step(2_000)
+                target.execute(_ANOTHER)
                 target.pragma("journal_mode", "wal")
             finally:
                 target.close()
@@ -273,6 +375,7 @@ class Database:
             for connection in reversed(self._open):
                 connection.close()
             self._open.clear()
+            self._mark.close()
 
     def _commit(self, group: list[_Write[Any]]) -> None:
         cursor = None
@@ -296,8 +399,14 @@ class Database:
                         ticket.error = error
                         cursor.execute("ROLLBACK TO item")
                     cursor.execute("RELEASE item")
+                cursor.execute(_COUNT, (time.time_ns() // 1000,))
+                commit = cursor.execute(_COUNTED).get
                 cursor.execute("COMMIT")
                 self._wrote = time.monotonic()
+                if self._strict:
+                    self._mark.write(Commit(*commit))
+                if not self._watched:
+                    self._watch()
         except BaseException as error:
             for ticket in group:
                 ticket.error = error
@@ -361,6 +470,23 @@ class Held(Database):
         raise _inside()
 
 
+def _length(path: Path) -> int:
+    """Bytes of a file; 0 when there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class _User:
     """Goes with its thread, and tells so that the thread's reader is free."""
 
@@ -398,21 +524,28 @@ class translate:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is not None and issubclass(kind, apsw.Error):
+        if kind is not None and issubclass(kind, (apsw.Error, msgspec.DecodeError, UnicodeDecodeError)):
             raise translated(error, self.path) from error
+
+
+_RESTORE = "`remloom doctor` looks at all of it; keep a copy of it, and restore the last `remloom backup`"
+
+
+def damaged(path: Path, what: object) -> CorruptStoreError:
+    """Our error for a file that is not as it was written."""
+    return CorruptStoreError(f"{path} is damaged: {what}", remedy=_RESTORE)
 
 
 def translated(error: BaseException | None, path: Path) -> StoreError:
     """Our error for one of SQLite's, with what to do about it."""
-    restore = "keep a copy of it, and restore the last `remloom backup`"
     match error:
         case apsw.NotADBError():
             return WrongKeyError(
                 f"{path} does not open with this key, or is no Remloom database",
                 remedy="check REMLOOM_KEY; if the key is right the file is damaged: restore a backup",
             )
-        case apsw.CorruptError():
-            return CorruptStoreError(f"{path} is damaged: {error}", remedy=restore)
+        case apsw.CorruptError() | msgspec.DecodeError() | UnicodeDecodeError():
+            return damaged(path, error)
         case apsw.FullError():
             return StoreFullError(
                 f"no space left for {path}; nothing of this write was kept", remedy="free some space and retry"
@@ -426,6 +559,6 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
             return StoreClosedError("the memory is closed", remedy="open it again")
         case apsw.IOError():
-            return CorruptStoreError(f"{path} cannot be read or written: {error}", remedy=restore)
+            return CorruptStoreError(f"{path} cannot be read or written: {error}", remedy=_RESTORE)
         case _:
             return StoreError(f"{path}: {error}", remedy="this is a bug in Remloom: please report it")

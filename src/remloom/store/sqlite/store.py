@@ -122,7 +122,7 @@ class SqliteStore:
         )
         self._translate = translate(path)
         self._erasing = Erasing(self._database)
-        self._derived = Derived(self._database, hnsw=hnsw or {}, chores=(self._database.relax, self._erasing.again))
+        self._derived = Derived(self._database, hnsw=hnsw or {}, chores=(self._erasing.again,))
         if self._erasing.owed:
             self._derived.start()
         self._graph = Graph(self._database)

@@ -1,0 +1,83 @@
+"""How the pages of a file are sealed: each has an authentication tag, in database and log, checked when it is read.
+
+With a key that is encryption. Without one the same cipher runs under a key that stands here for everyone to read: it
+hides nothing, and finds damage. Files made before that are plain, and are sealed when they are opened to be written.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, suppress
+from pathlib import Path
+
+import apsw
+
+__all__ = ["make_private", "seal", "unlock"]
+
+_MAGIC = b"Remloom sealed 1"  # the first bytes of a file without a key of its own, where SQLite's own name would be
+_PUBLIC = b"Remloom, for all".hex() + _MAGIC.hex()  # key and salt
+_QUICK = "aegis-128x2"  # the least work a page; what it is good for beyond that is no matter without a secret
+_CIPHER = "aegis"
+
+
+def unlock(connection: apsw.Connection, key: str) -> None:
+    """Make a connection read and write sealed pages.
+
+    Args:
+        key: data key in hex; empty for the public one.
+    """
+    connection.pragma("cipher", _CIPHER)
+    if not key:
+        connection.pragma("algorithm", _QUICK)
+    connection.pragma("key", f"raw:{key or _PUBLIC}")
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read, if there is none; SQLite makes its log alike.
+
+    One that is there is not even opened: to close it would give up the locks that this process has on it.
+    """
+    with suppress(OSError):  # it is there; or the folder cannot be written, as SQLite says then
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def seal(path: Path) -> bool:
+    """Put a sealed copy of a plain file in its place; False when that must wait, and it is as it was.
+
+    At every moment one of the two is there wholly. Nobody else has it open meanwhile: the copy is made under a lock
+    that needs every other connection to be gone, and who waits for it sees by the file's identity that he has the old.
+    """
+    copy = path.with_name(path.name + ".sealing")
+    copy.unlink(missing_ok=True)
+    source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+    with closing(source):
+        try:
+            source.pragma("locking_mode", "exclusive")
+            if source.pragma("journal_mode", "delete") != "delete":
+                return False
+            source.execute("BEGIN EXCLUSIVE; COMMIT")
+            source.pragma("auto_vacuum", "incremental")
+            make_private(copy)
+            sealed = f"{copy.absolute().as_uri()}?cipher={_CIPHER}&algorithm={_QUICK}&key=raw:{_PUBLIC}"
+            source.execute("VACUUM INTO ?", (sealed,))
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.CantOpenError, apsw.ReadOnlyError):
+            copy.unlink(missing_ok=True)
+            return False
+        except BaseException:
+            copy.unlink(missing_ok=True)
+            raise
+        _on_disk(copy)
+        if os.name == "nt":  # pragma: no cover - an open file cannot be replaced there
+            source.close()
+        os.replace(copy, path)
+        _on_disk(path.parent)
+    return True
+
+
+def _on_disk(path: Path) -> None:
+    with suppress(PermissionError):  # Windows has no way to flush a folder
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
