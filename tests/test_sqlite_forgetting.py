@@ -13,6 +13,7 @@ import pytest
 from remloom import Edge, Entity, Resource
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
+from remloom.testing.disk import on_disk
 
 SECRET = "quibbleworth"
 
@@ -21,10 +22,6 @@ SECRET = "quibbleworth"
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     with closing(SqliteStore(tmp_path / "memory.db", busy_timeout=5.0)) as store:
         yield store
-
-
-def on_disk(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
 
 
 def rows(store: SqliteStore, table: str) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from mortal import Life, emptied, files
+from mortal import Life, emptied
 
 __all__ = ["FOLDER_ONLY", "KINDS", "MODELLED", "Kind"]
 
@@ -267,7 +268,9 @@ def _still(memory: Any, word: str) -> Iterable[str]:
 
 def _in_files(life: Life, words: Iterable[str]) -> list[str]:
     """After the last one closed it, no file has a byte of it."""
-    held = b"".join(path.read_bytes() for path in files(life.home, life.tenant))
+    from remloom.testing.disk import on_disk
+
+    held = on_disk(Path(life.home) / "tenants" / life.tenant)
     return [f"{word} was forgotten and is on disk" for word in words if word.encode() in held]
 
 
