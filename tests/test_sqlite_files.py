@@ -472,6 +472,7 @@ def test_a_line_that_would_harm_the_memory_is_not_imported(tmp_path: Path, kind:
 
 def test_an_edge_is_imported_without_the_time_it_was_made(tmp_path: Path) -> None:
     lines = b'{"line":"remloom","format":1}\n{"line":"edge","edge":{"src":"Ann","rel_type":"knows","dst":"Bob"}}\n'
+    lines += b'{"line":"end","records":0,"edges":1}\n'
     with memory(tmp_path) as opened:
         opened.import_(io.BytesIO(lines))
         assert [edge.dst for edge in opened.get_edges("ann")] == ["bob"]
@@ -497,8 +498,8 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
         assert b._store.children(parent)
         assert b.search(vector=[0.6, 0.8]).records[0].id == parent
         assert b.check() == []
-    first = (tmp_path / "a.jsonl").read_text().splitlines()[1:]
-    assert (tmp_path / "b.jsonl").read_text().splitlines()[1:] == first
+    first = (tmp_path / "a.jsonl").read_text().splitlines()[1:-1]
+    assert (tmp_path / "b.jsonl").read_text().splitlines()[1:-1] == first
 
 
 @pytest.mark.parametrize(

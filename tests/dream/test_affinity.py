@@ -318,7 +318,11 @@ def test_what_is_no_path_of_an_edge_is_refused(path: str) -> None:
 
 def test_paths_are_shown_and_can_be_imported(tmp_path: Path) -> None:
     path = "/resources/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec"
-    lines = [{"line": "remloom", "format": 1}, {"line": "path", "path": path}]
+    lines = [
+        {"line": "remloom", "format": 1},
+        {"line": "path", "path": path},
+        {"line": "end", "records": 0, "edges": 1},
+    ]
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.import_(io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
         (edge,) = memory.show("Project Alpha Kickoff")["edges_out"]

@@ -195,3 +195,18 @@ def test_copying_from_the_command_line_tells_what_was_verified(postgres: str, tm
     assert "same checksum" in told
     refused = run("copy", str(tmp_path), postgres, "--tenant", tenant, "--to-key", "ab" * 32)
     assert "never stands on a command line" in refused
+
+
+def test_half_a_copy_is_said_to_be_one_until_it_is_whole(postgres: str, tmp_path: Path, tenant: str) -> None:
+    fill(tmp_path, tenant)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Memory.copy(tmp_path, postgres, tenant=tenant, progress=stop)
+    with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
+        assert any("was copied here" in line for line in memory.check())
+    Memory.copy(tmp_path, postgres, tenant=tenant)
+    with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
+        assert memory.check() == []

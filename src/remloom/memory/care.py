@@ -65,7 +65,9 @@ class Care(Opened):
 
     def check(self) -> list[str]:
         """Verify the files and every index against its table; a line for each disagreement, none when all is well."""
-        return [*self._store.check(), *place(self._settings).unfinished()]
+        from ..store.copying import unfinished
+
+        return [*self._store.check(), *unfinished(self._store), *place(self._settings).unfinished()]
 
     def settle(self) -> None:
         """Finish background work on indexes now; may take minutes. Answers are right without."""
@@ -93,15 +95,23 @@ class Care(Opened):
                 raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
             raise
 
-    def import_(self, path: str | os.PathLike[str] | IO[bytes]) -> dict[str, int]:
-        """Write an export (a file, or an open stream) into this memory, by id; returns counts."""
+    def import_(self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False) -> dict[str, int]:
+        """Write an export (a file, or an open stream) into this memory, by id: all of it, or nothing; returns counts.
+        Others' writes wait meanwhile.
+
+        Args:
+            incomplete: take what there is of an export that was cut off, or that an older Remloom wrote.
+
+        Raises:
+            InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing was written.
+        """
         from ..store.portable import import_
 
         if not isinstance(path, str | os.PathLike):
-            return import_(self._store, path, model=self._model_name)
+            return import_(self._store, path, model=self._model_name, incomplete=incomplete)
         try:
             with Path(path).open("rb") as stream:
-                return import_(self._store, stream, model=self._model_name)
+                return import_(self._store, stream, model=self._model_name, incomplete=incomplete)
         except OSError as error:
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
 

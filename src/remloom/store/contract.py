@@ -117,6 +117,17 @@ class Written(Struct, frozen=True):
     edges: int = 0
     thin: int = 0  # thin entities made for labels that no record had
 
+    def plus(self, other: Written) -> Written:
+        """The sum of two, without `ids`."""
+        return Written(
+            (),
+            created=self.created + other.created,
+            updated=self.updated + other.updated,
+            unchanged=self.unchanged + other.unchanged,
+            edges=self.edges + other.edges,
+            thin=self.thin + other.thin,
+        )
+
 
 class Deletion(Struct, frozen=True):
     """What a `delete` removed."""
@@ -310,6 +321,16 @@ class Store(Reads, Journal, Protocol):
         Raises: ConflictError (an id that a record of another schema has), GoneError (of `expected.there`),
             ChangedError (of what else is expected), EmbedderMismatchError, VectorError (dimension), StoreFullError,
             ReadOnlyStoreError, StoreBusyError.
+        """
+        ...
+
+    def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
+        """Write batches one after another in one transaction: all, or, when one fails or `batches` raises, none.
+
+        They are taken as they come, so any number of them needs little memory; others' writes wait until the last.
+        `batches` is called again when the store has to begin anew. Returns the sum, without `ids`.
+
+        Raises: what `write` raises, and what `batches` raises.
         """
         ...
 

@@ -29,7 +29,7 @@ from .places import place
 if TYPE_CHECKING:
     from ..settings import Settings
 
-__all__ = ["copy", "copy_tenant"]
+__all__ = ["copy", "copy_tenant", "unfinished"]
 
 _UNDER_WAY = "copy"  # journal kind of the mark in a target that is not complete; the id is the source
 _AT_ONCE = 1_000  # records or edges in one transaction
@@ -122,6 +122,14 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
         )
     target.note([], struck=[(_UNDER_WAY, origin)])
     return _copied(found, written=written, resumed=resumed)
+
+
+def unfinished(store: Store) -> list[str]:
+    """The copy into this store that was broken off; a line, or none."""
+    return [
+        f"not all of {entry.id} was copied here: the same `remloom copy` goes on"
+        for entry in store.journal(_UNDER_WAY, limit=1)
+    ]
 
 
 class _Copying:

@@ -1,20 +1,24 @@
 """A memory as JSON lines: written by `export`, read by `import_`, the same for every provider.
 
-The first line is a header, then a line for each record (with its vectors, if asked for) and each edge.
+The first line is a header, then a line for each record (with its vectors, if asked for) and each edge. The last says
+how many there were of each, and the SHA-256 of all lines before it: an export that was cut off has none, and one that
+was changed on its way has another.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from itertools import islice
 from typing import IO, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import InvalidInputError, RemloomError, VectorError
+from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
 from ..model import Edge, Record, Resource
 from .batch import build, checked, checked_edge, searchable_text
 from .contract import SCHEMAS, Batch, BatchRecord, Store, Vector
@@ -23,6 +27,7 @@ __all__ = ["export", "import_"]
 
 FORMAT = 1
 _BATCH = 1_000  # lines written together
+_AGAIN = "export it again"
 
 
 class _Header(msgspec.Struct, tag="remloom", tag_field="line"):
@@ -42,94 +47,206 @@ class _EdgeLine(msgspec.Struct, tag="edge", tag_field="line"):
     edge: Edge
 
 
+class _EndLine(msgspec.Struct, tag="end", tag_field="line"):
+    records: int
+    edges: int  # paths too
+    vectors: int = 0
+    sha256: str = ""  # of the lines before, as they are; other systems may leave it out
+
+
 class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
     """An edge as a path string, from another system; never written by `export`, which keeps weights and properties."""
 
     path: str
 
 
-_decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine).decode
+_decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _EndLine).decode
 _encode = msgspec.json.encode
 
 
 def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True) -> dict[str, int]:
     """Write a whole memory; returns how many lines of each kind."""
     name, dims = (store.model() or ("", 0)) if vectors else ("", 0)
-    stream.write(_encode(_Header(FORMAT, tenant, name, dims)) + b"\n")
-    counts = {"records": 0, "edges": 0}
-    for record in store.records():
-        windows = [_window(vector) for vector in store.vectors(record.id)] if vectors else []
-        stream.write(_encode(_RecordLine(record.schema, msgspec.Raw(_encode(record)), windows)) + b"\n")
-        counts["records"] += 1
+    digest = sha256()
+    end = _EndLine(0, 0)
+
+    def write(line: msgspec.Struct) -> None:
+        data = _encode(line) + b"\n"
+        digest.update(data)
+        stream.write(data)
+
+    write(_Header(FORMAT, tenant, name, dims))
+    records = store.records()
+    while some := list(islice(records, _BATCH)):
+        windows = store.vectors_of([record.id for record in some]) if vectors else {}
+        for record in some:
+            found = [_window(vector) for vector in windows.get(record.id, ())]
+            write(_RecordLine(record.schema, msgspec.Raw(_encode(record)), found))
+            end.vectors += len(found)
+        end.records += len(some)
     for edge in store.all_edges():
-        stream.write(_encode(_EdgeLine(edge)) + b"\n")
-        counts["edges"] += 1
-    return counts
+        write(_EdgeLine(edge))
+        end.edges += 1
+    end.sha256 = digest.hexdigest()
+    write(end)
+    return {"records": end.records, "edges": end.edges}
 
 
-def import_(store: Store, stream: Iterable[bytes], *, model: str = "") -> dict[str, int]:
-    """Write an exported memory into this one, by id; what is there already is replaced or left as it is.
+def import_(store: Store, stream: Iterable[bytes], *, model: str = "", incomplete: bool = False) -> dict[str, int]:
+    """Write an exported memory into this one, by id; what is there already is replaced or left as it is. It is one
+    transaction: all of the export is in the memory afterwards, or nothing.
 
-    `model` is the embedder of this memory: texts without vectors of its are queued for it.
+    Args:
+        model: the embedder of this memory: texts without vectors of its are queued for it.
+        incomplete: take what is there of an export that was cut off, or that has no last line.
 
     Raises:
-        InvalidInputError: a line is not of the format; says which. Lines before it were written.
+        InvalidInputError: a line is not of the format; says which. Or the export is not whole, or not what was written.
+        StoreBusyError: the store had to begin anew, and this stream cannot.
     """
-    counts = {"records": 0, "edges": 0, "created": 0, "updated": 0, "unchanged": 0}
-    header: _Header | None = None
-    records: list[BatchRecord] = []
-    edges: list[Edge] = []
-    names: dict[str, tuple[str, str]] = {}  # of the ends of paths
+    reading = _Import(stream, model, incomplete)
+    written = store.write_all(reading.batches)
+    outcome = {kind: getattr(written, kind) for kind in ("created", "updated", "unchanged")}
+    return {"records": reading.records, "edges": reading.edges, **outcome}
 
-    def flush() -> None:
-        dims = (header.dims if header else 0) if any(record.vectors for record in records) else 0
-        written = store.write(
-            Batch(tuple(records), tuple(edges), dict(names), (), dims, model or (header.model if header else ""))
-        )
-        for kind in ("created", "updated", "unchanged"):
-            counts[kind] += getattr(written, kind)
-        records.clear()
-        edges.clear()
-        names.clear()
 
-    for number, line in enumerate(stream, 1):
-        if not line.strip():
-            continue
+class _Import:
+    """One export on its way in.
+
+    Attributes:
+        records, edges: lines read of each kind.
+    """
+
+    def __init__(self, stream: Iterable[bytes], model: str, incomplete: bool) -> None:
+        self._stream = stream
+        self._start = self._place()
+        self._begun = False
+        self._model = model
+        self._incomplete = incomplete
+
+    def _place(self) -> int | None:
+        """Where the stream can be put back to; None when it cannot."""
+        with suppress(AttributeError, OSError, ValueError):
+            return int(self._stream.tell())  # type: ignore[attr-defined]
+        return None
+
+    def batches(self) -> Iterator[Batch]:
+        """Everything, as it is to be written. The last comes after the end was found to be right."""
+        if self._begun:
+            if self._start is None:
+                raise StoreBusyError(
+                    "other writers were in the way, and this stream cannot be read again; nothing was written",
+                    remedy="try again, or import from a file",
+                )
+            self._stream.seek(self._start)  # type: ignore[attr-defined]
+        self._begun = True
+        self.records = self.edges = self.vectors = 0
+        digest, number = sha256(), 0
+        header: _Header | None = None
+        end: _EndLine | None = None
+        batch = _Gathered(self._model)
+        for number, line in enumerate(self._stream, 1):
+            if end is not None and line.strip():
+                raise InvalidInputError(f"line {number} stands behind the export's last", remedy=_AGAIN)
+            value = self._decoded(number, line, header) if line.strip() else None
+            if value is None:
+                pass
+            elif isinstance(value, _EndLine):
+                end = value
+                self._check(end, number, digest.hexdigest())
+            elif header is None:
+                if not isinstance(value, _Header) or value.format != FORMAT:
+                    raise InvalidInputError("this is no Remloom export: its first line is no header of format 1")
+                header = batch.header = value
+            else:
+                if not isinstance(value, _RecordLine) and batch.records:
+                    yield batch.take()  # so that both ends of an edge are there
+                with _line(number):
+                    self._count(batch, value)
+                if batch.full:
+                    yield batch.take()
+            digest.update(line)
+        if header is None:
+            raise InvalidInputError("this is no Remloom export: it is empty")
+        if end is None and not self._incomplete:
+            raise InvalidInputError(
+                f"the export ends after line {number}, and its last line, which says how much it is, is missing: it "
+                f"was cut off, or an older Remloom wrote it. There are {self.records:,} records and {self.edges:,} "
+                "edges in it; nothing was written",
+                remedy=f"{_AGAIN}; or take in what there is: --incomplete, import_(…, incomplete=True)",
+            )
+        yield batch.take()
+
+    def _decoded(self, number: int, line: bytes, header: _Header | None) -> Any:
         try:
-            value = _decode(line)
+            return _decode(line)
         except msgspec.MsgspecError as error:
+            if header is not None and not line.endswith(b"\n"):  # it was cut off within a line
+                return None
             raise InvalidInputError(
                 f"line {number} is no line of a Remloom export: {error}",
                 remedy="give a file that `remloom export` wrote",
             ) from error
-        if header is None:
-            if not isinstance(value, _Header) or value.format != FORMAT:
-                raise InvalidInputError("this is no Remloom export: its first line is no header of format 1")
-            header = value
-        elif isinstance(value, _RecordLine):
-            with _line(number):
-                records.append(_batch_record(value, header, model))
-            counts["records"] += 1
-        elif isinstance(value, _EdgeLine):
-            if records:
-                flush()  # so that both ends of an edge are there
-            with _line(number):
-                edges.append(checked_edge(value.edge))
-            counts["edges"] += 1
+
+    def _count(self, batch: _Gathered, value: Any) -> None:
+        if isinstance(value, _RecordLine):
+            batch.add_record(value)
+            self.records += 1
+            self.vectors += len(value.vectors)
+            return
+        if isinstance(value, _EdgeLine):
+            batch.edges.append(checked_edge(value.edge))
         elif isinstance(value, _PathLine):
-            if records:
-                flush()
-            with _line(number):
-                built = build([Edge.from_path(value.path)], tenant="", model="")
-            edges += built.edges
-            names |= built.names
-            counts["edges"] += 1
-        if len(records) + len(edges) >= _BATCH:
-            flush()
-    if header is None:
-        raise InvalidInputError("this is no Remloom export: it is empty")
-    flush()
-    return counts
+            batch.add_path(value.path)
+        else:
+            raise InvalidInputError("a second header: two exports in one file", remedy="import them one by one")
+        self.edges += 1
+
+    def _check(self, end: _EndLine, number: int, digest: str) -> None:
+        """See that what was read is what was written."""
+        if (end.records, end.edges) != (self.records, self.edges):
+            raise InvalidInputError(
+                f"the export's last line speaks of {end.records:,} records and {end.edges:,} edges, and "
+                f"{self.records:,} and {self.edges:,} are before it; nothing was written", remedy=_AGAIN,
+            )  # fmt: skip
+        if end.sha256 and end.sha256 != digest:
+            raise InvalidInputError(
+                f"the export was changed since it was written: the checksum in line {number} is another's; nothing was "
+                "written", remedy=f"{_AGAIN}; whoever changed it on purpose takes the sha256 out of its last line",
+            )  # fmt: skip
+
+
+class _Gathered:
+    """Lines that are written together."""
+
+    def __init__(self, model: str) -> None:
+        self.header = _Header(FORMAT)
+        self.records: list[BatchRecord] = []
+        self.edges: list[Edge] = []
+        self._names: dict[str, tuple[str, str]] = {}  # of the ends of paths
+        self._model = model
+
+    @property
+    def full(self) -> bool:
+        return len(self.records) + len(self.edges) >= _BATCH
+
+    def add_record(self, line: _RecordLine) -> None:
+        self.records.append(_batch_record(line, self.header, self._model))
+
+    def add_path(self, path: str) -> None:
+        built = build([Edge.from_path(path)], tenant="", model="")
+        self.edges += built.edges
+        self._names |= built.names
+
+    def take(self) -> Batch:
+        """What was gathered, as one batch."""
+        dims = self.header.dims if any(record.vectors for record in self.records) else 0
+        model = self._model or self.header.model
+        batch = Batch(tuple(self.records), tuple(self.edges), dict(self._names), (), dims, model)
+        self.records.clear()
+        self.edges.clear()
+        self._names.clear()
+        return batch
 
 
 def _window(vector: Vector) -> tuple[int, int, str, str]:

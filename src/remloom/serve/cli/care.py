@@ -11,7 +11,7 @@ import msgspec
 from click import argument, option
 from click.exceptions import Exit
 
-from ...errors import NotFoundError
+from ...errors import InvalidInputError, NotFoundError
 from .app import Call, command
 
 if TYPE_CHECKING:
@@ -128,6 +128,8 @@ def export(call: Call, file: str) -> None:
     """
     with call.open() as memory:
         if file == "-":
+            if sys.stdout.isatty():  # it is data, byte for byte, with whatever was read in it
+                raise InvalidInputError("an export is not written to a terminal", remedy="give a FILE, or pipe it")
             memory.export(sys.stdout.buffer)
         else:
             counts = memory.export(file)
@@ -136,10 +138,11 @@ def export(call: Call, file: str) -> None:
 
 @command("import")
 @argument("file")
-def import_(call: Call, file: str) -> None:
-    """Take in FILE, an export; - is stdin. Makes the tenant if need be."""
+@option("--incomplete", is_flag=True, help="Take what there is of an export that was cut off.")
+def import_(call: Call, file: str, incomplete: bool) -> None:
+    """Take in FILE, an export; - is stdin: all of it, or nothing. Makes the tenant if need be."""
     with call.open(create=True) as memory:
-        counts = memory.import_(sys.stdin.buffer if file == "-" else file)
+        counts = memory.import_(sys.stdin.buffer if file == "-" else file, incomplete=incomplete)
     call.show(counts, lambda: f"imported {_listed(counts)}")
 
 

@@ -113,6 +113,23 @@ class PostgresStore:
         self._indexing.grown(sum(len(record.vectors) for record in batch.records))
         return written
 
+    def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
+        grown = 0
+
+        def run(cursor: Cursor[Any]) -> Written:
+            nonlocal grown
+            written, grown = Written(()), 0
+            for batch in batches():
+                writing = Writing(cursor, self._tenant)  # which finds what the one before it stored
+                written = written.plus(writing.apply(batch))
+                writing.close()
+                grown += sum(len(record.vectors) for record in batch.records)
+            return written
+
+        written = self._open.write(self._tenant, run)
+        self._indexing.grown(grown)
+        return written
+
     def update(self, work: Callable[[Reads], Batch]) -> Written:
         grown = 0
 

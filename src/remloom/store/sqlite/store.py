@@ -136,6 +136,15 @@ class SqliteStore:
     def write(self, batch: Batch) -> Written:
         return self._database.write(lambda cursor: writing.apply(cursor, batch))
 
+    def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
+        def work(cursor: apsw.Cursor) -> Written:
+            written = Written(())
+            for batch in batches():
+                written = written.plus(writing.apply(cursor, batch))
+            return written
+
+        return self._database.write(work)
+
     def update(self, work: Callable[[Reads], Batch]) -> Written:
         return self._database.write(lambda cursor: writing.apply(cursor, work(_Inside(self.path, cursor))))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -34,6 +34,27 @@ class Updating(Opened):
         found = _entity(store)
         assert found.properties["total"] == 96
         assert len(found.properties) == 97
+        assert store.check() == []
+
+    def test_batches_written_as_one_are_all_there_or_none(self, store: Store) -> None:
+        def batches(good: bool) -> Iterator[Batch]:
+            for number in range(3):
+                yield batch.build([Entity(id=f"{good} {number}", name=f"{good} {number}")], tenant="", model="")
+                yield batch.build(
+                    [Edge(src=f"{good} {number}", rel_type="after", dst=f"{good} {(number or 9) - 1}")],
+                    tenant="",
+                    model="",
+                )
+            if not good:
+                raise InvalidInputError("no further")
+
+        with pytest.raises(InvalidInputError, match="no further"):
+            store.write_all(lambda: batches(False))
+        assert not any(store.stats()["records"].values())
+        written = store.write_all(lambda: batches(True))
+        assert (written.created, written.edges, written.ids) == (3, 3, ())
+        assert [record.id for record in store.records() if not record.thin] == [f"True {n}" for n in range(3)]  # type: ignore[union-attr]
+        assert store.degrees(["true-1"], direction="both") == 2
         assert store.check() == []
 
     def test_an_update_sees_what_was_written_before_it_of_every_kind(self, store: Store) -> None:
