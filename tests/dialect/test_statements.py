@@ -197,7 +197,7 @@ def test_a_statement_beyond_the_limit_is_refused() -> None:
         ("TRAVERSE PLAN WITH sally DEPTH 2", 31, "PLAN is DEPTH 0"),
         ("TRAVERSE WITH SELECT * FROM resources DEPTH -1", 44, "from 0 to 1,000, not -1"),
         ("TRAVERSE WITH SELECT * FROM resources DEPTH 1 LIMIT x", 52, "expected: a number"),
-        ("LOOKUP sally AS OF 2025-01-01", 13, "only TRAVERSE follows edges"),
+        ("FUZZY sally AS OF 2025-01-01", 12, "AS OF is for LOOKUP and TRAVERSE"),
         ("TRAVERSE WITH sally AS OF yesterday", 26, "not a time"),
         ("TRAVERSE WITH sally AS OF '2025-01-01 10:00'", 26, "needs its zone"),
         ("SEARCH x\n  WHERE category =\n  LIMIT 3", 30, "expected: FALSE, NULL, TRUE"),

@@ -52,11 +52,19 @@ class Queries(Records):
 
         return self._executor.run(from_parameters(query_type, parameters))
 
-    def lookup(self, *labels: str) -> Answer:
-        """The records that have these labels, of every schema. Nothing found: `suggestions`."""
-        from ..query.plan import Lookup
+    def lookup(self, *labels: str, as_of: datetime | None = None) -> Answer:
+        """The records that have these labels, of every schema. Nothing found: `suggestions`.
 
-        return self._executor.run(Lookup(labels))
+        With `as_of`, those that had them then, entities as they were: names, aliases, types, summaries, properties.
+
+        Raises:
+            InvalidInputError: `as_of` has no time zone.
+            NotFoundError: what an entity was then is no longer kept: of each, its last thousand changes are.
+        """
+        from ..query.plan import Lookup, Statement
+
+        query = Lookup(labels)
+        return self._executor.run(query if as_of is None else Statement(query, as_of=as_of))
 
     def fuzzy(self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5) -> Answer:
         """Records whose name or alias is like the text, best first."""

@@ -194,13 +194,26 @@ class Records(Opened):
         """
         return _found(self._store, Resource, id)
 
-    def get_entity(self, id: str) -> Entity:
-        """The entity with this id, without `graph_paths`: `get_edges` and `lookup` have them.
+    def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
+        """The entity with this id, without `graph_paths`: `get_edges` and `lookup` have them. With `as_of`, as it was.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is none; or there was none then, or what it was then is no longer kept.
+            InvalidInputError: `as_of` has no time zone.
         """
-        return _found(self._store, Entity, id)
+        entity = _found(self._store, Entity, id)
+        if as_of is None:
+            return entity
+        from ..store.past import entity_at
+
+        aware(as_of)
+        was = entity_at(self._store, entity, as_of)
+        if was is None:
+            raise NotFoundError(
+                f"{entity.name!r} was not there at {as_of.isoformat()}",
+                remedy=f"it was first written at {entity.created_at}", id=id,
+            )  # fmt: skip
+        return was
 
     def get_moment(self, id: str) -> Moment:
         """The moment with this id, without `graph_paths`: `get_edges` and `lookup` have them.
@@ -210,8 +223,9 @@ class Records(Opened):
         """
         return _found(self._store, Moment, id)
 
-    def show(self, id_or_label: str) -> dict[str, Any]:
-        """All that is known of one thing: its records, edges in and out, where it came from, what came of it.
+    def show(self, id_or_label: str, *, as_of: datetime | None = None) -> dict[str, Any]:
+        """All that is known of one thing: its records, edges in and out, where it came from, what came of it. With
+        `as_of`, what had that label then, entities as they were, and edges in force then.
 
         Returns: `records`, each as JSON-ready values with `parents` and `children` (ids), and, of what was derived, the
         `sources` it rests on in the end (with lines); `edges_out` and `edges_in`
@@ -219,17 +233,24 @@ class Records(Opened):
 
         Raises:
             NotFoundError: nothing has this id or label; the remedy names what is most like it.
+            InvalidInputError: `as_of` has no time zone.
         """
         from ..store.forgetting import targets
+
+        if as_of is not None:
+            aware(as_of)
 
         record = self._store.get(None, text(id_or_label, "an id or label"))
         records = [record] if record else self._store.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
         if not records:
             records = targets(self._store, [id_or_label])[id_or_label]
         keys = list(dict.fromkeys(labels.key(record.name) for record in records))
+        if as_of is not None:
+            records = self._then(id_or_label, records, as_of)
+            keys = list(dict.fromkeys((*keys, *(labels.key(record.name) for record in records))))
 
         def at(direction: Direction) -> list[dict[str, Any]]:
-            edges = self._store.edges(keys, direction=direction, rel_types=None, limit=100)
+            edges = self._store.edges(keys, direction=direction, rel_types=None, limit=100, as_of=as_of)
             return [msgspec.to_builtins(edge) for edge in edges]
 
         return {
@@ -241,8 +262,23 @@ class Records(Opened):
             ],
             "edges_out": [edge | {"paths": msgspec.convert(edge, Edge).paths(records[0].schema)} for edge in at("out")],
             "edges_in": at("in"),
-            "edge_counts": [msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both")],
+            "edge_counts": [
+                msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both", as_of=as_of)
+            ],
         }
+
+    def _then(self, id_or_label: str, records: Sequence[Record], as_of: datetime) -> list[Record]:
+        """What these records were then; of a label, what had it then."""
+        from ..store.past import lookup_at, record_at
+
+        if any(record.id == id_or_label for record in records):
+            shown = [was for record in records if (was := record_at(self._store, record, as_of)) is not None]
+        else:
+            key = labels.key(id_or_label)
+            shown = lookup_at(self._store, [key], as_of)[key]
+        if not shown:
+            raise NotFoundError(f"nothing had the id or label {id_or_label!r} at {as_of.isoformat()}", id=id_or_label)
+        return shown
 
     def _grounds(self, id: str) -> dict[str, list[str]]:
         """Of what was derived: the sources, with their lines, that it rests on in the end."""
@@ -250,7 +286,8 @@ class Records(Opened):
         return {"sources": [entry["source"] for entry in above if not entry["parents"]]} if above else {}
 
     def history(self, id: str) -> list[dict[str, Any]]:
-        """Where a record came from: itself, its parents, theirs, down to what was read, each with source and lines.
+        """Where a record came from: itself, its parents, theirs, down to what was read, each with source and lines. Of
+        an entity also its `changes`, newest first: when, and each field and property from what to what.
 
         Raises:
             NotFoundError: no record has this id.
@@ -272,6 +309,10 @@ class Records(Opened):
                 "parents": above,
             }  # fmt: skip
             queue += [(parent, depth + 1) for id in above if (parent := self._store.get(None, id)) is not None]
+        if isinstance(record, Entity):
+            from ..store.past import told
+
+            found[id]["changes"] = list(told(self._store, record))
         return list(found.values())
 
     # -- edges ------------------------------------------------------------------------------------------------------

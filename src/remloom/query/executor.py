@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
 from ..model import Answer, Hit
 from ..store.contract import SCHEMAS, Match, Store
+from ..store.past import lookup_at
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
 from .sql_guard import Guarded, guard
 
@@ -55,7 +57,7 @@ class Executor:
             return explain(self, statement)
         match statement.query:
             case Lookup() as lookup:
-                return self.lookup(lookup)
+                return self.lookup(lookup, statement.as_of)
             case Fuzzy() as fuzzy:
                 return self.fuzzy(fuzzy)
             case Search() as search:
@@ -69,23 +71,24 @@ class Executor:
             case other:
                 raise InvalidInputError(f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"')
 
-    def lookup(self, query: Lookup) -> Answer:
-        """One hit for each record that has one of the labels, in the order of the labels.
+    def lookup(self, query: Lookup, as_of: datetime | None = None) -> Answer:
+        """One hit for each record that has one of the labels, in the order of the labels; with `as_of`, of those that
+        had one of them, as they were.
 
         A label that nothing has is listed in `metadata["missing"]`, and `suggestions` are like it.
         """
         keys = [labels.key(label) for label in query.labels]
-        found = self.store.lookup(keys)
+        found = self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
         hits = [Hit(record=record, matched=key) for key, records in found.items() for record in records]
         if len(keys) > 1:
             hits = list({hit.id: hit for hit in reversed(hits)}.values())[::-1]
         missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
         return Answer(
             query_type="lookup",
-            statement=render(query),
+            statement=render(Statement(query, as_of=as_of) if as_of else query),
             records=hits,
             suggestions=self.suggest(missing) if missing else [],
-            metadata={"missing": missing},
+            metadata={"missing": missing} | ({"as_of": as_of.isoformat()} if as_of else {}),
         )
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:

@@ -24,7 +24,7 @@ def explain(executor: Executor, statement: Statement) -> Answer:
     """
     rows = _rows(executor, statement.query)
     if statement.as_of:
-        rows.append(("as of", f"only edges in force at {statement.as_of.isoformat()}"))
+        rows.append(("as of", f"edges in force and entities as they were at {statement.as_of.isoformat()}"))
     return Answer(query_type="explain", statement=render(statement), columns=["step", "detail"], rows=list(rows))
 
 

@@ -170,7 +170,7 @@ class Statement(Struct, frozen=True, gc=False):
 
     query: Plan
     explain: bool = False  # say how it would run instead of running it
-    as_of: datetime | None = None  # follow the edges in force then; None: now
+    as_of: datetime | None = None  # edges in force then, entities as they were; None: now
 
     def __post_init__(self) -> None:
         if self.as_of is None:
@@ -179,10 +179,10 @@ class Statement(Struct, frozen=True, gc=False):
             raise InvalidInputError(
                 f"AS OF needs a time with its zone, not {self.as_of!r}", remedy="AS OF '2025-01-15T10:00:00Z'"
             )
-        if not isinstance(self.query, Traverse):
+        if not isinstance(self.query, Traverse | Lookup):
             raise InvalidInputError(
-                "AS OF is about edges, and only TRAVERSE follows edges",
-                remedy="TRAVERSE WITH LOOKUP \"Sarah Chen\" AS OF '2025-01-15'",
+                "AS OF is for LOOKUP and TRAVERSE: the others search what is there now",
+                remedy="LOOKUP \"Sarah Chen\" AS OF '2025-01-15'",
             )
 
 

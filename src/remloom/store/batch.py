@@ -30,15 +30,18 @@ __all__ = [
     "checked_edge",
     "content_hash",
     "embedded_text",
+    "free_values",
     "id_taken",
     "merge",
     "namesake",
     "new_id",
     "referred",
     "resource_id",
+    "same",
     "searchable_text",
     "thin_entity",
     "to_vector",
+    "unchanged",
     "without",
 ]
 
@@ -50,6 +53,7 @@ _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)
 }
+_encode = msgspec.json.Encoder(order="deterministic").encode
 _TIMES: dict[type, tuple[str, ...]] = {
     kind: tuple(name for name in kind.__struct_fields__ if name.endswith("_at") or name.startswith("valid_"))
     for kind in (Resource, Entity, Moment, Edge)
@@ -279,6 +283,23 @@ def _json(value: Any) -> bytes:
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidInputError(f"it cannot be stored: {error}", remedy=_STORABLE) from error
     return encoded
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are one as JSON, where 1 is neither 1.0 nor True."""
+    return bool(one == other) and _encode(one) == _encode(other)
+
+
+def unchanged(record: Record, old: Record) -> bool:
+    """Whether a record is what is stored, times apart."""
+    return replace(record, updated_at=old.updated_at) == old and (
+        not (free := free_values(record)) or same(free, free_values(old))
+    )
+
+
+def free_values(record: Record) -> dict[str, Any]:
+    """What a record has that is of no type of ours: `properties` or `metadata`."""
+    return record.properties if isinstance(record, Entity) else record.metadata
 
 
 class Twin(Struct, frozen=True, gc=False):

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import Entity, Moment, Record
 from .. import batch as batches
+from .. import past
 from ..columns import type_of
 from ..contract import Batch, BatchRecord, Vector, Written
 from . import journal, names, postings
@@ -105,6 +106,8 @@ class Writing(Linking):
         if changes:
             moved = {} if batch.exact else self._renamed(changes)
             self._store(changes, model, batch.dims, thin, moved)
+            if not batch.exact:
+                self._note(changes)
             self._refer(batch.records, ids, outcomes)
         return ids, outcomes
 
@@ -212,6 +215,22 @@ class Writing(Linking):
         if released:
             self.release(released)
 
+    def _note(self, changes: dict[str, _Change]) -> None:
+        """Keep what entities were."""
+        changed = {
+            id: (change.old, change.item.record)
+            for id, change in changes.items()
+            if isinstance(change.old, Entity) and isinstance(change.item.record, Entity)
+        }
+        if not changed:
+            return
+        places = {id: past.last_of(id)[1] for id in changed}
+        last = journal.last(self.cursor, self.tenant, past.CHANGE, list(places.values()))
+        entries = {id: past.noted(old, new, last.get(places[id])) for id, (old, new) in changed.items()}
+        journal.add(self.cursor, self.tenant, [entry for some in entries.values() for entry in some])
+        full = [places[id] for id, some in entries.items() if past.number(some[0]) > past.KEPT]
+        journal.drop_first(self.cursor, self.tenant, past.CHANGE, full)
+
     def _number(self, changes: Iterable[_Change]) -> tuple[list[postings.Text], list[postings.Text]]:
         """Give every new text its number. Returns these texts, and those that are no more."""
         texts, gone = [], []
@@ -300,7 +319,7 @@ def _updated(item: BatchRecord, old: Record) -> BatchRecord | None:
         keys = tuple(dict.fromkeys((keys[0], *map(labels.key, record.aliases))))
     elif old.created_at and record.created_at and old.created_at < record.created_at:
         record = replace(record, created_at=old.created_at)
-    if not item.vectors and replace(record, updated_at=old.updated_at) == old:
+    if not item.vectors and batches.unchanged(record, old):
         return None
     return replace(item, record=record, keys=keys, text=batches.searchable_text(record))
 

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import Edge, Entity, Moment, Record
 from .. import batch as batches
+from .. import past
 from ..columns import micros, times_of, type_of
 from ..contract import Batch, BatchRecord, Deletion, Vector, Written
 from ..models import chosen
@@ -160,13 +161,24 @@ class _Writing:
             keys = tuple(dict.fromkeys((keys[0], *map(labels.key, record.aliases))))
         elif old.created_at and record.created_at and old.created_at < record.created_at:
             record = replace(record, created_at=old.created_at)
-        if not item.vectors and replace(record, updated_at=old.updated_at) == old:
+        if not item.vectors and batches.unchanged(record, old):
             return record.id, "unchanged", rid
         changed = replace(item, record=record, keys=keys, text=batches.searchable_text(record))
         self._update(changed, rid, old, doc)
         if not (item.merge or self.exact) and (before := labels.key(old.name)) != keys[0]:
             self._rename(rid, before, keys[0])
+        if isinstance(old, Entity) and isinstance(record, Entity) and not self.exact:
+            self._note(old, record)
         return record.id, "updated", rid
+
+    def _note(self, old: Entity, new: Entity) -> None:
+        """Keep what an entity was."""
+        kind, prefix = past.last_of(new.id)
+        last = journal.listed(self.cursor, kind, prefix, "", 1, True)
+        entries = past.noted(old, new, last[0] if last else None)
+        journal.apply(self.cursor, entries)
+        if past.number(entries[0]) > past.KEPT:
+            journal.apply(self.cursor, (), [(kind, journal.listed(self.cursor, kind, prefix, "", 1, False)[0].id)])
 
     def _namesake(self, key: str, record: Record) -> str | None:
         """The id of the stored entity that this one, given without id, is."""

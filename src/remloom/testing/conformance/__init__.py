@@ -18,11 +18,12 @@ from .likeness import Likeness
 from .naming import Naming
 from .opening import Opening, names, put
 from .orders import Orders
+from .past import Past
 from .records import Records
 from .updating import Updating
 
 __all__ = ["Opening", "StoreConformance", "names", "put"]
 
 
-class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Naming, Updating):
+class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Naming, Past, Updating):
     """What every provider must do. `store` is a fresh, empty tenant."""
