@@ -91,6 +91,7 @@ class AsyncMemory:
     new_key = _unbound_in_thread(Memory.new_key)
     adopt_tenant = _unbound_in_thread(Memory.adopt_tenant)
     delete_tenant = _unbound_in_thread(Memory.delete_tenant)
+    repair_tenant = _unbound_in_thread(Memory.repair_tenant)
 
     write = _in_thread(Memory.write)
     create_resource = _in_thread(Memory.create_resource)

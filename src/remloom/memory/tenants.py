@@ -106,6 +106,22 @@ class Tenants:
         place(settings).adopt(name, settings.key)
 
     @staticmethod
+    def repair_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> list[str]:
+        """Go on with what is whole of a tenant that has lost acknowledged writes, which `open` refuses; returns what
+        was found and done, a line each. The damaged log is kept beside the database.
+
+        Pages of the database that are damaged stay so: for them there is the last backup.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+            WrongKeyError: the key (default the setting `key`) does not open it.
+            CorruptStoreError: the database itself is damaged.
+            InvalidInputError: the home is a PostgreSQL database.
+        """
+        settings = _settings(home, key)
+        return place(settings).repair(name, settings.key)
+
+    @staticmethod
     def delete_tenant(home: str | os.PathLike[str] | None, name: str) -> None:
         """Destroy a tenant: its name, its key, then what is in its folder. Whoever has it open gets StoreClosedError.
 

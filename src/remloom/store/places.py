@@ -40,6 +40,10 @@ class Place(Protocol):
         """Give what stands under a tenant's name that name. Raises TenantNotFoundError when nothing does."""
         ...
 
+    def repair(self, tenant: str, key: str) -> list[str]:
+        """Go on with what is whole of a tenant that lost writes; returns what was found and done."""
+        ...
+
     def delete(self, tenant: str) -> None:
         """Destroy a tenant. Raises TenantNotFoundError when it is not there."""
         ...
@@ -116,6 +120,11 @@ class _Folder:
     def adopt(self, tenant: str, key: str) -> None:
         self._home.adopt(tenant, key)
 
+    def repair(self, tenant: str, key: str) -> list[str]:
+        from .sqlite.repairing import repair
+
+        return repair(self._home.path(tenant), self._home.open(tenant, key, create=False))
+
     def delete(self, tenant: str) -> None:
         self._home.delete(tenant)
 
@@ -173,6 +182,9 @@ class _Database:
         raise InvalidInputError(
             "a tenant in PostgreSQL has its name in every row", remedy="copy it under another: remloom copy --as NAME"
         )
+
+    def repair(self, tenant: str, key: str) -> list[str]:
+        raise InvalidInputError("PostgreSQL repairs its own log", remedy="see the server's log, or restore a backup")
 
     def unfinished(self) -> list[str]:
         return []  # a deletion is one transaction

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from typing import TYPE_CHECKING, Any
 
+import click
 from click.exceptions import Exit
 
 from ..._version import __version__
@@ -20,13 +21,20 @@ LIBRARIES = ("apsw-sqlite3mc", "msgspec", "numpy", "usearch", "onnxruntime", "to
 
 
 @command("doctor")
-def doctor(call: Call) -> None:
+@click.option("--repair", is_flag=True, help="Go on with what is whole, when acknowledged writes were lost.")
+def doctor(call: Call, repair: bool) -> None:
     """Check the installation, the embedder and the store.
 
-    Every index is compared with its table. Exits with 7 when something disagrees, and with the code of the error when
-    the store cannot be opened or the embedder not be loaded.
+    Every page is read, and every index is compared with its table. Exits with 7 when something disagrees, and with the
+    code of the error when the store cannot be opened or the embedder not be loaded.
+
+    A memory that has lost acknowledged writes does not open: its log was damaged, cut or removed. This says how many
+    they are and since when. With --repair the log is kept aside as it is, and the memory goes on without them.
     """
+    from ...memory import Memory
+
     settings = call.settings()
+    repaired = Memory.repair_tenant(settings.home, settings.tenant, settings.key or None) if repair else []
     found: dict[str, Any] = {"versions": _versions(), "home": settings.shown_home, "tenant": settings.tenant}
     problems: list[str] = []
     codes: list[int] = []
@@ -40,6 +48,7 @@ def doctor(call: Call) -> None:
     except RemloomError as error:
         problems.append(str(error))
         codes.append(error.exit_code)
+    found["repaired"] = repaired
     found["problems"] = problems
     call.show(found, lambda: _view(found))
     if codes:
@@ -64,7 +73,8 @@ def _view(found: dict[str, Any]) -> RenderableType:
 
     from .render import clean, nested, stats
 
-    facts = {name: value for name, value in found.items() if name not in ("problems", "store")}
+    facts = {name: value for name, value in found.items() if name not in ("problems", "repaired", "store")}
     problems = [Text.assemble(("problem: ", "bold red"), clean(problem)) for problem in found["problems"]]
+    done = [Text.assemble(("repaired: ", "bold"), clean(line)) for line in found["repaired"]]
     held = [Text(), stats(found["store"])] if "store" in found else []
-    return Group(nested(facts), *held, Text(), *(problems or [Text("everything agrees", "bold green")]))
+    return Group(nested(facts), *held, Text(), *done, *(problems or [Text("everything agrees", "bold green")]))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 
 from ...errors import CorruptStoreError
-from .log import behind, log_of
+from .log import behind
 from .mark import Commit, Mark
 
-__all__ = ["admit", "set_aside"]
+__all__ = ["admit"]
 
 _LAST = "SELECT line, commits, committed, rid FROM sequence"
 
@@ -40,16 +38,6 @@ def admit(connection: apsw.Connection, mark: Mark, path: Path, *, log: bool) -> 
             return
     if log and (writes := _unseen(connection, path)):
         raise _lost(path, writes, _last(connection), None)
-
-
-def set_aside(path: Path) -> Path | None:
-    """Copy the log of a damaged file, so that going on loses nothing of it; None when there is nothing in it."""
-    log = log_of(path)
-    if not log.exists() or not log.stat().st_size:
-        return None
-    kept = log.with_name(f"{log.name}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
-    shutil.copy2(log, kept)
-    return kept
 
 
 def _unseen(connection: apsw.Connection, path: Path) -> int:
