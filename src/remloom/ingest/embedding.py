@@ -49,7 +49,7 @@ class EmbeddingQueue:
             EmbedderError: the embedder does not work. What is queued stays queued.
         """
         done = 0
-        total = limit or int(self._store.stats()["pending"]) if progress else 0
+        total = limit or self._store.queued()[0] if progress else 0
         with self._running:
             while not self._stop.is_set() and (limit is None or done < limit):
                 batch = self._store.pending(min(_BATCH, limit - done) if limit else _BATCH)
@@ -85,7 +85,7 @@ class EmbeddingQueue:
     def move(self, progress: Progress | None = None) -> int:
         """Embed every text with this embedder beside the vectors that serve, then let its own serve."""
         done = 0
-        total = sum(self._store.stats()["records"].values())
+        total = sum(self._store.stats()["records"].values()) if progress else 0
         with self._running:
             while batch := self._store.unembedded(self._embedder.name, _BATCH):
                 self._store.embed(

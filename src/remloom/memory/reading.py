@@ -162,7 +162,7 @@ class Reading(Records):
                 failed = str(error)
         else:
             self._queue.start()
-        return msgspec.structs.replace(report, pending=self._store.stats()["pending"], embedding_error=failed)
+        return msgspec.structs.replace(report, pending=self._store.queued()[0], embedding_error=failed)
 
     @cached_property
     def _extractor(self) -> Extractor:

@@ -39,14 +39,14 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
         case Fuzzy():
             kind = f" of type {query.type}" if query.type else ""
             return [
-                ("fuzzy", f"trigram index over {store.stats()['keys']:,} names and aliases{kind}"),
+                ("fuzzy", f"trigram index over every name and alias{kind}"),
                 ("rank", f"edit similarity of the candidates, at least {query.threshold:g}, the {query.limit} best"),
             ]
         case Search():
-            schema, vectors = known_schema(query.schema), store.stats()["vectors"]
+            schema, (model, dims) = known_schema(query.schema), store.model() or ("the embedder", 0)
             rows = [
-                ("embed", f"the text, by {vectors['model'] or 'the embedder'}"),
-                ("search", f"vector index, {vectors['count']:,} vectors of {vectors['dims']} dimensions"),
+                ("embed", f"the text, by {model}"),
+                ("search", f"vector index, {dims} dimensions" if dims else "nothing is embedded yet"),
                 ("filter", f"{schema} where {render_where(query.where)}" if query.where else schema),
             ]
             least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"

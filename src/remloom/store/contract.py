@@ -463,6 +463,11 @@ class Store(Reads, Journal, Protocol):
         """Texts waiting for their embedding, oldest first; parked ones (see `park`) are left out."""
         ...
 
+    def queued(self) -> tuple[int, int]:
+        """How many texts wait for their embedding, and how many are parked. It costs what it counts, whatever else the
+        store holds."""
+        ...
+
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         """Store the vectors of records and take them off the queue. A record that is gone is ignored.
         With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""

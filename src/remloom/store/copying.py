@@ -164,7 +164,7 @@ class _Copying:
     def _records(self) -> None:
         there = {record.id: _digest(record, windows) for record, windows in _with_vectors(self._target, self._resumed)}
         waiting = {pending.id for pending in self._source.pending(_TEXTS_AT_ONCE)}
-        parked = self._source.stats()["parked"] > 0
+        parked = self._source.queued()[1] > 0
         for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
             batch = []
             for record, windows in records:

@@ -33,7 +33,7 @@ from ..contract import (
 from ..similar import similar
 from . import journal
 from .checking import check
-from .counting import counts
+from .counting import counts, queued
 from .deleting import delete
 from .embeddings import Embeddings, adopt, embed, park, unpark
 from .graph import Graph
@@ -427,6 +427,10 @@ class PostgresStore:
 
     def pending(self, limit: int) -> list[Pending]:
         return self._texts.pending(limit)
+
+    def queued(self) -> tuple[int, int]:
+        with self._open.read(self._tenant) as cursor:
+            return queued(cursor, self._tenant)
 
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         self._write(lambda writing: embed(writing, vectors, model, dims, current=current))

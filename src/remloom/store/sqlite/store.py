@@ -37,7 +37,7 @@ from ..contract import (
 )
 from ..similar import similar
 from . import expecting, journal, writing
-from .counting import counts
+from .counting import counts, queued
 from .database import Database, Held, translate
 from .derived import Derived
 from .embeddings import Embeddings
@@ -417,6 +417,10 @@ class SqliteStore:
 
     def pending(self, limit: int) -> list[Pending]:
         return self._embeddings.pending(limit)
+
+    def queued(self) -> tuple[int, int]:
+        with self._database.snapshot() as cursor:
+            return queued(cursor)
 
     def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
         self._database.write(

@@ -58,7 +58,7 @@ CREATE TABLE remloom.records (
 );
 CREATE INDEX records_seq ON remloom.records (tenant_id, schema, seq);
 CREATE INDEX records_doc ON remloom.records (tenant_id, doc) WHERE doc IS NOT NULL;
-CREATE INDEX records_type ON remloom.records (tenant_id, schema, type);
+CREATE INDEX records_type ON remloom.records (tenant_id, schema, type) INCLUDE (thin);
 -- Where a source is gone on with: its chunks in order, and the turns of a chat by the ids that its messages had.
 CREATE INDEX records_uri ON remloom.records (tenant_id, md5(uri), coalesce((body ->> 'ordinal')::bigint, 0)) WHERE uri IS NOT NULL;
 CREATE INDEX records_message ON remloom.records (tenant_id, md5(uri || chr(10) || (body #>> '{metadata,message_ids,0}')))
