@@ -2,12 +2,13 @@
 
 `Ground` is a process that imported everything once. For each trial it forks a child that works and says aloud what was
 acknowledged; the child is killed (SIGKILL) at a random moment, or kills itself right before or after a call of its
-store, or loses its connections to PostgreSQL. Another child then looks: nothing acknowledged may be lost, nothing
-forgotten be found, `check()` has nothing to say, and what was begun can be finished.
+store, or loses its connections to PostgreSQL, or has no room left on its disk. Another child then looks: nothing
+acknowledged may be lost, nothing forgotten be found, `check()` has nothing to say, and what was begun can be finished.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import random
@@ -19,6 +20,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,13 +40,14 @@ class Trial(Struct, frozen=True):
     scratch: str
     kills: int
     seed: int
-    ways: tuple[str, ...] = ("moment", "before", "after")  # or "connection", on PostgreSQL
+    ways: tuple[str, ...] = ("moment", "before", "after")  # or "connection", on PostgreSQL; "disk", "size", in a folder
+    disk: str = ""  # the small disk that the home is on, for "disk"
 
 
 class Found(Struct):
     """What came of it."""
 
-    kills: int = 0
+    kills: int = 0  # times that it was killed, cut off, or refused for want of room
     acknowledged: int = 0
     wrong: list[str] = []
 
@@ -176,7 +179,15 @@ def _killed(
     way = trial.ways[number % len(trial.ways)]
     seconds, calls = usual
     at = chosen.randint(1, max(calls, 1))
-    if way in ("before", "after"):
+    if way in ("disk", "size"):
+        room = chosen.choice((0, 4, 16, 40, 90, 200, 400)) * 1024 + chosen.randrange(4096)
+        ballast = _fill(Path(trial.disk), room) if way == "disk" else None
+        begin = partial(_limit, trial.home, room) if way == "size" else None
+        said, trouble, killed = _child(kind, trial, tenant, number, lambda store: None, None, begin=begin, full=True)
+        if ballast:
+            ballast.unlink()
+        shown = f"{way} with room for {room} bytes"
+    elif way in ("before", "after"):
         said, trouble, killed = _child(kind, trial, tenant, number, _watching([0], at, after=way == "after"), None)
         shown = f"{way} call {at}"
     else:
@@ -220,12 +231,16 @@ def _child(
     watch: Any,
     delay: float | None,
     cut: Callable[[], int] | None = None,
+    begin: Callable[[], None] | None = None,
+    full: bool = False,
 ) -> tuple[list[Any], list[str], bool]:
-    """What a child said, what went wrong in it, and whether it was killed (or cut off)."""
+    """What a child said, what went wrong in it, and whether it was killed (or cut off, or refused for want of room)."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(reading)
+        if begin is not None:
+            begin()
         _work(kind, trial, tenant, number, watch, os.fdopen(writing, "wb"))
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:
@@ -255,10 +270,10 @@ def _child(
     _, status = os.waitpid(child, 0)
     trouble = [str(told[1]) for told in said if told[0] == "trouble"]
     refused = [told for told in said if told[0] == "refused"]
-    if refused and cut is None:
+    if refused and cut is None and not full:
         trouble += [f"refused: {told[1]}" for told in refused]
     kept = [told for told in said if told[0] not in ("trouble", "refused")]
-    return kept, trouble, os.WIFSIGNALED(status) or cuts > 0
+    return kept, trouble, os.WIFSIGNALED(status) or cuts > 0 or (full and bool(refused))
 
 
 def _work(kind: Any, trial: Trial, tenant: str, number: int, watch: Any, pipe: Any) -> None:
@@ -287,7 +302,8 @@ def _well(work: Callable[[Life], Any], trial: Trial, tenant: str, number: int, p
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:
             try:
-                _send(pipe, ("done", work(Life(trial, tenant, number, lambda *told: None))))
+                done = work(Life(trial, tenant, number, lambda *told: None))
+                _send(pipe, ("done", done, list(sys.modules)))
             except BaseException:
                 _send(pipe, ("trouble", traceback.format_exc()))
         os._exit(0)
@@ -301,7 +317,13 @@ def _well(work: Callable[[Life], Any], trial: Trial, tenant: str, number: int, p
     os.waitpid(child, 0)
     if told is None:
         return ["the process that looked has died"]
-    return told[1] if told[0] == "done" else [told[1]]
+    if told[0] != "done":
+        return [told[1]]
+    for name in told[2]:  # what a child had to import, the next one finds
+        if name not in sys.modules:
+            with suppress(ImportError):
+                importlib.import_module(name)
+    return told[1]
 
 
 def _cut(url: str) -> int:
@@ -327,6 +349,24 @@ def _cut(url: str) -> int:
         ended = int.from_bytes(stream.read(4))
     os.waitpid(child, 0)
     return ended
+
+
+def _fill(disk: Path, room: int) -> Path:
+    """A file that leaves this much room on its disk."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as stream, suppress(OSError):
+        while stream.write(bytes(65536)):
+            pass
+    os.truncate(ballast, max(0, ballast.stat().st_size - room))
+    return ballast
+
+
+def _limit(home: str, room: int) -> None:
+    """From now on no file of this process grows larger than the largest of the home, and this."""
+    import resource
+
+    largest = max((path.stat().st_size for path in Path(home).rglob("*") if path.is_file()), default=0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + room, largest + room))
 
 
 def files(home: str, tenant: str) -> Iterator[Path]:
