@@ -6,7 +6,9 @@ SQL ends, with sqlglot's tokenizer, and the parser's complaints are put into pla
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -173,15 +175,30 @@ def _grammar() -> Lark:
 
 def _table() -> str | bool:
     """Where the parse table is kept between processes: making it takes 80 ms, loading it 6. It is made again whenever
-    the grammar or lark changed; False when there is no place for it."""
+    the grammar or lark changed; False when there is no place for it. It is a pickle, so whoever can write it can run
+    code here: nobody else may be able to."""
     from platformdirs import user_cache_path
 
     folder = user_cache_path("remloom")
+    file = folder / f"dialect-{sys.version_info.major}.{sys.version_info.minor}.lark"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return str(file) if _is_ours(folder) and (not os.path.lexists(file) or _is_ours(file)) else False
     except OSError:
         return False
-    return str(folder / f"dialect-{sys.version_info.major}.{sys.version_info.minor}.lark")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether nobody but us (and the administrator) can write to a path, or put something else in its place."""
+    if os.name == "nt":  # it is within the user's own, by the system's rules
+        return True
+    found = path.lstat()
+    ours = not stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    for above in path.absolute().resolve().parents:
+        found = above.stat()
+        shared = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
+        ours = ours and found.st_uid in (0, os.geteuid()) and not shared
+    return ours
 
 
 def _run(statement: str, text: str, offset: int, start: str) -> Any:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import os
 import signal
 import sys
+import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,9 +24,10 @@ import click
 
 from ..._version import __version__
 from ...errors import InvalidInputError, RemloomError, StoreFullError
+from .terminal import console, echo, to_json, visible, warn
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
     from ...memory import Memory
     from ...settings import Settings
@@ -34,15 +38,12 @@ __all__ = [
     "budget_cost_option",
     "budget_tokens_option",
     "command",
-    "console",
     "model_option",
     "program",
     "report",
     "run",
-    "to_json",
 ]
 
-PIPE_WIDTH = 120  # columns of output that goes to no terminal
 INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70  # exit codes beside those of `RemloomError.exit_code`
 
 Function = TypeVar("Function", bound=Callable[..., None])  # Call first, then the command's own parameters
@@ -117,18 +118,18 @@ class Call:
     def show(self, data: Any, view: Callable[[], RenderableType]) -> None:
         """Print a result: `data` as JSON, or what `view` draws of it."""
         if self.json:
-            click.echo(to_json(data), nl=False)
+            echo(to_json(data), nl=False)
             return
         drawn = view()
         if isinstance(drawn, str):
-            click.echo(drawn)
+            echo(drawn)
         elif sys.stdout.isatty():
             console().print(drawn, crop=False)
         else:
             plain = console()
             with plain.capture() as captured:
                 plain.print(drawn, crop=False)
-            click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+            echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask before what cannot be undone. Without a terminal there is nobody to ask: `--yes` must be given."""
@@ -136,7 +137,7 @@ class Call:
             return
         if not sys.stdin.isatty():
             raise InvalidInputError(f"not done without being sure: {question}", remedy="add --yes")
-        click.confirm(question, abort=True, err=True)
+        click.confirm(visible(question), abort=True, err=True)
 
 
 class Program(click.Group):
@@ -150,16 +151,23 @@ class Program(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """With `--json` a wrong option or argument is told as JSON too."""
-        given = sys.argv[1:] if args is None else args
-        if not standalone_mode or "--json" not in given:
+        """What is wrong with an option or argument is told as all else is; with `--json` as JSON too."""
+        if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode, **extra)
+        json = "--json" in (sys.argv[1:] if args is None else args)
         try:
             sys.exit(super().main(args, prog_name, complete_var, False, **extra) or 0)
         except click.ClickException as error:
-            report(InvalidInputError(error.format_message(), remedy="see --help"), json=True)
+            if json:
+                report(InvalidInputError(error.format_message(), remedy="see --help"), json=True)
+            else:
+                shown = io.StringIO()
+                error.show(shown)
+                echo(shown.getvalue(), err=True, nl=False)
             sys.exit(error.exit_code)
         except click.Abort:
+            if not json:
+                echo("Aborted!", err=True)
             sys.exit(1)
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -294,28 +302,13 @@ def _fail(error: RemloomError, *, json: bool, code: int | None = None) -> NoRetu
 def report(error: RemloomError, *, json: bool) -> None:
     """An error on stderr: its message and remedy, or, with `--json`, its fields as one JSON document."""
     if json:
-        click.echo(to_json(error.as_dict()), nl=False, err=True)
+        echo(to_json(error.as_dict()), nl=False, err=True)
     elif sys.stderr.isatty():
         from rich.text import Text
 
         console(stderr=True).print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
     else:
-        click.echo(f"error: {error}", err=True)
-
-
-def to_json(data: Any) -> str:
-    """One JSON document, keys sorted, two spaces deep, with a newline at its end."""
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode(data, enc_hook=str, order="sorted"), indent=2).decode() + "\n"
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console that draws colours only on a terminal (and not with NO_COLOR), and has a steady width elsewhere."""
-    from rich.console import Console
-
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, width=None if terminal else PIPE_WIDTH, highlight=False, emoji=False, markup=False)
+        echo(f"error: {error}", err=True)
 
 
 def run() -> None:
@@ -323,6 +316,8 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a file name may hold what the terminal cannot show
+    warnings.showwarning = warn
+    sys.excepthook = lambda *error: echo("".join(traceback.format_exception(*error)), err=True, nl=False)
     try:
         program(prog_name="remloom")
     except SystemExit as done:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from click import argument, echo, option
+from click import argument, option
 
 from .app import Call, command, model_option
+from .terminal import console, echo, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,8 +34,6 @@ def ask(call: Call, question: str, turns: int, budget: int) -> None:
 
 def _asked(call: Call, memory: Memory, question: str, turns: int, budget: int) -> Asked:
     """Ask; on the way, show each turn as it comes."""
-    from .app import console
-
     shown = 0
 
     def tell(turn: AskTurn) -> None:
@@ -72,9 +71,9 @@ def _answered(asked: Asked) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import clean, line, place
+    from .render import line, place
 
-    parts = [Text(clean(asked.answer) or "no answer", "" if asked.answer else "yellow")]
+    parts = [Text(visible(asked.answer) or "no answer", "" if asked.answer else "yellow")]
     parts += [Text(line(said), "dim") for said in asked.connections if said not in asked.answer]
     for citation in asked.citations:
         parts.append(

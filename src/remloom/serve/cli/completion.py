@@ -10,6 +10,7 @@ from prompt_toolkit.document import Document
 
 from ...query.plan import DIRECTIONS, KEYWORDS, ORDER_FIELDS, label_text, quoted
 from .statements import split
+from .terminal import visible
 
 if TYPE_CHECKING:
     from ...memory import Memory
@@ -98,7 +99,7 @@ class StatementCompleter(Completer):
         for name in self._memory().complete(prefix, limit=LABELS) if prefix.strip() else ():
             if name.casefold() != prefix.strip().casefold():
                 shown = quoted(name) if typed[0] in "'\"" else label_text(name)
-                yield Completion(shown, -len(typed), display=name)
+                yield Completion(shown, -len(typed), display=visible(name))
 
     def _in_use(self) -> dict[str, Any]:
         """What `Memory.stats` says, counted once for each memory: it is asked for at every key."""

@@ -15,12 +15,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import msgspec
 from click.exceptions import Exit
 
 from ...errors import SourceError
-from .app import Call, command, console, program, to_json
+from .app import Call, command, program
+from .terminal import console, echo, to_json
 
 __all__ = ["STEPS", "Step", "documents"]
 
@@ -60,7 +60,7 @@ def demo(call: Call) -> None:
     folder = documents()
     with _home(call) as where:
         if call.json:
-            click.echo(to_json([_json_of(step, where, folder) for step in STEPS]), nl=False)
+            echo(to_json([_json_of(step, where, folder) for step in STEPS]), nl=False)
             return
         console().print("Nine files of Harborlight, a small company that plans the berths of ports.")
         for number, step in enumerate(STEPS, 1):

@@ -11,6 +11,7 @@ from click.exceptions import Exit
 from ..._version import __version__
 from ...errors import RemloomError, StoreError
 from .app import Call, command
+from .terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -71,10 +72,10 @@ def _view(found: dict[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import clean, nested, stats
+    from .render import nested, stats
 
     facts = {name: value for name, value in found.items() if name not in ("problems", "repaired", "store")}
-    problems = [Text.assemble(("problem: ", "bold red"), clean(problem)) for problem in found["problems"]]
-    done = [Text.assemble(("repaired: ", "bold"), clean(line)) for line in found["repaired"]]
+    problems = [Text.assemble(("problem: ", "bold red"), visible(problem)) for problem in found["problems"]]
+    done = [Text.assemble(("repaired: ", "bold"), visible(line)) for line in found["repaired"]]
     held = [Text(), stats(found["store"])] if "store" in found else []
     return Group(nested(facts), *held, Text(), *done, *(problems or [Text("everything agrees", "bold green")]))

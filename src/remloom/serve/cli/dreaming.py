@@ -21,10 +21,10 @@ from .app import (
     budget_cost_option,
     budget_tokens_option,
     command,
-    console,
     model_option,
     program,
 )
+from .terminal import console, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -222,7 +222,7 @@ def _dream_view(dream: dict[str, Any]) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from .render import clean, line, place
+    from .render import line, place
 
     years = dream["years"]
     span = f"{years[0]} to {years[-1]}" if len(years) > 1 else str(years[0]) if years else "undated"
@@ -231,7 +231,7 @@ def _dream_view(dream: dict[str, Any]) -> RenderableType:
         sources.append(Text(f"  … and {len(dream['sources']) - SHOWN_SOURCES:,} more", "dim"))
     return Group(
         Text.assemble((line(dream["question"]), "bold cyan"), (f"  {span}  {dream['id']}", "dim")),
-        Padding(Text(clean(dream["text"])), (0, 0, 0, 2)),
+        Padding(Text(visible(dream["text"])), (0, 0, 0, 2)),
         *sources,
         Text(""),
     )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from .render import clean, line, plural
+from .render import line, plural
+from .terminal import visible
 
 if TYPE_CHECKING:
     from ...dream.parked import Parked
@@ -27,7 +28,7 @@ def parked_view(items: Sequence[Parked]) -> list[RenderableType]:
     for item in items[:SHOWN]:
         name = line(item.name or item.item)
         name = name if len(name) <= NAME else name[: NAME - 1] + "…"
-        said = [clean(part).strip() for part in item.reason.splitlines()] or [""]
+        said = [visible(part).strip() for part in item.reason.splitlines()] or [""]
         lines.append(Text.assemble(("parked  ", "yellow"), name, (f"  {said[0]}", "dim")))
         remedies |= dict.fromkeys(part for part in said[1:2] if part.startswith(REMEDY))
     lines += [Text(f"  {remedy}", "dim") for remedy in remedies]

@@ -13,7 +13,8 @@ from click.exceptions import Exit
 
 from ...errors import EmbedderError, SourceError
 from ...model import ReadItem, ReadReport
-from .app import Call, command, console
+from .app import Call, command
+from .terminal import console, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -103,7 +104,7 @@ def report_view(report: ReadReport) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import clean, place, plural
+    from .render import place, plural
 
     counts = dict.fromkeys(("read", "unchanged", "skipped", "failed"), 0)
     for item in report.items:
@@ -130,7 +131,7 @@ def report_view(report: ReadReport) -> RenderableType:
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))
     if report.embedding_error:
-        lines.append(Text(f"not embedded: {clean(report.embedding_error)}", "red"))
+        lines.append(Text(f"not embedded: {visible(report.embedding_error)}", "red"))
     if report.pending:
         lines.append(Text(f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"))
     if counts["read"] or counts["unchanged"]:

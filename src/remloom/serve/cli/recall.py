@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from click import Choice, argument, echo, option
+from click import Choice, argument, option
 
 from ...errors import InvalidInputError
 from .app import Call, command, model_option
+from .terminal import echo
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -52,9 +53,8 @@ def recall(
         )  # fmt: skip
     if as_context and not call.json:
         from ...retrieve.budget import text_of
-        from .render import clean
 
-        echo(clean(text_of(found)), nl=False)
+        echo(text_of(found), nl=False)
         return
 
     def view() -> RenderableType:

@@ -20,13 +20,13 @@ from rich.tree import Tree
 
 from ...labels import key
 from ...model import Answer, Hit, Stage, cited, record_dict
+from .terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 __all__ = [
     "answer",
-    "clean",
     "hits",
     "line",
     "nested",
@@ -50,23 +50,15 @@ STYLES = {"resources": "cyan", "entities": "magenta", "moments": "yellow"}
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*(?:\n|\Z))+")  # of Markdown, above a text
 _WINDOW = re.compile(r"(\d+):(\d+)")  # of a resource's content, in `Hit.matched`
 
-# Control characters could steer a terminal, and bidirectional overrides disguise text: what was read may hold both.
-_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun: `1 entity`, `1,204 entities`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def clean(value: object) -> str:
-    """A value as text that is safe to show; line breaks stay."""
-    return _UNPRINTABLE.sub(" ", str(value))
-
-
 def line(text: str) -> str:
     """A text as one line."""
-    return " ".join(clean(text).split())
+    return " ".join(visible(text).split())
 
 
 def size(count: int) -> str:
@@ -290,7 +282,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Seque
     for column in columns:
         drawn.add_column(line(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text("null", "dim") if value is None else Text(clean(value)) for value in row))
+        drawn.add_row(*(Text("null", "dim") if value is None else Text(visible(value)) for value in row))
     return drawn
 
 

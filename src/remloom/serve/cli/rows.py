@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...model import Answer
-from .render import clean, line, pairs, plural, table
+from .render import line, pairs, plural, table
+from .terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -46,6 +47,6 @@ class _Rows:
             if number:
                 yield ""
             yield pairs(
-                (line(column), Text("null", "dim") if value is None else Text(clean(value)))
+                (line(column), Text("null", "dim") if value is None else Text(visible(value)))
                 for column, value in zip(columns, row, strict=True)
             )

@@ -12,6 +12,7 @@ import msgspec
 from ...errors import NotFoundError
 from .app import Call, command, program
 from .jobs import moment, payload, told
+from .terminal import echo
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -95,7 +96,7 @@ def run(call: Call, once: bool, kinds: tuple[str, ...], lease: float) -> None:
         nonlocal busy
         busy = job.state == "running" and not job.error
         if not call.json:
-            click.echo(told(job))
+            echo(told(job))
 
     signal.signal(signal.SIGTERM, terminate)
     with call.open() as memory:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from click.exceptions import Exit
 
 from ...errors import InvalidInputError, RemloomError, UnknownNameError
-from .app import Call, command, console, report
+from .app import Call, command, report
 from .care import show_stats
 from .queries import show_answer
 from .statements import from_lines, is_open, split
+from .terminal import console, echo
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -128,7 +129,7 @@ class Shell:
     def _tenant(self, argument: str) -> None:
         if not argument:
             for tenant in self._tenants():
-                print(f"{'*' if tenant == self.call.tenant else ' '} {tenant}")
+                echo(f"{'*' if tenant == self.call.tenant else ' '} {tenant}")
             return
         call = replace(self.call, tenant=argument)
         memory = call.open()  # first, so that a mistyped name leaves this session as it is
@@ -170,7 +171,7 @@ class Shell:
             try:
                 self.run(line)
             except KeyboardInterrupt:
-                print("interrupted", file=sys.stderr)
+                echo("interrupted", err=True)
                 continue
             if line.strip() and not line.lstrip().startswith("\\") and not self.call.json:
                 console().print(f"{(time.monotonic() - started) * 1000:,.1f} ms", style="dim")
@@ -208,5 +209,7 @@ class Shell:
         if self._tenants().get(tenant, True) or not os.access(folder, os.W_OK):
             return InMemoryHistory()
         file = folder / "shell_history"
+        if file.is_symlink():
+            return InMemoryHistory()
         file.touch(mode=0o600)
         return FileHistory(str(file))
