@@ -43,6 +43,9 @@ bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (
 	@$(VENV)/bench/bin/python -m bench.peers
 	@$(VENV)/bench/bin/python -m bench.report
 
+flat: $(VENV)/.dev ## Call every method of a memory among 10³ to 10⁵ records, and see whether its cost grows
+	@$(BIN)/python -m bench.flat
+
 turns: $(VENV)/.dev ## Compare hot paths with another commit, in turns: make turns COMMIT=HEAD~1
 	@$(BIN)/python -m bench.turns $(or $(COMMIT),HEAD~1)
 

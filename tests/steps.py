@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import apsw
 
 from remloom import Memory
 
@@ -38,9 +41,18 @@ def steps(memory: Memory) -> Iterator[Steps]:
 
     connections = list(database._open)
     for connection in connections:
-        connection.set_progress_handler(writing if connection is database._writer else reading, _EVERY)
+        _set(connection, writing if connection is database._writer else reading)
     try:
         yield found
     finally:
         for connection in connections:
-            connection.set_progress_handler(None)
+            _set(connection, None)
+
+
+def _set(connection: apsw.Connection, handler: Callable[[], bool] | None) -> None:
+    while True:
+        try:
+            connection.set_progress_handler(handler, _EVERY)
+            return
+        except apsw.ThreadingViolationError:  # the thread that puts indexes in order has it
+            time.sleep(0.001)

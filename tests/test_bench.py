@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench import report, run, targets
+from bench import flat, report, run, targets
 from bench.hot import Hot
 from bench.measure import Results
+
+from steps import steps
 
 SIZE = 200
 
@@ -44,3 +47,39 @@ def test_every_hot_path_runs(tmp_path: Path) -> None:
     for call, _ in hot.paths().values():
         call()
     hot.memory.close()
+
+
+def test_every_public_method_says_what_it_costs() -> None:
+    assert flat.methods() == set(flat.CALLS)
+    assert not [name for name, call in flat.CALLS.items() if bool(call.run) == bool(call.left_out)]
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[flat.World]]:
+    home = tmp_path_factory.mktemp("flat")
+    made = [flat.World(home, size, vectors=True) for size in (300, 3_000)]
+    yield made
+    for world in made:
+        world.memory.close()
+
+
+_BY_TYPE = {"get_moments_by_type", "query_moments"}  # WHERE does not find by type yet
+
+
+_FLAT = [name for name, call in flat.CALLS.items() if call.run and not call.grows and name not in _BY_TYPE]
+
+
+@pytest.mark.parametrize("name", _FLAT)
+def test_what_touches_one_thing_costs_the_same_among_many(worlds: list[flat.World], name: str) -> None:
+    """In steps of SQLite's virtual machine, which no busy machine changes."""
+    call, spent = flat.CALLS[name], []
+    assert call.run
+    for world in worlds:
+        counted = []
+        for _ in range(4):
+            given = (call.before(world),) if call.before else ()
+            with steps(world.memory) as taken:
+                call.run(world, *given)
+            counted.append(taken.all)
+        spent.append(min(counted))  # the indexes may be put in order meanwhile
+    assert spent[1] <= 1.5 * max(spent[0], 100)

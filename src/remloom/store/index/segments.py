@@ -108,6 +108,15 @@ class SegmentedIndex(ABC, Generic[S, T]):
         tail = np.array([i for i in list(state.ids) if i not in self._dead], np.int64)
         return np.sort(np.concatenate([*(s.ids[~s.dead] for s in state.segments), tail]))
 
+    def holds(self, ids: Iterable[int]) -> set[int]:
+        """Those of these ids whose rows live. It costs a search for each, however many there are."""
+        state, wanted = self._state, set(ids)
+        array = np.array(sorted(wanted), np.int64)
+        found = wanted.intersection(list(state.ids))
+        for segment in state.segments:
+            found.update(segment.ids[positions(segment.ids, array)].tolist())
+        return found - self._dead
+
     def add(self, ids: Iterable[int], texts: Iterable[str]) -> None:
         """Add rows; they are found by every later search.
 

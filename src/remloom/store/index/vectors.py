@@ -84,6 +84,12 @@ class VectorIndex:
         rows = self._rows
         return rows.ids[rows.alive[: len(rows.ids)]]
 
+    def holds(self, ids: Iterable[int]) -> set[int]:
+        """Those of these ids whose vectors live. It costs a search for each, however many there are."""
+        rows = self._rows
+        at = positions(rows.ids, np.array(sorted(set(ids)), np.int64))
+        return set(rows.ids[at[rows.alive[at]]].tolist())
+
     @property
     def tail_size(self) -> int:
         """Vectors that no graph has yet."""

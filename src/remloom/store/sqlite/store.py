@@ -180,8 +180,9 @@ class SqliteStore:
             found += [f"journal {id}" for (id,) in spoken]
             found += [f"the snapshot of {kind}" for (kind,) in cursor.execute(writing.OUTDATED)]
         for kind, index in self._derived.loaded().items():
-            held = set(getattr(self._derived, kind)().ids.tolist()) if buried.get(kind) and index is not None else set()
-            found += [f"{kind} index {number}" for number in held.intersection(buried.get(kind, ()))]
+            if index is not None and kind in buried:
+                held = getattr(self._derived, kind)().holds(buried[kind])
+                found += [f"{kind} index {number}" for number in sorted(held)]
         return tuple(found)
 
     # -- by id and key ---------------------------------------------------------------------------------------
