@@ -26,7 +26,7 @@ from .writer import SUPERSEDED, Writer
 if TYPE_CHECKING:
     from ..llm import LLM
 
-__all__ = ["LOOKBACK", "connections", "extract", "outgrown", "part_id", "part_of"]
+__all__ = ["LOOKBACK", "RULES", "connections", "extract", "outgrown", "part_id", "part_of"]
 
 LOOKBACK = 24.0  # hours, seed 5
 RULES = "rules"

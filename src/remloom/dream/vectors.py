@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..store.contract import Store, Vector
+from ..store.contract import Reads, Vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ TYPICAL = {"all-MiniLM-L6-v2": (0.27, 0.13)}  # mean and standard deviation of t
 _PRIOR = 500  # pairs of texts that tell as much as that does
 
 
-def matrix(store: Store, ids: Sequence[str]) -> Floats:
+def matrix(store: Reads, ids: Sequence[str]) -> Floats:
     """A unit vector for each record, in order; zeros for one that has none. Shape (len(ids), dims).
 
     A record that fits the embedder has a window of its whole text, which is taken; of a longer one the windows are

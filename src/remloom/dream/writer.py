@@ -16,6 +16,7 @@ from ..errors import BudgetError, ChangedError, InvalidInputError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store import batch as batches
 from ..store.contract import Batch, BatchRecord, Expected, JournalEntry, Store, Vector, Written
+from ..store.forgetting import label_subject
 from .images import BeforeEdge, BeforeNote, BeforeRecord, Made, edge_place, edge_state, merged, note_place, written_by
 from .parked import PARKED
 from .runs import BEFORE_EDGE, BEFORE_NOTE, BEFORE_RECORD, MADE, Diff, Run, Status, entry
@@ -306,6 +307,7 @@ class Writer:
         ends = {after.src, after.dst}
         subjects = {record.id for end in ends for record in keyed.get(end, ())}
         subjects.update(item.record.id for item in changed if ends & set(item.keys))
+        subjects.update(map(label_subject, ends))  # a label may have nothing but its edges
         return JournalEntry(BEFORE_EDGE, place, msgspec.json.encode(data), subjects=tuple(sorted(subjects)))
 
     def _before_note(self, stored: JournalEntry) -> JournalEntry | None:

@@ -23,7 +23,6 @@ from .chunker import Chunk, chunk_table, chunk_text
 from .entities import Extractor, Name
 
 __all__ = [
-    "EDGES",
     "MENTIONS",
     "OWNS",
     "Outline",
@@ -42,7 +41,6 @@ __all__ = [
 MENTIONS = 0.3  # weights of edges, from seed 5's guidelines
 REFERENCES = 0.5
 OWNS = 1.0
-EDGES = frozenset(("authored_by", "mentions", "next", "part_of", "references", "spoken_by"))  # types that reading makes
 _LINK = re.compile(r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\.(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)")
 _GENERIC = frozenset(
     ("readme", "index", "introduction", "license", "licence", "changelog", "contributing", "notes", "main")

@@ -13,6 +13,7 @@ from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
 from ..sources import Document, Skipped
+from ..store.batch import READ_EDGES
 from ..store.contract import Expected, Store, Written
 from ..store.forgetting import orphans
 from . import chats, documents
@@ -185,7 +186,7 @@ class _Reading:
             unlinked += loose
         try:
             written = self._write(items, removed, unlinked, Expected(records=expected) if expected else None)
-            lost = orphans(self._store, {dst for _, _, dst in unlinked}) if unlinked else []
+            lost = orphans(self._store, {}, named={dst for _, _, dst in unlinked}) if unlinked else []
             if orphaned := [record.id for record in lost]:
                 self._write([], orphaned, [], None)
         except (StoreError, ChangedError):
@@ -256,7 +257,7 @@ def _superseded(store: Store, prepared: Prepared) -> tuple[list[str], list[Link]
     linked = (
         (edge.src, edge.rel_type, edge.dst)
         for edge in store.edges(keys, direction="out", rel_types=None, limit=None)
-        if edge.rel_type in documents.EDGES
+        if edge.rel_type in READ_EDGES
     )
     return [record.id for record in before if record.id not in keep], [link for link in linked if link not in made]
 

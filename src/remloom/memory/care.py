@@ -12,7 +12,7 @@ from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
 from ..model import Receipt
 from ..store.places import place
 from .checks import aware
-from .opened import Opened
+from .records import Records
 
 if TYPE_CHECKING:
     from ..ingest.embedding import EmbeddingQueue
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["Care"]
 
 
-class Care(Opened):
+class Care(Records):
     """What keeps a memory in order."""
 
     def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
-        """Forget records by id, sources by uri, or things by label, with all that hangs on them.
+        """Forget records by id, sources by uri, or things by label, with all that hangs on them and all that was made
+        of them. What quotes them beside others is made again without them. See docs/guarantees.md.
 
         Raises:
             NotFoundError: one of them is not known. Nothing was forgotten.
         """
-        from ..store.forgetting import forget
-
-        return forget(self._store, targets, dry_run=dry_run)
+        return self._forget(targets, dry_run=dry_run)
 
     def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
         """What the language model was used for: calls, tokens, US dollars and time, by task and by run.

@@ -179,10 +179,22 @@ class Records(Opened):
         Raises:
             NotFoundError: no resource has this id.
         """
+        self.get_resource(id)
+        return self._forget((id,))
+
+    def _forget(self, targets: Sequence[str], *, dry_run: bool = False) -> Receipt:
+        from ..dream import remaking as dreamt
+        from ..ingest import remaking as read
         from ..store.forgetting import forget
 
-        self.get_resource(id)
-        return forget(self._store, (id,))
+        def build(reads: Reads, items: Sequence[Record | Edge]) -> Batch:
+            return self._build(items, reads=reads)
+
+        self._model_name  # noqa: B018 - loads the embedder, which takes longer than a transaction should
+        receipt = forget(self._store, targets, build=build, remakes=(read.remake, dreamt.remake), dry_run=dry_run)
+        if not dry_run and self._embedder is not None and self._store.pending(1):
+            self._queue.start()
+        return receipt
 
     # -- by id ------------------------------------------------------------------------------------------------------
 

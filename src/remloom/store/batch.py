@@ -24,6 +24,7 @@ from .contract import Batch, BatchRecord, Vector
 
 __all__ = [
     "EXTRACTED",
+    "READ_EDGES",
     "Twin",
     "build",
     "checked",
@@ -45,6 +46,7 @@ __all__ = [
     "without",
 ]
 
+READ_EDGES = frozenset(("authored_by", "mentions", "next", "part_of", "references", "spoken_by"))  # that reading makes
 EXTRACTED = "extracted"  # property of an entity known only from reading; goes when somebody writes of it
 
 _TICK = timedelta(microseconds=1)  # between edges of one batch, each of which takes longer to build

@@ -348,6 +348,11 @@ class Store(Reads, Journal, Protocol):
         """
         ...
 
+    def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
+        """What `update` does, and of what the batch has `removed` what `delete` with `erase` does: what is looked up,
+        what is deleted and what is written without it are of one state."""
+        ...
+
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         """Remove records with their vectors, text, keys, queue entries, references from moments, the journal
         entries that have one of them (or of `ids`, stored or not) among their subjects, and, when `derived`,

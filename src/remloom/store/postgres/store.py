@@ -36,6 +36,7 @@ from .checking import check
 from .counting import counts, queued
 from .deleting import delete
 from .embeddings import Embeddings, adopt, embed, park, unpark
+from .expecting import expect
 from .graph import Graph
 from .indexing import TAIL, Indexing
 from .keys import short
@@ -148,6 +149,19 @@ class PostgresStore:
         wanted = list(ids)
         deletion = self._write(lambda writing: delete(writing, wanted, derived=derived))
         return replace(deletion, remaining=self._sweep(deletion.ids)) if erase and deletion.ids else deletion
+
+    def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
+        def run(writing: Writing) -> Deletion:
+            with self._server.within(self._tenant, writing.cursor):
+                batch = work(_Inside(self._server, self._tenant))
+            if batch.expected:
+                expect(writing, batch.expected)
+            deletion = delete(writing, batch.removed, derived=True)
+            writing.apply(replace(batch, removed=(), expected=None))
+            return deletion
+
+        deletion = self._write(run)
+        return replace(deletion, remaining=self._sweep(deletion.ids)) if deletion.ids else deletion
 
     def _sweep(self, ids: Sequence[str]) -> tuple[str, ...]:
         """What can still be found of what was deleted, in any table."""

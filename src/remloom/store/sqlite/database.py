@@ -323,6 +323,19 @@ class Database:
         self._watched = True
         upkeep.watch(self)
 
+    def rewrite(self) -> None:
+        """Write every page anew. What was moved from page to page as trees were balanced leaves copies in the unused
+        parts of pages, which secure deletion does not reach; and what was given back to the file leaves it."""
+        with self._writing, translate(self.path):
+            self._writer.execute("VACUUM")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file without its log."""
+        with translate(self.path):
+            pages = self.reader.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").get
+        return int(pages)
+
     def checkpoint(self, wait: float | None = None) -> bool:
         """Move the write-ahead log into the file and empty it; False when it is still being read after `wait` seconds
         (default: as long as a write waits), or the disk is full: then it is tried again in the background."""

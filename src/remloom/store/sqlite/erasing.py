@@ -1,7 +1,8 @@
-"""What is still to be erased: pages in the write-ahead log from before something was deleted.
+"""What is still to be erased once something was deleted: copies in unused parts of pages, and pages in the log.
 
-A log is emptied when nobody reads a state that is in it. Where somebody does, that it must be is noted in the journal,
-in case this process ends before it is.
+SQLite zeroes what is deleted, but not the copies that it leaves behind in the unused parts of pages when it moves rows
+between them; these go when the file is written anew. A log is emptied when nobody reads a state that is in it. What
+cannot be done at once is noted in the journal, in case this process ends before it is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...errors import StoreBusyError
+from ...errors import StoreBusyError, StoreFullError
 from ...journal import JournalEntry
 from . import journal
 
@@ -21,53 +22,79 @@ if TYPE_CHECKING:
 
 __all__ = ["Erasing"]
 
-NOTE = ("erasing", "log")  # kind and id of the journal entry
+KIND = "erasing"  # of journal entry
+LOG, PAGES = "log", "pages"  # their ids
 _WAIT = 0.5  # seconds for readers to end, of a write that stands and whose caller waits
+SMALL = 32 * 1024 * 1024  # bytes of a file that is written anew at once: some 0.2 s
 
 
 class Erasing:
-    """The log of one database, as far as it holds what was erased."""
+    """What one database still has to erase."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owed = journal.entry(database.reader, *NOTE) is not None
+        self._owed = {entry.id for entry in journal.listed(database.reader, KIND, "", "", None, False)}
         self.again()
 
     @property
     def owed(self) -> bool:
         """Whether the log could not be emptied yet."""
-        return self._owed
+        return LOG in self._owed
 
     def begin(self) -> tuple[str, ...]:
-        """Empty the log after an erasure; returns what is left to do, in words."""
+        """Erase what was deleted just now; returns what is left to do, in words."""
+        told = []
+        if not self._write_anew():
+            told.append(
+                "unused parts of pages may still hold copies of it; they go when the file is written anew: settle()"
+            )
         if self._database.checkpoint(_WAIT):
-            self._settled()
-            return ()
-        if not self._owed:
-            at = msgspec.json.encode({"at": datetime.now(UTC)})
-            self._database.write(lambda cursor: journal.apply(cursor, [JournalEntry(*NOTE, at)]))
-            self._owed = True
-        return (
-            "the write-ahead log still holds it, for whoever reads an older state; it is emptied when they have done",
-        )
+            self._settled(LOG)
+        else:
+            self._owe(LOG)
+            told.append("the write-ahead log still holds it, as somebody reads an older state; it is emptied then")
+        return tuple(told)
 
     def again(self) -> None:
         """Empty the log if that is still to be done, and can be without waiting."""
-        if self._owed and not self._database.read_only:
+        if self.owed and not self._database.read_only:
             with suppress(StoreBusyError):
                 if self._database.checkpoint(0.0):
-                    self._settled()
+                    self._settled(LOG)
+
+    def settle(self) -> None:
+        """Write the file anew if that is still to be done, however long it takes."""
+        if PAGES in self._owed and not self._database.read_only:
+            self._database.rewrite()
+            self._settled(PAGES)
+            if not self._database.checkpoint(_WAIT):
+                self._owe(LOG)
 
     def problems(self) -> list[str]:
         """What `check` says of it."""
         self.again()
-        if not self._owed:
+        if not self.owed:
             return []
-        note = journal.entry(self._database.reader, *NOTE)
+        note = journal.entry(self._database.reader, KIND, LOG)
         since = f" since {msgspec.json.decode(note.data)['at'][:16]}" if note else ""
         return [f"log: it holds what was forgotten{since}, as somebody has been reading an older state; let them end"]
 
-    def _settled(self) -> None:
-        if self._owed:
-            self._database.write(lambda cursor: journal.apply(cursor, [], [NOTE]))
-            self._owed = False
+    def _write_anew(self) -> bool:
+        if self._database.size <= SMALL:
+            with suppress(StoreBusyError, StoreFullError):
+                self._database.rewrite()
+                self._settled(PAGES)
+                return True
+        self._owe(PAGES)
+        return False
+
+    def _owe(self, what: str) -> None:
+        if what not in self._owed:
+            note = JournalEntry(KIND, what, msgspec.json.encode({"at": datetime.now(UTC)}))
+            self._database.write(lambda cursor: journal.apply(cursor, [note]))
+            self._owed.add(what)
+
+    def _settled(self, what: str) -> None:
+        if what in self._owed:
+            self._database.write(lambda cursor: journal.apply(cursor, [], [(KIND, what)]))
+            self._owed.discard(what)

@@ -150,11 +150,20 @@ class SqliteStore:
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         wanted = list(ids)
+        if erase and derived:
+            return self.erase(lambda _: Batch(removed=tuple(wanted)))
         deletion, buried = self._database.write(
             lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=erase)
         )
-        if not (erase and deletion.ids):
-            return deletion
+        return self._erased(deletion, buried) if erase else deletion
+
+    def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
+        return self._erased(
+            *self._database.write(lambda cursor: writing.erase(cursor, work(_Inside(self.path, cursor))))
+        )
+
+    def _erased(self, deletion: Deletion, buried: dict[str, list[int]]) -> Deletion:
+        """Empty the log of what was deleted, and look for it."""
         self._derived.erased(buried)
         pending = self._erasing.begin()  # the write-ahead log still has the old pages
         if pending:
@@ -511,6 +520,7 @@ class SqliteStore:
     def settle(self) -> None:
         """Merge every tail and store every snapshot now, rather than in the background."""
         self._derived.settle()
+        self._erasing.settle()
 
     def backup(self, path: str) -> None:
         target = Path(path)

@@ -29,7 +29,7 @@ from .rows import COLUMNS, decode, encode
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["OUTDATED", "apply", "delete", "store_vectors"]
+__all__ = ["OUTDATED", "apply", "delete", "erase", "store_vectors"]
 
 _STORED = f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.id = ?"
 _NAMESAKES = (
@@ -71,6 +71,16 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     if batch.journal or batch.struck:
         journal.apply(cursor, batch.journal, batch.struck)
     return written
+
+
+def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, dict[str, list[int]]]:
+    """Make a batch true whose `removed` are erased; returns too the numbers buried. See `contract.Store.erase`."""
+    if batch.expected:
+        expecting.expect(cursor, batch.expected)
+    deletion, buried = delete(cursor, batch.removed, derived=True, erase=False)
+    apply(cursor, replace(batch, removed=(), expected=None))
+    _drop_snapshots(cursor)
+    return deletion, buried
 
 
 class _Rows(Struct):
@@ -457,9 +467,14 @@ def delete(
     journal.drop(cursor, {*wanted, *doomed.values()})
     cursor.execute("UPDATE sequence SET rid=?, lid=?, dead=?", (writing.rid, writing.lid, writing.dead))
     if erase:
-        cursor.execute(f"DELETE FROM snapshots WHERE kind IN ({OUTDATED})")
-        prune(cursor)
+        _drop_snapshots(cursor)
     return Deletion(tuple(doomed.values()), vectors, keys, edges, len(doomed) - asked), writing.buried
+
+
+def _drop_snapshots(cursor: apsw.Cursor) -> None:
+    """Remove the snapshots that hold what is no more, and the burials that are recorded for none."""
+    cursor.execute(f"DELETE FROM snapshots WHERE kind IN ({OUTDATED})")
+    prune(cursor)
 
 
 def _forget_references(cursor: apsw.Cursor, rid: int, identity: str, doomed: dict[int, str]) -> None:
