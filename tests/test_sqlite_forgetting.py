@@ -39,10 +39,10 @@ def test_a_forgotten_name_does_not_come_back_with_the_next_snapshot(store: Sqlit
 
 
 def test_a_name_changed_before_leaves_the_snapshot_that_knew_it(store: SqliteStore, tmp_path: Path) -> None:
-    (id,) = put(store, Entity(id="z", name=f"Zed {SECRET}")).ids
+    (id,) = put(store, Resource(id="z", name=f"Zed {SECRET}", content="a note")).ids
     store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
     store.settle()
-    put(store, Entity(id="z", name="Zed"), Entity(id="other", name="Other"))
+    put(store, Resource(id="z", name="Zed", content="a note"), Entity(id="other", name="Other"))
     store.delete(["other"])
     assert SECRET.encode() not in on_disk(tmp_path)
     assert store.get(None, id) is not None

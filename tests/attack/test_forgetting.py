@@ -18,6 +18,7 @@ from forgetting_histories import HISTORIES, MONDAY, SAID, WHO, WORDS, reply
 
 from remloom import Memory, Resource
 from remloom.settings import Settings
+from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 
@@ -35,9 +36,7 @@ def opened(home: str, *, embedder: bool = True) -> Memory:
 def stored(home: str) -> Iterator[tuple[str, bytes]]:
     """Every byte that is kept, file by file or row by row, casefolded."""
     if not home.startswith("postgresql"):
-        for file in sorted(Path(home).rglob("*")):
-            if file.is_file():
-                yield file.name, file.read_bytes().lower()
+        yield "files", on_disk(Path(home)).lower()
         return
     with psycopg.connect(home) as connection:
         tables = connection.execute(
@@ -79,8 +78,7 @@ def test_nothing_is_left_of_what_was_forgotten(
         memory.fuzzy(WHO)
         if embedder:
             memory.settle()
-        if name != "an_edge_that_was_taken_back":
-            assert left(home)
+        assert left(home) or name in ("an_edge_that_was_taken_back", "a_document_that_was_read_again_without_them")
         told = memory.forget(*targets, dry_run=True)
         receipt = memory.forget(*targets)
         assert left(home) == []

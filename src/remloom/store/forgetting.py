@@ -18,6 +18,7 @@ from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..model import Edge, Entity, Moment, Receipt, Record, Resource
 from ..predicates import Eq, Query
+from . import past
 from .batch import EXTRACTED, READ_EDGES
 from .contract import Batch, Reads, Store
 from .sweeping import Trace, sweep
@@ -181,7 +182,10 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     labels_gone = plan.keys | _left(reads, gone) | _outgrown(reads, records.values())
     subjects = map(label_subject, sorted(labels_gone))
     batch = build(reads, [*parented, *edges])
-    return replace(batch, removed=(*plan.going, *subjects), unlinked=(*moved, *plan.cut))
+    struck = [place for record in records.values() for place in _past(reads, record)]
+    return replace(
+        batch, removed=(*plan.going, *subjects), unlinked=(*moved, *plan.cut), struck=tuple(struck), exact=True
+    )
 
 
 def _left(reads: Reads, cut: set[Triple]) -> set[str]:
@@ -202,6 +206,16 @@ def _outgrown(reads: Reads, remade: Iterable[Record]) -> set[str]:
         if (old := reads.get(None, record.id)) is not None:
             found.update(set(keys_of(old)) - set(keys_of(record)))
     return found
+
+
+def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
+    """What is noted of an entity that gives up names: how it was called before."""
+    old = reads.get("entities", remade.id)
+    lost = set(keys_of(old)) - set(keys_of(remade)) if isinstance(old, Entity) else set()
+    if not lost:
+        return []
+    kind, prefix = past.last_of(remade.id)
+    return [(kind, entry.id) for entry in reads.journal(kind, prefix=prefix)]
 
 
 def _add_derived(reads: Reads, going: dict[str, Record]) -> None:

@@ -50,9 +50,10 @@ def delete(writing: Writing, ids: Iterable[str], *, derived: bool) -> Deletion:
     if texts:
         postings.remove(writing.cursor, writing.tenant, texts)
     vectors = writing.drop_vectors(gone)
+    named = writing.unnamed
     keys = list(writing.unname(gone))
     writing.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", gone)
-    return Deletion(tuple(gone), vectors, len(keys), writing.drop_keys(keys), len(doomed) - asked)
+    return Deletion(tuple(gone), vectors, writing.unnamed - named, writing.drop_keys(keys), len(doomed) - asked)
 
 
 def _forget_references(writing: Writing, gone: Sequence[str]) -> None:
