@@ -29,6 +29,11 @@ from remloom.settings import Settings
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
 
+
+def _nested(depth: int) -> dict[str, Any]:
+    return {"x": _nested(depth - 1)} if depth else {}
+
+
 MEMO = "# Memo\n\nMarmaduke Fisk will open a branch of Zanzibar Holdings. Marmaduke Fisk knows code PLUGHXYZZY99.\n"
 
 
@@ -70,10 +75,18 @@ def test_an_id_of_another_schema_is_refused_and_nothing_is_lost(memory: Memory) 
 @pytest.mark.parametrize(
     ("item", "told"),
     [
-        (Entity(name="e", properties={"x": math.nan}), "not JSON compliant"),
-        (Entity(name="e", properties={"deep": [{"x": math.inf}]}), "not JSON compliant"),
-        (Edge(src="a", rel_type="r", dst="b", properties={"x": math.nan}), "not JSON compliant"),
-        (Edge(src="a", rel_type="r", dst="b", properties={"x": object()}), "unsupported"),
+        (Entity(name="e", properties={"x": math.nan}), "properties.x is nan"),
+        (Entity(name="e", properties={"deep": [{"x": math.inf}]}), r"properties.deep\[0\].x is inf"),
+        (Edge(src="a", rel_type="r", dst="b", properties={"x": math.nan}), "properties.x is nan"),
+        (Edge(src="a", rel_type="r", dst="b", properties={"x": object()}), "of type object"),
+        (Entity(name="e", properties={"tags": {"a"}}), "properties.tags is of type set(?s:.*)a list"),
+        (Entity(name="e", properties={"key": b"x"}), "properties.key is of type bytes(?s:.*)base64"),
+        (Entity(name="e", properties={"at": datetime(2025, 1, 1)}), "of type datetime(?s:.*)isoformat"),
+        (Moment(name="m", metadata={"at": datetime(2025, 1, 1, tzinfo=UTC)}), "metadata.at is of type dat"),
+        (Resource(name="r", content="x", metadata={"n": {"big": 2**63}}), "metadata.n.big is a whole number of more"),
+        (Entity(name="e", properties={"x": {1: 2}}), "properties.x.1 is a name that is a int"),
+        (Entity(name="e", properties={"x": "a\0b"}), "properties.x is text with a NUL"),
+        (Entity(name="e", properties=_nested(70)), "more than 64 lists or objects"),
         (Resource(uri="a\ud800", content="x"), "surrogate"),
         (Moment(name="m", starts_at=datetime(9999, 12, 31, 20, tzinfo=timezone(timedelta(hours=-12)))), "9999"),
     ],
@@ -237,6 +250,18 @@ def test_an_entity_cannot_be_given_the_name_of_another_of_its_type(memory: Memor
     assert memory.update_entity(one, name="Paris").aliases == ("Ann",)
     with pytest.raises(UnknownNameError, match="nme"):
         memory.update_entity(one, nme="x")
+
+
+def test_a_moment_lies_in_one_that_is_there(memory: Memory) -> None:
+    day, *_ = memory.write([Moment(id="day", name="Day"), Moment(id="talk", name="Talk", parent_moment="day")])
+    memory.write([Moment(name="later", parent_moment=day)])
+    for parent in ("nowhere", "Day", "lost"):
+        with pytest.raises(InvalidInputError, match="the id of no moment") as refused:
+            memory.write([Moment(id="lost", name="L", parent_moment=parent if parent != "lost" else "x")])
+        assert "first, or with it" in refused.value.remedy
+    with pytest.raises(InvalidInputError, match="itself"):
+        memory.write([Moment(id="self", name="S", parent_moment="self")])
+    assert not memory.lookup("L", "S").records
 
 
 def test_forgetting_what_is_not_known_forgets_nothing(memory: Memory) -> None:

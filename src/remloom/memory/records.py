@@ -45,9 +45,15 @@ class Records(Opened):
         if isinstance(records, msgspec.Struct):  # refused
             return list(self._write(records).ids)
         items = list(records)
-        if any(isinstance(item, Edge) and (_may_be_id(item.src) or _may_be_id(item.dst)) for item in items):
-            return list(self._update(lambda reads: self._build(_by_label(reads, items), reads=reads)).ids)
-        return list(self._write(items).ids)
+        if not any(map(_refers, items)):
+            return list(self._write(items).ids)
+
+        def work(reads: Reads) -> Batch:
+            prepared = self._build(_by_label(reads, items), reads=reads)
+            _check_parents(reads, prepared)
+            return prepared
+
+        return list(self._update(work).ids)
 
     def _write(
         self,
@@ -429,6 +435,28 @@ def _aliases(entity: Entity, name: str) -> tuple[str, ...]:
     """What a renamed entity is called besides: what it was called, and not what it is called now."""
     key = labels.key(name)
     return tuple(alias for alias in dict.fromkeys((*entity.aliases, entity.name)) if labels.key(alias) != key)
+
+
+def _refers(item: Record | Edge) -> bool:
+    """Whether it speaks, by an id, of a record that is to be there."""
+    if isinstance(item, Edge):
+        return _may_be_id(item.src) or _may_be_id(item.dst)
+    return isinstance(item, Moment) and bool(item.parent_moment)
+
+
+def _check_parents(reads: Reads, prepared: Batch) -> None:
+    """Refuse moments that would lie in one that is not there, or in themselves."""
+    moments = [item.record for item in prepared.records if isinstance(item.record, Moment)]
+    beside = {moment.id for moment in moments}
+    for moment in moments:
+        parent = moment.parent_moment
+        if parent == moment.id or not (not parent or parent in beside or reads.get("moments", parent)):
+            raise InvalidInputError(
+                f"the moment {moment.name[:60]!r}: its parent_moment {parent!r} is "
+                + ("itself" if parent == moment.id else "the id of no moment"),
+                remedy="write the moment that it is part of first, or with it, and give its id",
+                id=parent,
+            )
 
 
 def _by_label(reads: Reads, items: Iterable[Record | Edge]) -> Iterator[Record | Edge]:

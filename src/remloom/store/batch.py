@@ -21,6 +21,7 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, LabelError, RemloomError, VectorError
 from ..model import Edge, Entity, Moment, Record, Resource
 from .contract import Batch, BatchRecord, Vector
+from .free import check as check_free
 
 __all__ = [
     "EXTRACTED",
@@ -202,6 +203,7 @@ def checked(record: Record) -> Record:
     """
     if not record.id:
         raise InvalidInputError(f"the record {record.name[:60]!r} has no id", remedy="give it one that no other has")
+    check_free(free_values(record), "properties" if isinstance(record, Entity) else "metadata")
     converted = _check_times(record)
     return replace(record, **converted) if converted else record
 
@@ -239,6 +241,8 @@ def _name_of(resource: Resource) -> str:
 
 
 def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int]:
+    if free := free_values(record):
+        check_free(free, "properties" if isinstance(record, Entity) else "metadata")
     record = _validated(record)
     keys: tuple[str, ...] = (labels.key(record.name),)
     merge = fresh = False
@@ -420,6 +424,7 @@ def _edge(edge: Edge, now: datetime, place: int, src: str, names: dict[str, tupl
     if not isinstance(properties, dict):
         raise InvalidInputError(f"an edge's properties are an object, not {type(properties).__name__}")
     if properties:
+        check_free(properties, "properties")
         _json(properties)
     if source not in names:
         names[source] = (str(properties.get("src_name") or src).strip(), "")

@@ -291,12 +291,12 @@ def _edge_digest(edge: Edge) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """JSON in which a number is the same number however a provider spells it (1e2, 100.0, 100)."""
+    """JSON in which 0.0 has no sign: not every provider keeps that."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _hash(data: bytes) -> bytes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ...model import Moment
 from .. import batch as batches
 from ..contract import Deletion
+from ..free import encode_free
 from . import journal, postings
 from .rows import COLUMNS, STORED, decode
 
@@ -67,7 +66,7 @@ def _forget_references(writing: Writing, gone: Sequence[str]) -> None:
     for id, schema, body, content in referring:
         moment = decode(schema, body, content)
         if isinstance(moment, Moment):
-            encoded = msgspec.json.encode(batches.without(moment, set(gone))).decode()
+            encoded = encode_free(batches.without(moment, set(gone)))
             writing.cursor.execute(
                 "UPDATE remloom.records SET body = %s::text::jsonb WHERE tenant_id = %s AND id = %s",
                 (encoded, writing.tenant, id),

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from ...model import Edge
 from .. import batch as batches
 from ..columns import micros
+from ..free import encode_free
 from .arrays import Column, columns, parts
 from .keys import short
 from .rows import EDGE, RECORD_KINDS, edge_of, row_of
@@ -238,6 +238,6 @@ class Linking(Transaction):
 
 
 def _row(key: _Key, edge: Edge) -> tuple[Any, ...]:
-    properties = msgspec.json.encode(edge.properties).decode() if edge.properties else None
+    properties = encode_free(edge.properties) if edge.properties else None
     times = micros(edge.created_at), micros(edge.valid_from), micros(edge.valid_to)
     return *key, edge.weight, *times, properties

@@ -10,6 +10,7 @@ from msgspec.structs import force_setattr, replace
 from ...model import Edge, Entity, Record, Resource
 from ..columns import moment_of, times_of, type_of
 from ..contract import SCHEMAS
+from ..free import encode_free
 
 __all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
 
@@ -21,7 +22,6 @@ RECORD_KINDS = "tqtt?qqqqqttt"  # of the columns that `row_of` gives (see `array
 EDGE = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
-_encode = msgspec.json.Encoder().encode
 _decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
 _PathRow = tuple[str, str, str, float, int, int | None, int | None, dict[str, Any] | None]
 _decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
@@ -46,7 +46,7 @@ def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
         content, uri = record.content or None, record.uri or None
         bare = replace(record, content="")
     starts, ends, created, updated = times_of(record)
-    body = _encode(bare).decode()
+    body = encode_free(bare)
     return record.id, seq, record.schema, type_of(record), thin, starts, ends, created, updated, doc, uri, body, content
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -81,6 +82,8 @@ class Server:
         self.place = place(url)
         self._timeout = timeout
         self._users = 0
+        self._shared = self
+        self._closed = False
         self._local = _Held()
         conninfo = make_conninfo(url, application_name=conninfo_to_dict(url).get("application_name") or "remloom")
         if "connect_timeout" not in conninfo_to_dict(conninfo):
@@ -100,7 +103,8 @@ class Server:
 
     @classmethod
     def at(cls, url: str, pool_size: int, timeout: float) -> Server:
-        """The server at this URL, opened when this process did not have it open yet. Pair it with `release`.
+        """The server at this URL, opened when this process did not have it open yet: one user's door to it, which
+        `release` closes.
 
         Raises:
             StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or does not let us in.
@@ -114,20 +118,34 @@ class Server:
                 server._pool.open()
                 cls._open[key] = server
             server._users += 1
-            return server
+            return copy(server)
 
     def release(self) -> None:
-        """One user fewer; the last one closes the pool."""
+        """Close this door: nothing goes through it any more. The last one that is closed closes the pool."""
+        shared = self._shared
         with self._opening:
-            self._users -= 1
-            if self._users:
+            if self._closed:
                 return
-            for key in [key for key, server in self._open.items() if server is self]:
+            self._closed = True
+            shared._users -= 1
+            if shared._users:
+                return
+            for key in [key for key, server in self._open.items() if server is shared]:
                 del self._open[key]
         self._pool.close()
 
+    def look(self) -> None:
+        """Refuse if this door is closed.
+
+        Raises:
+            StoreClosedError: it is.
+        """
+        if self._closed:
+            raise StoreClosedError("the memory is closed", remedy="open it again")
+
     def connect(self) -> Connection[Row]:
         """A connection of its own, outside the pool, in autocommit mode."""
+        self.look()
         with translate(self.place):
             return psycopg.connect(self.conninfo, autocommit=True)
 
@@ -152,6 +170,7 @@ class Server:
 
     def call(self, tenant: str, sql: str, values: Mapping[str, Any]) -> list[Row]:
         """The rows of one SELECT of the tenant, which takes its name from `t.tenant`."""
+        self.look()
         sql = _entered(sql)
         values = {"tenant": tenant, **values}
         held = self._local.cursors.get(tenant)
@@ -164,6 +183,7 @@ class Server:
         self, tenant: str, statements: Sequence[tuple[str, Sequence[Any] | Mapping[str, Any]]]
     ) -> list[list[Row]]:
         """The rows of each of these statements of the tenant, in one round trip and one transaction."""
+        self.look()
         held = self._local.cursors.get(tenant)
         if held is not None:
             with translate(self.place):
@@ -180,6 +200,7 @@ class Server:
     @contextmanager
     def read(self, tenant: str) -> Iterator[Cursor[Row]]:
         """A cursor of the tenant whose statements all see one state of the database. Nests."""
+        self.look()
         held = self._local.cursors.get(tenant)
         with translate(self.place):
             if held is not None:
@@ -231,6 +252,7 @@ class Server:
         Run again when PostgreSQL rolled it back for another's sake (deadlock, serialization): then nothing of it
         was written. When the connection breaks, whether it was written is not known, and it is not run again.
         """
+        self.look()
         if tenant in self._local.cursors:
             raise InvalidInputError("nothing can be written inside `snapshot` or `update`", remedy="write after it")
         for attempt in range(_TRIES):

@@ -174,7 +174,7 @@ class Database:
         """A further connection, closed with the database."""
         with self._lock, self._same(), translate(self.path):
             if self._closed:
-                raise StoreClosedError("the memory is closed", remedy="open it again")
+                raise _is_closed()
             making = apsw.SQLITE_OPEN_CREATE if self._create else 0
             name, flags = self._looking() if self.read_only else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
             connection = apsw.Connection(name, flags=flags, statementcachesize=256)
@@ -226,6 +226,8 @@ class Database:
     def _present(self) -> None:
         """See that the file at this path is still the one that was opened. Where a tenant was deleted, and perhaps made
         anew, nothing that was meant for it may be written or read."""
+        if self._closed:
+            raise _is_closed()
         try:
             found = os.stat(self.path)
         except OSError:
@@ -385,6 +387,7 @@ class Database:
         """Close every connection, of every thread; the last one out empties the write-ahead log."""
         with self._writing, self._lock:
             self._closed = True
+            self._look = -math.inf  # whoever reads next learns of it
             for connection in reversed(self._open):
                 connection.close()
             self._open.clear()
@@ -519,6 +522,10 @@ class _Write(Generic[_T]):
         if self.error is not None:
             raise self.error
         return self.result  # type: ignore[return-value]
+
+
+def _is_closed() -> StoreClosedError:
+    return StoreClosedError("the memory is closed", remedy="open it again")
 
 
 def _inside() -> InvalidInputError:

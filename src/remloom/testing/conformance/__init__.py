@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from .closing import Closing
 from .deletion import Deletion
 from .edges import Edges
 from .fields import Fields
@@ -21,9 +22,12 @@ from .orders import Orders
 from .past import Past
 from .records import Records
 from .updating import Updating
+from .values import Values
 
 __all__ = ["Opening", "StoreConformance", "names", "put"]
 
 
-class StoreConformance(Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Naming, Past, Updating):
+class StoreConformance(
+    Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Naming, Past, Updating, Closing, Values
+):
     """What every provider must do. `store` is a fresh, empty tenant."""

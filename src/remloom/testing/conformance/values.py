@@ -1,0 +1,70 @@
+"""The store contract as tests: what is in properties and metadata comes back as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ...model import Edge, Entity, Moment, Resource
+from ...store.batch import same
+from ...store.contract import Batch, Store
+from .opening import Opened, put
+
+__all__ = ["Values"]
+
+_NUMBERS = (
+    0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), 0.1, 1.0, 1e15, 1e16, 1e22, 1e30, -1e30, 123456789012345678.0,
+    1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, 1e-7, 3.141592653589793,
+)  # fmt: skip
+_WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value + 0.0)
+    | _WORDS
+    | st.sampled_from(['x":1e5,', "[1e16]", ":2e+9", *_NUMBERS]),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(_WORDS, inside, max_size=4),
+    max_leaves=8,
+)
+
+
+class Values(Opened):
+    """What is in properties and metadata comes back as it was: the same value of the same type."""
+
+    def test_a_number_comes_back_as_the_number_it_was(self, store: Store) -> None:
+        _round(store, {f"n{place}": number for place, number in enumerate(_NUMBERS)} | {"list": list(_NUMBERS)})
+
+    @settings(
+        max_examples=25, deadline=None, derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(value=st.dictionaries(_WORDS, _VALUES, max_size=4))
+    def test_any_value_comes_back_as_it_was(self, store: Store, value: dict[str, Any]) -> None:
+        _round(store, value)
+
+
+def _round(store: Store, value: dict[str, Any]) -> None:
+    store.write(_cleared())
+    items = (
+        Entity(id="e", name="e", properties=value),
+        Resource(id="r", name="r", content="1e16", metadata=value),
+        Moment(id="m", name="m", metadata=value),
+        Edge(src="e", rel_type="has", dst="r", properties=value),
+    )
+    assert put(store, *items).created == 3
+    found = [store.get(None, id) for id in "erm"]
+    assert isinstance(found[0], Entity)
+    assert same(found[0].properties, value)
+    assert all(same(record.metadata, value) for record in found[1:])  # type: ignore[union-attr]
+    (edge,) = store.edges(["e"], direction="out", rel_types=None, limit=None)
+    assert same(edge.properties, value)
+    (shown,) = store.lookup(["e"])["e"]
+    assert same(shown.graph_paths[0].properties, value)
+    assert put(store, *items).unchanged == 3
+
+
+def _cleared() -> Batch:
+    return Batch(removed=("e", "r", "m"))
