@@ -16,6 +16,7 @@ from ..errors import EmbedderError, EmbedderMismatchError, InvalidInputError, Mo
 from ..settings import Settings
 from ..store.contract import Store
 from ..store.places import place
+from .closing import Held, abandoned, opened, released
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
@@ -37,6 +38,10 @@ class Opened:
         self._settings = settings
         self._given_embedder = embedder
         self._given_model = model
+        self._held = Held(store, repr(self))
+        self._unclosed = weakref.finalize(self, abandoned, self._held)
+        self._unclosed.atexit = False  # see `_close_all`
+        opened()
         _opened.add(self)
 
     @classmethod
@@ -103,14 +108,12 @@ class Opened:
 
     def close(self) -> None:
         """Finish what is being written and release the files. Queued texts wait for the next opening."""
-        queue: EmbeddingQueue | None = self.__dict__.get("_queue")
-        if queue is not None:
-            queue.close()
-        llm: LLM | None = self.__dict__.get("_llm")
-        if llm is not None:
-            llm.close()
-        self._store.close()
-        _opened.discard(self)
+        try:
+            self._held.close()
+        finally:
+            _opened.discard(self)
+            if self._unclosed.detach():  # the first time
+                released()
 
     @property
     def tenant(self) -> str:
@@ -150,7 +153,8 @@ class Opened:
         opening = partial(open_model, settings=self._settings)
         journal = self._store if self._store.capabilities.writable else None
         owned = self._given_model is None
-        return LLM(model, settings=self._settings, journal=journal, opening=opening, owned=owned)
+        self._held.llm = LLM(model, settings=self._settings, journal=journal, opening=opening, owned=owned)
+        return self._held.llm
 
     @cached_property
     def _embedder(self) -> Embedder | None:
@@ -172,7 +176,8 @@ class Opened:
             )
         from ..ingest.embedding import EmbeddingQueue
 
-        return EmbeddingQueue(self._store, self._embedder)
+        self._held.queue = EmbeddingQueue(self._store, self._embedder)
+        return self._held.queue
 
     def _embed_query(self, text: str) -> Any:
         """The vector of a question, once the few texts that still wait for theirs have them."""

@@ -13,6 +13,7 @@ from ..model import Answer, Direction, Hit
 from ..predicates import Predicate
 from ..store.contract import Match
 from .checks import aware, names, positive
+from .closing import weakly
 from .records import Records
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Queries(Records):
     def _executor(self) -> Executor:
         from ..query.executor import Executor
 
-        return Executor(self._store, self._embed_query)
+        return Executor(self._store, weakly(self._embed_query))
 
     def ask(
         self,

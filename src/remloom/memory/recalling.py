@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..model import Message, Recall
 from ..predicates import Predicate
+from .closing import weakly
 from .opened import Opened
 
 if TYPE_CHECKING:
+    from ..llm import LLM
     from ..retrieve import Recaller, Reranker
     from ..retrieve.recall import Ask
 
@@ -130,8 +132,11 @@ class Recalling(Opened):
         if name not in self._rerankers:
             from ..retrieve.rerank import load_reranker
 
-            self._rerankers[name] = load_reranker(name, self._settings, lambda: self._llm)
+            self._rerankers[name] = load_reranker(name, self._settings, weakly(self._open_llm))
         return self._rerankers[name]
+
+    def _open_llm(self) -> LLM:
+        return self._llm
 
     @cached_property
     def _rerankers(self) -> dict[str, Reranker]:
@@ -141,4 +146,7 @@ class Recalling(Opened):
     def _recaller(self) -> Recaller:
         from ..retrieve import Recaller
 
-        return Recaller(self._store, lambda text: self._embed_query(text) if self._embedder else None, self._model_name)
+        return Recaller(self._store, weakly(self._embed_question), self._model_name)
+
+    def _embed_question(self, text: str) -> Any:
+        return self._embed_query(text) if self._embedder else None

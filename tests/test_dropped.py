@@ -1,0 +1,114 @@
+"""A memory that is dropped without `close` gives back its threads and files, and says that it was dropped."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remloom import Entity, Memory, Resource
+from remloom.testing.embedder import WordEmbedder
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts files as Linux does")
+
+
+def held() -> tuple[int, int]:
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+def within(seconds: float, true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return true()
+
+
+def use(home: str | Path, tenant: str) -> Memory:
+    memory = Memory.open(home, tenant=tenant, embedder=WordEmbedder())
+    memory.write([Entity(name="Ann"), Resource(name="note", content="plum jam and more")])
+    memory.lookup("ann")
+    memory.fuzzy("an")
+    memory.search("plum")
+    memory.recall("plum")
+    return memory
+
+
+def drop(home: str | Path, tenant: str) -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        use(home, tenant)
+    (said,) = [str(warning.message) for warning in seen if warning.category is ResourceWarning]
+    assert f"<Memory of '{tenant}' in" in said
+    assert "was not closed" in said
+
+
+def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(tmp_path: Path) -> None:
+    use(tmp_path, "first").close()
+    before = held()
+    for number in range(100):
+        drop(tmp_path, f"t{number % 7}")
+    assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
+    for number in range(7):
+        with Memory.open(tmp_path, tenant=f"t{number}", embedder=WordEmbedder(), create=False) as memory:
+            assert memory.search("plum").records
+            assert memory.check() == []
+    assert within(20, lambda: held() <= before)
+
+
+def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: str) -> None:
+    from remloom.store.postgres.server import Server
+
+    before = held()
+    for number in range(20):
+        drop(postgres, f"dropped{number % 3}")
+    assert within(20, lambda: not Server._open)
+    assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
+    for number in range(3):
+        Memory.delete_tenant(postgres, f"dropped{number}")
+
+
+def test_a_memory_in_a_circle_is_closed_when_the_collector_finds_it(tmp_path: Path) -> None:
+    before = held()
+    memory = use(tmp_path, "a")
+    memory.circle = memory  # type: ignore[attr-defined]
+    seen = weakref.ref(memory)
+    del memory
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        gc.collect()
+    assert seen() is None
+    assert within(20, lambda: held() <= before)
+
+
+def test_what_is_being_embedded_when_a_memory_is_dropped_is_kept(tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        Memory.open(tmp_path, embedder=WordEmbedder()).write(
+            [Resource(name=f"n{number}", content=f"plum {number}") for number in range(200)]
+        )
+    assert within(20, lambda: "remloom-closing" not in [thread.name for thread in threading.enumerate()])
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.embed_pending()
+        assert memory.stats()["vectors"]["count"] >= 200
+        assert memory.check() == []
+
+
+def test_a_memory_that_was_closed_says_nothing_and_is_closed_once(tmp_path: Path) -> None:
+    before = held()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        memory = use(tmp_path, "a")
+        memory.close()
+        memory.close()
+        other = use(tmp_path, "b")
+        del memory
+        gc.collect()
+        other.close()
+    assert held() <= before
