@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -83,6 +84,11 @@ def test_a_forgotten_turn_does_not_come_back(memory: Memory) -> None:
     memory.forget(memory.search_text("PLUGH").records[0].id)
     memory.read_chat([turn(3, "Thanks.")], uri="chats/1", append=True)
     assert said(memory) == ["Noted.", "Thanks."]
+    memory.moments(model=False, hours=None)
+    assert memory.search_text("PLUGH").records == []
+    exported = io.BytesIO()
+    memory.export(exported)
+    assert b"PLUGH" not in exported.getvalue()  # neither as the context of a turn beside it, nor in a moment
 
 
 def test_only_a_chat_from_messages_can_be_appended_to(memory: Memory, tmp_path: Path) -> None:

@@ -373,3 +373,32 @@ def test_an_error_about_half_a_surrogate_pair_can_be_written_as_json(memory: Mem
     with pytest.raises(RemloomError) as caught:
         memory.query("LOOKUP \ud800 DEPTH x")
     assert b"\\ud800" in msgspec.json.encode(caught.value.as_dict())
+
+
+def test_what_is_written_again_by_name_keeps_what_the_new_words_leave_out(memory: Memory) -> None:
+    memory.write(
+        [Entity(name="Sarah Chen", type="person", summary="Leads data.", aliases=("S.",), properties={"a": 1})]
+    )
+    memory.write([Entity(name="Sarah Chen", properties={"b": 2})])
+    (hit,) = memory.lookup("Sarah Chen").records
+    found = hit.record
+    assert isinstance(found, Entity)
+    assert (found.summary, found.type, found.aliases, found.properties) == (
+        "Leads data.", "person", ("S.",), {"a": 1, "b": 2}
+    )  # fmt: skip
+    memory.write([Entity(name="Sarah Chen", type="person", summary="Leads research.")])
+    assert memory.get_entity(found.id).summary == "Leads research."
+
+
+def test_forgetting_reaches_what_was_derived_of_what_was_derived_and_foretells_it(memory: Memory) -> None:
+    above = memory.write([Resource(name="read", content="The quince is ripe.", uri="q.md")])
+    for generation in (1, 2, 3):
+        derived = Resource(
+            name=f"derived {generation}", content=f"Quince {generation}.", kind="synthesis", parents=tuple(above)
+        )
+        above = memory.write([derived])
+    foretold = memory.forget("q.md", dry_run=True)
+    assert (foretold.records, foretold.derived) == (4, 3)
+    receipt = memory.forget("q.md")
+    assert (receipt.records, receipt.derived, receipt.verified) == (4, 3, True)
+    assert names(memory) == set()

@@ -477,3 +477,30 @@ def test_the_day_of_a_question_is_that_of_its_time_zone(tmp_path: Path) -> None:
         ask = "What was settled about the budget today?"
         assert memory.recall(ask, mode="temporal", now=late + timedelta(minutes=10)).hits
         assert not memory.recall(ask, mode="temporal", now=late + timedelta(hours=2)).hits
+
+
+@pytest.mark.parametrize(("notes_of_it", "followed"), [(3, True), (30, False)])
+def test_hops_do_not_go_through_what_is_named_everywhere(tmp_path: Path, notes_of_it: int, followed: bool) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        named = [Resource(name=f"page {n}", content=f"Page {n} is blank.") for n in range(notes_of_it)]
+        asked = Resource(name="asked", content="The lighthouse keeper retired.", related_entities=("Acme",))
+        memory.write([asked, *named, Entity(name="Acme", type="organization")])
+        memory.write([Edge(src=one.name, rel_type="mentions", dst="Acme") for one in (asked, *named)])
+        hits = memory.recall("Who was the lighthouse keeper?", mode="iterated", limit=40, abstain=False).hits
+        assert hits[0].name == "asked"
+        assert ("hops" in {reason.part for hit in hits for reason in hit.reasons}) is followed
+
+
+@pytest.mark.parametrize(
+    ("question", "abstained"),
+    [
+        ("Which flooring did Anna choose for the studio?", False),  # half of its words are there
+        ("Which flooring did Anna choose for garages in Lisbon?", True),  # one in five
+    ],
+)
+def test_without_vectors_a_question_is_answered_when_two_fifths_of_its_words_are_there(
+    tmp_path: Path, question: str, abstained: bool
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name="n", content="Marley flooring was laid in the studio.")])
+        assert memory.recall(question).abstained is abstained
