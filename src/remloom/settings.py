@@ -60,6 +60,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     dream_depth: int = 6  # generations of what is derived: what has reached it is built upon no further
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
     threads: int = 2  # of models that run in this process
+    read_timeout: float = 30.0  # seconds of CPU to convert one PDF, DOCX or HTML; 10 more for each megabyte of it
+    read_memory_mb: int = 1024  # that the conversion of one may take
     synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
     cache_mb: int = 256  # page cache of the database for reading; half as much again while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write

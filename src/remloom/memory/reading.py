@@ -79,9 +79,10 @@ class Reading(Records):
         Raises:
             SourceError: there is no such file or folder.
         """
-        from ..sources import open_source
+        from ..sources import Limits, open_source
 
-        documents = open_source(source, recursive=recursive, glob=glob)
+        limits = Limits(self._settings.read_timeout, self._settings.read_memory_mb)
+        documents = open_source(source, recursive=recursive, glob=glob, limits=limits)
         return self._ingest(documents, category=category, wait=wait, progress=progress)
 
     def read_text(

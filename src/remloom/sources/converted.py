@@ -7,13 +7,14 @@ import io
 import re
 import warnings
 import zipfile
+from contextlib import suppress
 from typing import Any
 
 from ..errors import MissingExtraError, SourceError
 from . import dates, decode
 from .document import Document
 
-__all__ = ["MEDIA_TYPES", "convert"]
+__all__ = ["MEDIA_TYPES", "check", "convert", "load"]
 
 MEDIA_TYPES = {
     ".html": "text/html",
@@ -32,8 +33,8 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """The document as Markdown or, of a PDF, as plain text. Its lines are those of the conversion, so none are cited;
-    the pages of a PDF are.
+    """The document as Markdown or, of a PDF, as plain text, made in this process: `converting` bounds what it takes.
+    Its lines are those of the conversion, so none are cited; the pages of a PDF are.
 
     Args:
         uri: where it was read.
@@ -45,7 +46,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         MissingExtraError: the library that reads them is not installed.
         SourceError: the data are not what the suffix says, or cannot be read.
     """
-    _check(uri, data, suffix)
+    check(uri, data, suffix)
     facts: dict[str, Any] = {}
     if MEDIA_TYPES[suffix] == "text/html":
         try:
@@ -58,6 +59,8 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         text, found_title = (_plain(data), "") if suffix == ".pdf" else _markdown(data, suffix)
     except ImportError as error:
         raise MissingExtraError(f"reading {suffix} files", "documents") from error
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:  # the libraries hand on whatever their many parsers raise
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise SourceError(f"a {suffix[1:].upper()} file that cannot be read: {reason}", uri=uri) from error
@@ -67,7 +70,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     if facts.get("encoding") == "utf-8":
         del facts["encoding"]
     author, at = facts.pop("author", ""), dates.parse(facts.pop("date", None))
-    text, pages = _paged(text)
+    text, pages = _paged(text.encode("utf-8", "replace").decode())
     return Document(
         uri=uri,
         title=str(facts.pop("title", "") or found_title or title),
@@ -81,7 +84,18 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     )
 
 
-def _check(uri: str, data: bytes, suffix: str) -> None:
+def load(suffix: str) -> None:
+    """Import what reads a suffix, if it is installed."""
+    with suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if suffix == ".pdf":
+            pass
+        else:
+            from markitdown import converters  # noqa: F401
+
+
+def check(uri: str, data: bytes, suffix: str) -> None:
+    """Refuse what is plainly not what its suffix says, or unpacks to more than a document is. Raises SourceError."""
     what = decode.sniff(data)
     if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
         raise SourceError(f"named .pdf but it is {what or 'not a PDF'}", uri=uri)

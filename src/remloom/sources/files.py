@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RemloomError, SourceError
-from . import chats, converted, dates, decode, frontmatter, transcript
+from . import chats, converted, converting, dates, decode, frontmatter, transcript
+from .converting import Limits
 from .document import Document, Skipped
 
 __all__ = ["MAX_BYTES", "Source", "open_source", "read_bytes", "title_of"]
@@ -28,7 +29,9 @@ _BARE_NAMES = ("readme", "license", "licence", "copying", "notice", "authors", "
 _PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CVS"))
 _MARKS = ("pyvenv.cfg", "memory.db")  # of a folder that is a virtual environment, or a tenant of ours
 _DATE_KEYS = ("date", "created", "published", "year", "period")
+_SAID = 200  # characters of an error that are shown
 _LISTED = 10  # odd entries of a chat that are named one by one
+_USUAL = Limits()
 _TITLE_LINES = 40  # of a text in which its title is looked for
 
 
@@ -47,7 +50,12 @@ class Source:
 
 
 def open_source(
-    path: str | os.PathLike[str], *, recursive: bool = True, glob: str | None = None, max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str],
+    *,
+    recursive: bool = True,
+    glob: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    limits: Limits = _USUAL,
 ) -> Source:
     """The documents of a file, a folder, or of standard input (`-`).
 
@@ -61,29 +69,33 @@ def open_source(
         recursive: whether folders inside a folder are read too.
         glob: read only the files whose name, or path below the folder, matches; with it, text of any suffix is read.
         max_bytes: size of a file above which it is passed over.
+        limits: what the conversion of one PDF, DOCX or HTML may take.
 
     Raises:
         SourceError: nothing is at the path.
     """
     if os.fspath(path) == "-":
-        return Source([partial(_read_stdin, max_bytes)])
+        return Source([partial(_read_stdin, max_bytes, limits)])
     root = Path(path).expanduser().absolute()
     if root.is_dir():
         found = _walk(root, recursive)
-        if glob:
-            found = (
-                file for file in found if fnmatch(file.name, glob) or fnmatch(file.relative_to(root).as_posix(), glob)
-            )
         real = root.resolve()
-        return Source([partial(_read_inside, real, file, bool(glob), max_bytes) for file in found])
+        return Source([
+            partial(_passed_over, item) if isinstance(item, Skipped)
+            else partial(_read_inside, real, item, bool(glob), max_bytes, limits)
+            for item in found
+            if not glob or isinstance(item, Skipped) or _matches(item, root, glob)
+        ])  # fmt: skip
     if not os.path.lexists(root):
         raise SourceError(
             f"there is no file or folder {path}", uri=str(path), remedy="check the path; to read a text, use read_text"
         )
-    return Source([partial(_read_file, root, True, max_bytes)])
+    return Source([partial(_read_file, root, True, max_bytes, limits)])
 
 
-def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[Document | Skipped]:
+def read_bytes(
+    uri: str, data: bytes, suffix: str, *, title: str = "", limits: Limits = _USUAL
+) -> list[Document | Skipped]:
     """The documents in the bytes of one file: one, except for exports that hold several chats; and what was left out of
     those.
 
@@ -92,6 +104,7 @@ def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[D
         data: the file.
         suffix: of its name, lower case, with the dot.
         title: what to call the document when it does not say; from the uri when empty.
+        limits: what the conversion of a PDF, DOCX or HTML may take.
 
     Raises:
         SourceError: it is not what its suffix says, or not text.
@@ -99,7 +112,7 @@ def read_bytes(uri: str, data: bytes, suffix: str, *, title: str = "") -> list[D
     """
     title = title or _pretty(uri)
     if suffix in converted.MEDIA_TYPES:
-        return [converted.convert(uri, data, suffix, title)]
+        return [converting.convert(uri, data, suffix, title, limits)]
     try:
         text, encoding = decode.to_text(data)
     except decode.NotTextError as error:
@@ -133,29 +146,49 @@ def title_of(text: str, uri: str) -> str:
     return _heading(text) or _pretty(uri)
 
 
-def _walk(root: Path, recursive: bool) -> Iterator[Path]:
-    for folder, folders, files in os.walk(root):
+def _walk(root: Path, recursive: bool) -> Iterator[Path | Skipped]:
+    closed: list[OSError] = []
+    for folder, folders, files in os.walk(root, onerror=closed.append):
         inner = (name for name in folders if recursive and not name.startswith(".") and name not in _PRUNED)
         folders[:] = sorted(name for name in inner if not any(Path(folder, name, mark).exists() for mark in _MARKS))
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in sorted((*files, *links)):
             if not name.startswith("."):
                 yield Path(folder, name)
+    for error in closed:
+        yield Skipped(uri=_uri(error.filename), reason=f"cannot be read: {error.strerror}", failed=True)
 
 
-def _read_inside(root: Path, path: Path, named: bool, max_bytes: int) -> Iterator[Document | Skipped]:
+def _matches(path: Path, root: Path, glob: str) -> bool:
+    return fnmatch(path.name, glob) or fnmatch(path.relative_to(root).as_posix(), glob)
+
+
+def _passed_over(item: Skipped) -> Iterator[Skipped]:
+    yield item
+
+
+def _uri(path: str | os.PathLike[str]) -> str:
+    """A path as text that can be stored: bytes of a name that are no UTF-8 are written as `\\xff`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _read_inside(root: Path, path: Path, named: bool, max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
     """A file of a folder; a link only if it stays inside, since who may put a link there may not be one who may read
     what it leads to."""
-    target = path.resolve()
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError):  # as Python 3.13 and those before it say
+        yield Skipped(uri=_uri(path), reason="a link that leads back to itself", failed=True)
+        return
     if not target.is_relative_to(root):
-        yield Skipped(uri=str(path), reason=f"a link out of the folder: read {target} itself if it is wanted")
+        yield Skipped(uri=_uri(path), reason=f"a link out of the folder: read {_uri(target)} itself if it is wanted")
     elif path.is_symlink() and target.is_dir():
-        yield Skipped(uri=str(path), reason="a link to a folder, which is read in its own place")
+        yield Skipped(uri=_uri(path), reason="a link to a folder, which is read in its own place")
     else:
-        yield from _read_file(path, named, max_bytes)
+        yield from _read_file(path, named, max_bytes, limits)
 
 
-def _read_stdin(max_bytes: int) -> Iterator[Document | Skipped]:
+def _read_stdin(max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
     data = sys.stdin.buffer.read(max_bytes + 1)
     if len(data) > max_bytes:
         yield Skipped(uri="-", reason=f"more than {_size(max_bytes)}")
@@ -164,12 +197,12 @@ def _read_stdin(max_bytes: int) -> Iterator[Document | Skipped]:
     if not suffix and data.lstrip()[:1] in (b"{", b"["):
         suffix = ".json"
     uri = f"stdin:{sha256(data).hexdigest()[:12]}"  # of its content, so that what is piped next does not replace it
-    yield from _guarded(uri, lambda: read_bytes(uri, data, suffix, title="standard input"))
+    yield from _guarded(uri, lambda: read_bytes(uri, data, suffix, title="standard input", limits=limits))
 
 
-def _read_file(path: Path, named: bool, max_bytes: int) -> Iterator[Document | Skipped]:
+def _read_file(path: Path, named: bool, max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
     """One file; `named` when it was asked for by name, so that a strange suffix is no reason to pass it over."""
-    uri, suffix = str(path), path.suffix.lower()
+    uri, suffix = _uri(path), path.suffix.lower()
     try:
         state = path.stat()
     except OSError as error:
@@ -190,7 +223,19 @@ def _read_file(path: Path, named: bool, max_bytes: int) -> Iterator[Document | S
     if not state.st_size:
         yield Skipped(uri=uri, reason="it is empty")
         return
-    yield from _guarded(uri, lambda: read_bytes(uri, path.read_bytes(), suffix))
+    yield from _guarded(uri, lambda: read_bytes(uri, _content(path, max_bytes), suffix, limits=limits))
+
+
+def _content(path: Path, max_bytes: int) -> bytes:
+    """What is in a file; nothing is waited for, whatever is at its path by now."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise SourceError("not a regular file", uri=_uri(path))
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise SourceError(f"larger than {_size(max_bytes)}", uri=_uri(path))
+    return data
 
 
 def _guarded(uri: str, read: Callable[[], list[Document | Skipped]]) -> Iterator[Document | Skipped]:
@@ -201,6 +246,9 @@ def _guarded(uri: str, read: Callable[[], list[Document | Skipped]]) -> Iterator
         yield Skipped(uri=uri, reason=reason, failed=error.message != "it is empty")
     except OSError as error:
         yield Skipped(uri=uri, reason=f"cannot be read: {error.strerror or error}", failed=True)
+    except Exception as error:  # whatever a parser raises, it is of this document and not of the others
+        said = str(error).partition("\n")[0][:_SAID]
+        yield Skipped(uri=uri, reason=f"cannot be read: {type(error).__name__}: {said}", failed=True)
     else:
         yield from documents
 
@@ -215,6 +263,10 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
         raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
     except RecursionError as error:
         raise SourceError("JSON nested too deeply", uri=uri) from error
+    except SourceError:
+        raise
+    except ValueError:  # a number of thousands of digits, which no chat has: it is read as text
+        return []
 
 
 def _json_line(uri: str, suffix: str, number: int, line: str) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import force_setattr
 
+from ...errors import CorruptStoreError
 from ...model import Record, Resource
 from ..contract import SCHEMAS
 
@@ -32,8 +33,15 @@ def encode(record: Record) -> tuple[str, bytes | None]:
 
 
 def decode(schema: str, body: str, content: bytes | None) -> Record:
-    """The record of a row."""
-    record: Record = _decoders[schema](body)
+    """The record of a row.
+
+    Raises:
+        CorruptStoreError: it is not as it was written.
+    """
+    try:
+        record: Record = _decoders[schema](body)
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from error
     if content is not None:
         force_setattr(record, "content", decompress(content))
     return record
@@ -42,7 +50,17 @@ def decode(schema: str, body: str, content: bytes | None) -> Record:
 def decompress(content: bytes) -> str:
     import zstandard
 
-    return zstandard.ZstdDecompressor().decompress(content).decode("utf-8")
+    try:
+        return zstandard.ZstdDecompressor().decompress(content).decode("utf-8")
+    except (zstandard.ZstdError, UnicodeDecodeError) as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> CorruptStoreError:
+    return CorruptStoreError(
+        f"a record in the database is not as it was written: {error}",
+        remedy="`remloom doctor` looks at all of it; restore the last `remloom backup`",
+    )
 
 
 @cache
