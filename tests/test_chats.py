@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from remloom import Memory, Message
-from remloom.errors import InvalidInputError
+from remloom.errors import ChangedError, InvalidInputError
+from remloom.store.contract import Batch, Written
 from steps import steps
 
 NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -158,4 +159,24 @@ def test_a_whole_chat_with_more_turns_writes_only_those_and_an_edited_one_is_rea
     assert memory.lookup("Eve").records[0].type == "person"
     assert memory.read_chat(talk[:5], uri="chats/1").items[0].status == "read"
     assert said(memory) == [one.text for one in talk[:5]]
+    assert memory.check() == []
+
+
+def test_of_many_who_append_at_once_none_is_refused(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However unlucky one is: when others are always faster, nobody else may write for that long."""
+    memory.read_chat([turn(0, "We begin.")], uri="chats/1")
+    written, lost = memory._store.write, []
+
+    def too_late(batch: Batch) -> Written:
+        if batch.expected and batch.expected.records:
+            lost.append(batch)
+            raise ChangedError("somebody was faster")
+        return written(batch)
+
+    monkeypatch.setattr(memory._store, "write", too_late)
+    for number in (1, 2):
+        assert memory.read_chat([turn(number, f"Turn {number}.")], uri="chats/1", append=True).resources == 1
+    assert memory.read_chat([turn(2, "Turn 2.")], uri="chats/1", append=True).items[0].status == "unchanged"
+    assert lost
+    assert said(memory) == ["We begin.", "Turn 1.", "Turn 2."]
     assert memory.check() == []

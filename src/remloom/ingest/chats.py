@@ -19,7 +19,7 @@ from ..errors import InvalidInputError
 from ..model import Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..sources import Document, Turn
 from ..store.batch import resource_id
-from ..store.contract import Store
+from ..store.contract import Reads
 from .documents import OWNS, Prepared, chain, digest, entity, identity, label, mention
 from .entities import Extractor, Name
 from .sentences import count_words
@@ -161,7 +161,7 @@ class Stored(Struct, frozen=True):
         return list(joined.values())
 
 
-def stored(store: Store, uri: str) -> Stored:
+def stored(store: Reads, uri: str) -> Stored:
     """The chat that was read from messages under this uri; without messages when there is none.
 
     Raises:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..model import Entity, Moment, Resource
 from ..sources import Document, Turn, from_messages
 from ..sources.files import title_of
-from ..store.contract import Store
+from ..store.contract import Reads
 from . import chats
 from .documents import Prepared, chain, digest, entity, follows
 from .entities import Extractor
@@ -27,7 +27,7 @@ assert _TAIL > chats.BEFORE + chats.AFTER  # noqa: S101 - else contexts would be
 
 
 def following(
-    store: Store, document: Document, *, tenant: str, extractor: Extractor, category: str | None = None
+    store: Reads, document: Document, *, tenant: str, extractor: Extractor, category: str | None = None
 ) -> Prepared | None:
     """What is to be written of a chat of which a beginning was read: nothing, if that is all.
 
@@ -57,7 +57,7 @@ def following(
     return replace(prepared, there=ids)
 
 
-def whole(store: Store, document: Document) -> tuple[Document, dict[str, object]]:
+def whole(store: Reads, document: Document) -> tuple[Document, dict[str, object]]:
     """The whole chat that is there once a document that follows it is joined to it, and what that rests on."""
     before = chats.stored(store, document.uri)
     title = document.title or before.title or title_of("", document.uri)
@@ -65,7 +65,7 @@ def whole(store: Store, document: Document) -> tuple[Document, dict[str, object]
     return from_messages(messages, uri=document.uri, name=title), {before.id: before.updated_at}
 
 
-def _unsaid(store: Store, document: Document) -> tuple[list[Resource], tuple[Turn, ...] | None]:
+def _unsaid(store: Reads, document: Document) -> tuple[list[Resource], tuple[Turn, ...] | None]:
     """What is there of the document, and the turns that are not; None when one is there with other words."""
     last = {turn.message.id or place: turn for place, turn in enumerate(document.turns)}  # of an id, the last counts
     ids = [id for id in last if isinstance(id, str)]
@@ -100,7 +100,7 @@ class _Following:
         sessions = chats.sessions(self._turns)
         self._sessions = [span for span in sessions if span[1] > len(tail)]  # those with something new
 
-    def prepare(self, store: Store, tenant: str, extractor: Extractor, category: str | None) -> Prepared:
+    def prepare(self, store: Reads, tenant: str, extractor: Extractor, category: str | None) -> Prepared:
         document, itself, size = self._document, self._itself, len(self._tail)
         names, by_turn = chats.named(self._turns[max(0, size - _NAMED) :], extractor)
         by_turn = by_turn[-len(self._new) :]
@@ -148,7 +148,7 @@ class _Following:
             whole=False, changed=tuple(changed), expected={itself.id: itself.updated_at},
         )  # fmt: skip
 
-    def _moments(self, store: Store, turns: Sequence[Resource]) -> list[tuple[Moment, list[Resource]]]:
+    def _moments(self, store: Reads, turns: Sequence[Resource]) -> list[tuple[Moment, list[Resource]]]:
         """The moments that change or begin, each with the new turns in it."""
         size, made = len(self._tail), []
         number = self._itself.properties.get("sessions", 0)
@@ -171,13 +171,13 @@ class _Following:
                 start, part = start + len(some), part + 1
         return made
 
-    def _last_moment(self, store: Store) -> Moment | None:
+    def _last_moment(self, store: Reads) -> Moment | None:
         """The moment of the last turn that is there."""
         found = store.referring([self._tail[-1].id])
         ours = (one for one in found if one.metadata.get("uri") == self._document.uri and "session" in one.metadata)
         return next(ours, None)
 
-    def _members(self, store: Store, moment: Moment) -> list[Resource]:
+    def _members(self, store: Reads, moment: Moment) -> list[Resource]:
         """The turns that a moment refers to."""
         near = {turn.id: turn for turn in self._tail}
         found = (near.get(id) or store.get("resources", id) for id in moment.resource_refs)

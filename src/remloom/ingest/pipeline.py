@@ -14,7 +14,7 @@ from ..errors import ChangedError, RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
 from ..sources import Document, Skipped
 from ..store.batch import READ_EDGES
-from ..store.contract import Expected, Store, Written
+from ..store.contract import Expected, Reads, Store, Written
 from ..store.forgetting import orphans
 from . import chats, documents
 from .documents import Prepared
@@ -24,10 +24,13 @@ from .following import following, whole
 __all__ = ["BATCH", "ingest"]
 
 BATCH = 500  # records and edges from which what was prepared is written
-_TRIES = 100  # to write what follows in a chat, while others do
-_PAUSE = 0.002  # seconds between them at first; at most twenty times as many
+_TRIES = 4  # to write what follows in a chat while others do, before nobody else may
+_PAUSE = 0.002  # seconds between them at most, at first
 
 Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
+Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]  # to write; ids and edges to remove before
+Update = Callable[[Callable[[Reads], Items]], Written]
+_Waiting = tuple[Prepared, int, int]  # with its new resources, and its place in the report
 Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link], Expected | None], Written]
 
 
@@ -37,6 +40,7 @@ def ingest(
     tenant: str,
     store: Store,
     write: Write,
+    update: Update | None = None,
     category: str | None = None,
     extractor: Extractor | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -54,12 +58,14 @@ def ingest(
         tenant: whose memory it is; part of every chunk's id.
         store: where it is looked up what was read before.
         write: writes items, after removing records by id and edges, in one transaction; see `Memory.write`.
+        update: writes what is made of what it gives to read, in the same transaction; see `Store.update`. Without, a
+            chat to which others append meanwhile raises ChangedError.
         category: of the resources, instead of the documents' own.
         extractor: finds names; `CapitalizedNames` when not given.
         progress: called with the documents done and, if `source` has a length, how many there are (else 0).
     """
     began = time.monotonic()
-    reading = _Reading(tenant, store, write, category, extractor or CapitalizedNames())
+    reading = _Reading(tenant, store, write, update, category, extractor or CapitalizedNames())
     total = len(source) if isinstance(source, Sized) else 0
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
@@ -79,14 +85,17 @@ def _passed_over(skipped: Skipped) -> ReadItem:
 class _Reading:
     """What has been read so far, and what waits to be written."""
 
-    def __init__(self, tenant: str, store: Store, write: Write, category: str | None, extractor: Extractor) -> None:
+    def __init__(
+        self, tenant: str, store: Store, write: Write, update: Update | None, category: str | None, extractor: Extractor
+    ) -> None:
         self._tenant = tenant
         self._store = store
         self._write = write
+        self._update = update
         self._category = category
         self._extractor = extractor
         self._names: dict[str, str] = {}  # key of a name: uri of the first document that has it
-        self._waiting: list[tuple[Prepared, int, int]] = []  # with its new resources, and its place in the report
+        self._waiting: list[_Waiting] = []  # with its new resources, and its place in the report
         self._size = 0
         self._ids: list[str] = []
         self._resources = self._moments = self._edges = 0
@@ -126,40 +135,62 @@ class _Reading:
 
     def _chat(self, document: Document) -> None:
         """A chat of which a beginning was read goes on behind it; else it is read like any document."""
-        extractor, category = self._extractor, self._category
         for attempt in range(_TRIES):
-            found = following(self._store, document, tenant=self._tenant, extractor=extractor, category=category)
-            if found is not None and not found.resources:
-                self._unchanged(document.uri, found.there)
+            prepared, known = self._chat_from(self._store, document)
+            if not prepared.resources:
+                self._unchanged(document.uri, prepared.there)
                 return
-            known: set[str] = set()
-            if found is None:
-                all_of_it, expected = whole(self._store, document) if document.follows else (document, {})
-                known = {record.id for record in self._store.chunks(document.uri)}
-                found = chats.prepare(
-                    all_of_it, tenant=self._tenant, extractor=extractor, name=self._name(all_of_it), category=category
-                )
-                found = replace(found, expected=expected)
-            if not found.expected:
-                self._add(found, known)
+            if not prepared.expected:
+                self._add(prepared, known)
                 return
             self.flush()  # what rests on what was there is written at once, and alone
             try:
-                self._add(found, known)
+                self._add(prepared, known)
                 self.flush()
                 return
             except ChangedError:  # others went on with it meanwhile
                 self._waiting, self._size = [], 0
                 del self.items[-1]
-                if attempt == _TRIES - 1:
+                if self._update is None:
                     raise
-                time.sleep(random.uniform(0, _PAUSE) * min(attempt + 1, 20))  # noqa: S311
+                time.sleep(random.uniform(0, _PAUSE) * (attempt + 1))  # noqa: S311
+        self._chat_held(document)
+
+    def _chat_from(self, reads: Reads, document: Document) -> tuple[Prepared, set[str]]:
+        """What is to be written of a chat, and the ids of the resources that are there of what it replaces."""
+        extractor, category = self._extractor, self._category
+        if found := following(reads, document, tenant=self._tenant, extractor=extractor, category=category):
+            return found, set()
+        joined, expected = whole(reads, document) if document.follows else (document, {})
+        name = self._name(joined, reads)
+        prepared = chats.prepare(joined, tenant=self._tenant, extractor=extractor, name=name, category=category)
+        return replace(prepared, expected=expected), {turn.id for turn in reads.chunks(document.uri)}
+
+    def _chat_held(self, document: Document) -> None:
+        """Others write to the chat again and again: it is read and written while nobody else can."""
+        assert self._update is not None  # noqa: S101
+        found: list[tuple[Prepared, set[str], list[Link]]] = []
+
+        def work(reads: Reads) -> Items:
+            prepared, known = self._chat_from(reads, document)
+            removed, unlinked = _superseded(reads, prepared)
+            found[:] = [(prepared, known, unlinked)]
+            return prepared.items, removed, unlinked
+
+        written = self._update(work)
+        ((prepared, known, unlinked),) = found
+        if not prepared.resources:
+            self._unchanged(document.uri, prepared.there)
+            return
+        self._add(prepared, known, flush=False)
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        self._done(waiting, written, unlinked)
 
     def _unchanged(self, uri: str, ids: Sequence[str]) -> None:
         self._ids += ids
         self.items.append(ReadItem(uri=uri, status="unchanged", chunks=len(ids)))
 
-    def _add(self, prepared: Prepared, known: Collection[str]) -> None:
+    def _add(self, prepared: Prepared, known: Collection[str], *, flush: bool = True) -> None:
         """Write it with the next batch. `known` are ids of resources that are there."""
         new = sum(resource.id not in known for resource in prepared.resources)
         entities = sum(isinstance(record, Entity) for record in prepared.others)
@@ -167,7 +198,7 @@ class _Reading:
         self._waiting.append((prepared, new, len(self.items)))
         self.items.append(ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities))
         self._size += len(prepared.items)
-        if self._size >= BATCH:
+        if flush and self._size >= BATCH:
             self.flush()
 
     def flush(self) -> None:
@@ -186,9 +217,7 @@ class _Reading:
             unlinked += loose
         try:
             written = self._write(items, removed, unlinked, Expected(records=expected) if expected else None)
-            lost = orphans(self._store, {}, named={dst for _, _, dst in unlinked}) if unlinked else []
-            if orphaned := [record.id for record in lost]:
-                self._write([], orphaned, [], None)
+            self._done(waiting, written, unlinked)
         except (StoreError, ChangedError):
             raise
         except RemloomError as error:
@@ -199,7 +228,12 @@ class _Reading:
             for one in waiting:
                 self._waiting = [one]
                 self.flush()
-            return
+
+    def _done(self, waiting: Sequence[_Waiting], written: Written, unlinked: Sequence[Link]) -> None:
+        """Clear up what nothing leads to any more, and count."""
+        lost = orphans(self._store, {}, named={dst for _, _, dst in unlinked}) if unlinked else []
+        if orphaned := [record.id for record in lost]:
+            self._write([], orphaned, [], None)
         self._edges += written.edges
         for prepared, new, _ in waiting:
             self._ids += [*prepared.there, *(resource.id for resource in prepared.resources)]
@@ -220,25 +254,29 @@ class _Reading:
             ids=tuple(self._ids),
         )
 
-    def _name(self, document: Document) -> str:
+    def _name(self, document: Document, reads: Reads | None = None) -> str:
         """The document's title, made one that no other document has: edges go by labels and would mix them."""
         uri = document.uri.replace("\\", "/")
         places = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
         for name in (document.title, f"{document.title} ({places[-1]})", f"{document.title} ({'/'.join(places)})"):
             key = labels.key(documents.label(name))
-            if not self._taken(key, document.uri) and self._names.setdefault(key, document.uri) == document.uri:
+            if (
+                not _taken(reads or self._store, key, document.uri)
+                and self._names.setdefault(key, document.uri) == document.uri
+            ):
                 return name
         return f"{document.title} ({uri})"
 
-    def _taken(self, key: str, uri: str) -> bool:
-        """Whether a document read before, from another place, has this name."""
-        return any(
-            isinstance(record, Entity) and labels.key(record.name) == key and record.properties.get("uri", uri) != uri
-            for record in self._store.lookup([key], edges=0)[key]
-        )
+
+def _taken(reads: Reads, key: str, uri: str) -> bool:
+    """Whether a document read before, from another place, has this name."""
+    return any(
+        isinstance(record, Entity) and labels.key(record.name) == key and record.properties.get("uri", uri) != uri
+        for record in reads.lookup([key], edges=0)[key]
+    )
 
 
-def _superseded(store: Store, prepared: Prepared) -> tuple[list[str], list[Link]]:
+def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
     """What was read from the same place before and is no longer in it: ids of records, and edges.
 
     Of the edges that leave the document's labels only those that reading makes: others are somebody's own.

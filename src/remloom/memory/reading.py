@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,13 +12,14 @@ import msgspec
 
 from ..errors import EmbedderError, VectorError
 from ..model import Edge, Message, ReadReport, Record
-from ..store.contract import Expected, Written
+from ..store.contract import Expected, Reads, Written
 from .checks import Progress
 from .records import Records
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
     from ..ingest.entities import Extractor
+    from ..ingest.pipeline import Items
     from ..sources import Document, Skipped
 
 __all__ = ["Reading"]
@@ -113,7 +114,6 @@ class Reading(Records):
         Raises:
             InvalidInputError: the uri is empty, or a message has a time without zone; or, to append, what was read
                 from this uri is no chat, or was read from a file.
-            ChangedError: others appended to this chat again and again meanwhile.
         """
         from ..ingest.chats import check_appendable
         from ..sources import from_messages
@@ -144,11 +144,15 @@ class Reading(Records):
         ) -> Written:
             return self._write(items, removed, unlinked, expected=expected, background=False)
 
+        def update(work: Callable[[Reads], Items]) -> Written:
+            return self._update(lambda reads: self._build(*work(reads), reads=reads), background=False)
+
         report = ingest(
             documents,
             tenant=self.tenant,
             store=self._store,
             write=write,
+            update=update,
             category=category,
             extractor=self._extractor,
             progress=progress,
