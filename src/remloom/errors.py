@@ -134,15 +134,7 @@ class QuerySyntaxError(InvalidInputError):
         )
 
     def __str__(self) -> str:
-        statement, position = self.fields["statement"], self.fields["position"]
-        start = statement.rfind("\n", 0, position) + 1
-        end = statement.find("\n", position)
-        line = statement[start : end if end >= 0 else None]
-        column = position - start
-        shift = max(0, column - 60)
-        shown = ("…" if shift else "") + line[shift : shift + 100]
-        caret = " " * (column - shift + bool(shift)) + "^"
-        parts = [self.message, f"  {shown}", f"  {caret}"]
+        parts = [self.message, *_pointed(self.fields["statement"], self.fields["position"])]
         if self.fields["expected"]:
             parts.append(f"  expected: {', '.join(self.fields['expected'])}")
         if self.remedy:
@@ -151,7 +143,16 @@ class QuerySyntaxError(InvalidInputError):
 
 
 class SqlGuardError(InvalidInputError):
-    """A SQL text that is more than one read-only SELECT over one table. Fields: `statement`."""
+    """A SQL text that says what a read-only SELECT over one table may not. Fields: `statement`, `position` (0-based
+    offset, or None)."""
+
+    def __init__(self, message: str, *, remedy: str = "", statement: str = "", position: int | None = None) -> None:
+        super().__init__(message, remedy=remedy, statement=statement, position=position)
+
+    def __str__(self) -> str:
+        position = self.fields["position"]
+        where = [] if position is None else _pointed(self.fields["statement"], position)
+        return "\n".join([self.message, *where, *([f"  remedy: {self.remedy}"] if self.remedy else [])])
 
 
 class NotFoundError(RemloomError, LookupError):
@@ -307,6 +308,17 @@ def _writable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_writable(key): _writable(item) for key, item in value.items()}
     return [_writable(item) for item in value] if isinstance(value, list) else value
+
+
+def _pointed(statement: str, position: int) -> list[str]:
+    """The line of a statement that has the position, and a caret under it."""
+    start = statement.rfind("\n", 0, position) + 1
+    end = statement.find("\n", position)
+    line = statement[start : end if end >= 0 else None]
+    column = position - start
+    shift = max(0, column - 60)
+    shown = ("…" if shift else "") + line[shift : shift + 100]
+    return [f"  {shown}", f"  {' ' * (column - shift + bool(shift))}^"]
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:

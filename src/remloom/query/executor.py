@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import lru_cache
 
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
@@ -12,7 +11,7 @@ from ..model import Answer, Hit
 from ..store.contract import SCHEMAS, Match, Store
 from ..store.past import lookup_at
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
-from .sql_guard import Guarded, guard
+from .selecting import compiled
 
 __all__ = ["MAX_ROWS", "Executor"]
 
@@ -33,7 +32,6 @@ class Executor:
     def __init__(self, store: Store, embed: Callable[[str], Sequence[float]] | None = None) -> None:
         self.store = store
         self._embed = embed
-        self.guard: Callable[[str], Guarded] = lru_cache(maxsize=256)(self._guard)
 
     def run(self, query: Plan | Statement | str) -> Answer:
         """The answer to a query, given as a value or as text.
@@ -136,19 +134,15 @@ class Executor:
 
     def sql(self, query: Sql) -> Answer:
         """The rows of a SELECT, at most `MAX_ROWS`; `metadata["truncated"]` says whether there were more."""
-        guarded = self.guard(query.text)
-        columns, rows, truncated = self.store.select(guarded.sql, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
+        select, statement = compiled(query.text)
+        columns, rows, truncated = self.store.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
         return Answer(
             query_type="sql",
-            statement=guarded.sql,
+            statement=statement,
             columns=columns,
             rows=rows,
-            metadata={"schema": guarded.schema, "truncated": truncated},
+            metadata={"schema": select.schema, "truncated": truncated},
         )
-
-    def _guard(self, text: str) -> Guarded:
-        tables: Mapping[str, Sequence[str]] = {schema: self.store.columns(schema) for schema in SCHEMAS}
-        return guard(text, tables, self.store.capabilities.dialect)
 
 
 def known_schema(name: str) -> str:

@@ -8,6 +8,7 @@ from .. import labels
 from ..model import Answer
 from .executor import MAX_ROWS, SQL_TIMEOUT, known_schema
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
+from .selecting import compiled
 from .traverse import edge_types
 from .where import render as render_where
 
@@ -52,8 +53,8 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
             least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
             return [*rows, ("rank", f"the {query.limit} nearest{least}")]
         case Sql():
-            guarded = executor.guard(query.text)
-            rows = [("sql", guarded.sql), *(("plan", line) for line in store.explain(guarded.sql))]
+            select, text = compiled(query.text)
+            rows = [("sql", text), *(("plan", line) for line in store.explain(select, limit=MAX_ROWS))]
             return [*rows, ("limits", f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only")]
         case Traverse():
             return _traverse_rows(executor, query)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import InvalidInputError, QuerySyntaxError, SqlGuardError
 from ..predicates import Predicate
+from ..sql.bounds import tokens_of
 from .builder import EXAMPLES, Builder, Clause, Fault, Parsed, Raw, Tail
 from .plan import Plan, Sql, Statement
 
@@ -101,6 +102,8 @@ def _with_sql(raw: Raw, sql: Sql, clauses: Sequence[Clause], statement: str, tai
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
         raise InvalidInputError(f"a statement must be text, not {type(text).__name__}")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidInputError("a statement may not hold half a character (a lone surrogate)")
     if len(text) > MAX_STATEMENT_LENGTH:
         raise InvalidInputError(
             f"a statement may have {MAX_STATEMENT_LENGTH:,} characters, this one has {len(text):,}",
@@ -118,12 +121,9 @@ def _cut_sql(text: str, raw: Raw) -> tuple[str, int]:
     BREADTH, MEMO or ORDER BY edge./node. outside brackets: so a LIMIT before those belongs to the SELECT, one after
     them to the TRAVERSE.
     """
-    from sqlglot import tokenize
-    from sqlglot.errors import TokenError
-
     try:
-        tokens = tokenize(text[raw.position :], read="sqlite")
-    except TokenError:
+        tokens = tokens_of(text[raw.position :])
+    except QuerySyntaxError:
         message = "a string or a quoted name in this SQL is not closed"
         raise QuerySyntaxError(
             message, statement=text, position=raw.position, expected=["a closing quote"], example=EXAMPLES["SELECT"]

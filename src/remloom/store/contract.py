@@ -1,7 +1,7 @@
 """What a store must do, for whoever writes one and whoever uses one.
 
 Everything here is below `Memory`: values are already validated (`store.batch`), labels are already keys, SQL is
-already guarded. A provider implements `Store` and nothing else, and passes all of
+already compiled. A provider implements `Store` and nothing else, and passes all of
 `remloom.testing.conformance`, which is the definition where prose is not enough.
 
 Guarantees every provider gives:
@@ -27,6 +27,8 @@ from msgspec import Struct
 from ..journal import Journal, JournalEntry
 from ..model import Direction, Edge, Entity, Moment, Order, Record, Resource
 from ..predicates import Predicate, Query
+from ..sql.answers import Rows
+from ..sql.values import Select
 
 __all__ = [
     "INDEX",
@@ -204,7 +206,6 @@ class Capabilities(Struct, frozen=True):
 
     name: str
     encrypted: bool = False
-    dialect: str = "sqlite"  # the sqlglot dialect that `select` takes
     writable: bool = True  # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
     erases: bool = True  # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
 
@@ -445,17 +446,15 @@ class Store(Reads, Journal, Protocol):
         """Index one field (or JSON path) of a schema, and note it in the journal; does nothing when it is there."""
         ...
 
-    def select(
-        self, sql: str, *, params: Sequence[Any] = (), limit: int, timeout: float
-    ) -> tuple[list[str], list[tuple[Any, ...]], bool]:
-        """Run a guarded SELECT over this tenant's schemas in a read-only transaction.
+    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
+        """Run a SELECT over this tenant's schemas in a read-only transaction. It means the same in every store.
 
         Returns columns, at most `limit` rows, and whether there were more. Raises StoreBusyError after
-        `timeout` seconds."""
+        `timeout` seconds, InvalidInputError for rows beyond `sql.answers.MAX_FETCHED`."""
         ...
 
-    def explain(self, sql: str) -> list[str]:
-        """The query plan of a guarded SELECT, a line a step."""
+    def explain(self, select: Select, *, limit: int) -> list[str]:
+        """The query plan of a SELECT of so many rows, a line a step."""
         ...
 
     def columns(self, schema: str) -> list[str]:

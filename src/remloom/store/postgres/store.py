@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from hashlib import md5, sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,8 +15,12 @@ from ...errors import InvalidInputError, StoreClosedError
 from ...journal import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
+from ...sql.answers import Rows
+from ...sql.columns import columns
+from ...sql.values import Select
+from ...sql.writer import plain
 from ..columns import micros
-from ..compiling import direction, known
+from ..compiling import Compiler, direction, known
 from ..contract import (
     INDEX,
     Batch,
@@ -37,11 +42,11 @@ from .counting import counts, queued
 from .deleting import delete
 from .embeddings import Embeddings, adopt, embed, park, unpark
 from .expecting import expect
+from .expressions import PostgresWriter, json_value, order, sortable
 from .graph import Graph
 from .indexing import TAIL, Indexing
 from .keys import short
 from .likeness import Likeness
-from .predicates import PostgresCompiler, json_value, order, shown_columns, sortable
 from .rows import COLUMNS, decode, paths_of
 from .server import Server
 from .tables import Tables
@@ -101,7 +106,7 @@ class PostgresStore:
             server.release()
             raise
         self._graph = Graph(server, tenant)
-        self._compilers: dict[str, PostgresCompiler] = {}
+        self._compilers: dict[str, Compiler] = {}
         self._likeness = Likeness(server, tenant, self._compiler, hnsw.get("ef", 50))
         self._embeddings = Embeddings(server, tenant)
         self._indexing = Indexing(server, tenant, hnsw, tail)
@@ -384,15 +389,17 @@ class PostgresStore:
 
     def create_index(self, schema: str, field: str) -> None:
         path = self._compiler(schema).field(field)
+        if not all(map(plain, path.split("."))):
+            raise InvalidInputError(f"{path!r} cannot be indexed", remedy="index a field whose name is plain words")
         if path == "content":
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
         if path in ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at"):
             return  # columns of their own
         name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
-        expression = sortable(path).replace("r.body", "body").replace("%%", "%")
+        expression = sortable(path).replace("r.body", "body")
         self._open.define(
-            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression})) WHERE schema ="
-            f" '{schema}'"
+            f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression}) NULLS FIRST)"
+            f" WHERE schema = '{schema}'"
         )
         self.note([JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
 
@@ -412,20 +419,21 @@ class PostgresStore:
         )
         return [decode(*row) for row in found]  # type: ignore[misc]
 
-    def select(
-        self, sql: str, *, params: Sequence[Any] = (), limit: int, timeout: float
-    ) -> tuple[list[str], list[tuple[Any, ...]], bool]:
-        return self._tables.select(sql, params, limit, timeout)
+    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
+        self._open  # noqa: B018 - refuses a closed store
+        return self._tables.select(select, limit, timeout)
 
-    def explain(self, sql: str) -> list[str]:
-        return self._tables.explain(sql)
+    def explain(self, select: Select, *, limit: int) -> list[str]:
+        self._open  # noqa: B018
+        return self._tables.explain(select, limit)
 
     def columns(self, schema: str) -> list[str]:
-        return list(shown_columns(known(schema)))
+        return list(columns(known(schema)))
 
-    def _compiler(self, schema: str) -> PostgresCompiler:
+    def _compiler(self, schema: str) -> Compiler:
         if schema not in self._compilers:
-            self._compilers[schema] = PostgresCompiler(known(schema), lambda path: self._has_path(schema, path))
+            has_path = partial(self._has_path, known(schema))
+            self._compilers[schema] = Compiler(schema, has_path, PostgresWriter, "%s")
         return self._compilers[schema]
 
     def _has_path(self, schema: str, path: str) -> bool:

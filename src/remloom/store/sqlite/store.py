@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from operator import itemgetter
@@ -19,8 +20,11 @@ from ...errors import ConflictError, InvalidInputError
 from ...journal import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
+from ...sql.answers import Rows
+from ...sql.columns import columns
+from ...sql.values import Select
 from ..columns import micros
-from ..compiling import direction, known
+from ..compiling import Compiler, direction, known
 from ..contract import (
     INDEX,
     Batch,
@@ -42,10 +46,10 @@ from .database import Database, Held, translate
 from .derived import Derived
 from .embeddings import Embeddings
 from .erasing import Erasing
-from .functions import prepare
+from .expressions import SqliteWriter, stored
+from .functions import bounded, prepare
 from .graph import Graph
 from .likeness import Likeness
-from .predicates import SqliteCompiler, column, view_columns
 from .rows import COLUMNS, decode
 from .tables import Tables
 from .walks import walk
@@ -117,16 +121,14 @@ class SqliteStore:
             path, key, create=create, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout,
             prepare=prepare,
         )  # fmt: skip
-        self.capabilities = Capabilities(
-            name="sqlite", encrypted=bool(key), dialect="sqlite", writable=not self._database.read_only
-        )
+        self.capabilities = Capabilities(name="sqlite", encrypted=bool(key), writable=not self._database.read_only)
         self._translate = translate(path)
         self._erasing = Erasing(self._database)
         self._derived = Derived(self._database, hnsw=hnsw or {}, chores=(self._erasing.again,))
         if self._erasing.owed:
             self._derived.start()
         self._graph = Graph(self._database)
-        self._compilers: dict[str, SqliteCompiler] = {}
+        self._compilers: dict[str, Compiler] = {}
         self._likeness = Likeness(self._database, self._derived, self._compiler, self._graph.key)
         self._tables = Tables(self._database)
         self._embeddings = Embeddings(self._database)
@@ -366,12 +368,12 @@ class SqliteStore:
         if matches is not None:
             marks = ", ".join("?" * len(matches))
             sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
-        order = [f"{column(compiler.field(field))} {direction(way)}" for field, way in query.order]
+        order = [f"{stored(schema, compiler.field(field))} {direction(way)}" for field, way in query.order]
         statement = (
             f"SELECT {COLUMNS} FROM records r WHERE r.schema = '{schema}' AND ({sql})"
             f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
         )
-        with self._translate:
+        with self._translate, bounded():
             bounds = (-1 if query.count is None else query.count, query.skip)
             found = self._database.reader.execute(statement, (*values, *bounds)).fetchall()
         return [decode(name, body, content) for _, name, body, content in found]
@@ -380,7 +382,7 @@ class SqliteStore:
         known(schema)
         path = self._compiler(schema).field(field)
         name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
-        expression = column(path).replace("r.", "")
+        expression = stored(schema, path).replace("r.", "")
         if "decompress" in expression:
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
 
@@ -403,24 +405,23 @@ class SqliteStore:
             ).fetchall()
         return [decode(schema, body, content) for _, schema, body, content, _ in found]  # type: ignore[misc]
 
-    def select(
-        self, sql: str, *, params: Sequence[Any] = (), limit: int, timeout: float
-    ) -> tuple[list[str], list[tuple[Any, ...]], bool]:
-        return self._tables.select(sql, params, limit, timeout)
+    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
+        return self._tables.select(select, limit, timeout)
 
-    def explain(self, sql: str) -> list[str]:
-        return self._tables.explain(sql)
+    def explain(self, select: Select, *, limit: int) -> list[str]:
+        return self._tables.explain(select, limit)
 
     def columns(self, schema: str) -> list[str]:
-        return list(view_columns(known(schema)))
+        return list(columns(known(schema)))
 
-    def _compiler(self, schema: str) -> SqliteCompiler:
+    def _compiler(self, schema: str) -> Compiler:
         if schema not in self._compilers:
-            self._compilers[schema] = SqliteCompiler(known(schema), lambda path: self._has_path(schema, path))
+            has_path = partial(self._has_path, known(schema))
+            self._compilers[schema] = Compiler(schema, has_path, SqliteWriter, "?")
         return self._compilers[schema]
 
     def _has_path(self, schema: str, path: str) -> bool:
-        sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {column(path)} IS NOT NULL LIMIT 1"
+        sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {stored(schema, path)} IS NOT NULL LIMIT 1"
         return self._database.reader.execute(sql, (schema,)).get is not None
 
     # -- embedding queue -------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 -- Times are microseconds since 1970 UTC. A key of more than 1,000 bytes stands shortened (see keys.short) in `key`, `src` and
 -- `dst`, and whole in `names.label`.
 
--- Two roles that own no table and cannot log in. Every statement about a tenant runs as the first.
+-- Three roles that own no table and cannot log in. Every statement about a tenant runs as the first, but for the SELECTs that
+-- users write: those run as the third, which may only read, and whose tenant nothing that it can call could change.
 DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['remloom_tenant', 'remloom_views'] LOOP
+    FOREACH name IN ARRAY ARRAY['remloom_tenant', 'remloom_views', 'remloom_reader'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
             BEGIN
                 EXECUTE format('CREATE ROLE %I NOLOGIN NOSUPERUSER NOBYPASSRLS', name);
@@ -21,7 +22,7 @@ BEGIN
 END $$;
 
 GRANT USAGE ON SCHEMA remloom TO remloom_tenant;
-GRANT USAGE, CREATE ON SCHEMA remloom TO remloom_views;
+GRANT USAGE, CREATE ON SCHEMA remloom TO remloom_views, remloom_reader;
 
 -- A tenant, what its texts add up to (for BM25), and its highest numbers. Its row is locked by whoever writes: one writer
 -- a tenant at a time, as many tenants at once as there are connections.
@@ -256,10 +257,70 @@ BEGIN
     END LOOP;
 END $$;
 
--- What a JSON value is indexed as: long texts by their beginning, lists and objects not at all.
-CREATE FUNCTION remloom.sortable(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE jsonb_typeof(value) WHEN 'string' THEN to_jsonb(left(value #>> '{}', 200))
-                                    WHEN 'number' THEN value WHEN 'boolean' THEN value END
+-- What a JSON value is indexed and ordered as: numbers before texts, each in its order; long texts by their beginning, lists
+-- and objects not at all. A number is the hexadecimal form of its bits, turned so that it sorts as the number does.
+CREATE FUNCTION remloom.number_key(value double precision) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE WHEN value < 0 THEN translate(encode(float8send(value), 'hex'), '0123456789abcdef', 'fedcba9876543210')
+                ELSE translate(left(encode(float8send(value + 0), 'hex'), 1), '01234567', '89abcdef')
+                     || substr(encode(float8send(value + 0), 'hex'), 2) END
+$$;
+CREATE FUNCTION remloom.sortable(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE jsonb_typeof(value) WHEN 'string' THEN '2' || left(value #>> '{}', 200)
+                                    WHEN 'number' THEN '1' || remloom.number_key((value #>> '{}')::double precision)
+                                    WHEN 'boolean' THEN '1' || remloom.number_key(CASE value WHEN 'true' THEN 1 ELSE 0 END) END
+$$;
+
+-- What SELECTs call: the same as the functions of these names in the embedded store. Times are microseconds since 1970; those
+-- before the year 1 and after 9999 are NULL.
+CREATE FUNCTION remloom.moment(at bigint) RETURNS timestamp LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE WHEN at BETWEEN -62135596800000000 AND 253402300799999999
+                THEN timestamp '1970-01-01' + (at / 86400000000) * interval '1 day' + (at % 86400000000) * interval '1 microsecond' END
+$$;
+CREATE FUNCTION remloom.micros(at timestamp) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT (extract(epoch FROM at) * 1000000)::bigint
+$$;
+CREATE FUNCTION remloom.time_part(unit text, at bigint) RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE unit WHEN 'epoch' THEN at / 1000000.0::double precision
+                     WHEN 'millisecond' THEN floor(date_part('milliseconds', remloom.moment(at)))
+                     WHEN 'microsecond' THEN date_part('microseconds', remloom.moment(at))
+                     ELSE date_part(unit, remloom.moment(at)) END
+$$;
+CREATE FUNCTION remloom.time_trunc(unit text, at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE WHEN found >= -62135596800000000 THEN found END
+    FROM (SELECT remloom.micros(date_trunc(unit, remloom.moment(at))) AS found) t
+$$;
+CREATE FUNCTION remloom.time_shift(at bigint, months bigint, micros bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE WHEN found BETWEEN -62135596800000000 AND 253402300799999999 THEN found + micros END
+    FROM (SELECT remloom.micros(remloom.moment(at) + make_interval(months => months::integer)) AS found) t
+$$;
+CREATE FUNCTION remloom.time_format(template text, at bigint) RETURNS text LANGUAGE sql STABLE STRICT AS $$
+    SELECT to_char(remloom.moment(at), template)
+$$;
+CREATE FUNCTION remloom.time_shown(at bigint) RETURNS text LANGUAGE sql STABLE STRICT AS $$
+    SELECT to_char(remloom.moment(at), 'YYYY-MM-DD"T"HH24:MI:SS')
+           || CASE WHEN at % 1000000 = 0 THEN '' ELSE to_char(remloom.moment(at), '.US') END || 'Z'
+$$;
+CREATE FUNCTION remloom.time_of(told text) RETURNS bigint LANGUAGE plpgsql STABLE STRICT AS $$
+BEGIN
+    IF length(told) > 40 OR told !~ '^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?(Z|[+-]\d\d(:?\d\d)?)?$'
+    THEN RETURN NULL; END IF;
+    IF told ~ '(Z|\d[+-]\d\d(:?\d\d)?)$' AND length(told) > 10 THEN
+        RETURN remloom.micros(told::timestamptz AT TIME ZONE 'UTC');
+    END IF;
+    RETURN remloom.micros(told::timestamp);
+EXCEPTION WHEN data_exception THEN RETURN NULL;
+END $$;
+CREATE FUNCTION remloom.number_of(told text) RETURNS double precision LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    IF length(told) > 400 OR told !~ '^\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?\s*$' THEN RETURN NULL; END IF;
+    RETURN told::double precision;
+EXCEPTION WHEN data_exception THEN RETURN NULL;
+END $$;
+CREATE FUNCTION remloom.whole(value double precision) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE WHEN abs(value) < 9223372036854775000 THEN trunc(value)::bigint END
+$$;
+CREATE FUNCTION remloom.rounded(value double precision, places integer) RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT CASE WHEN abs(value) > 1e15 THEN value ELSE round(value::numeric, places)::double precision END
 $$;
 
 -- Become a tenant until the end of the transaction, and say its name. Within a transaction it cannot be left for another.
@@ -313,7 +374,96 @@ BEGIN
         EXECUTE format('GRANT SELECT ON remloom.own_%s TO remloom_tenant', name);
     END LOOP;
 END $$;
-REVOKE CREATE ON SCHEMA remloom FROM remloom_views;
+-- A SELECT that a user writes runs as `remloom_reader`, within two functions that run as their owners: there no role can be
+-- taken on, whatever is called. Its tenant is what a setting says that is signed with a secret, for this transaction alone:
+-- a statement could change the setting, but not sign another tenant.
+CREATE TABLE remloom.secret (secret text NOT NULL);
+INSERT INTO remloom.secret SELECT gen_random_uuid()::text || gen_random_uuid()::text;
+REVOKE ALL ON remloom.secret FROM PUBLIC;
+CREATE FUNCTION remloom.signature(p_tenant text) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT encode(sha256(convert_to(concat_ws(':', secret, pg_backend_pid(), extract(epoch FROM now()), p_tenant, secret), 'UTF8')), 'hex')
+    FROM remloom.secret
+$$;
+CREATE FUNCTION remloom.reading() RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    told text := coalesce(current_setting('remloom.reader', true), '');
+    tenant text := split_part(told, ' ', 2);
+BEGIN
+    IF tenant = '' OR split_part(told, ' ', 1) <> remloom.signature(tenant) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'a SELECT may not choose its tenant';
+    END IF;
+    RETURN tenant;
+END $$;
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['records', 'names', 'edges', 'parents'] LOOP
+        EXECUTE format('CREATE POLICY reader ON remloom.%I FOR SELECT TO remloom_reader'
+                       ' USING (tenant_id = (SELECT remloom.reading()))', name);
+        EXECUTE format('GRANT SELECT ON remloom.%I TO remloom_reader', name);
+    END LOOP;
+END $$;
+CREATE VIEW remloom.read_records AS SELECT * FROM remloom.records WHERE tenant_id = (SELECT remloom.reading());
+ALTER VIEW remloom.read_records OWNER TO remloom_views;
+GRANT SELECT ON remloom.read_records TO remloom_reader;
+
+-- The rows of a SELECT, which gives one text a row, and no more of them than so many bytes. It reads only: not volatile.
+CREATE FUNCTION remloom.fetch(p_sql text, p_values text[], p_bytes bigint) RETURNS SETOF text LANGUAGE plpgsql STABLE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    line text;
+    spent bigint := 0;
+BEGIN
+    FOR line IN EXECUTE p_sql USING p_values LOOP
+        spent := spent + octet_length(line);
+        IF spent > p_bytes THEN
+            RAISE SQLSTATE 'RL001' USING MESSAGE = 'the rows are too long';
+        END IF;
+        RETURN NEXT line;
+    END LOOP;
+END $$;
+CREATE FUNCTION remloom.plan(p_sql text, p_values text[]) RETURNS SETOF text LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || p_sql USING p_values LOOP
+        RETURN NEXT line;
+    END LOOP;
+END $$;
+ALTER FUNCTION remloom.fetch(text, text[], bigint) OWNER TO remloom_reader;
+ALTER FUNCTION remloom.plan(text, text[]) OWNER TO remloom_reader;
+CREATE FUNCTION remloom.sign() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    tenant text := coalesce(current_setting('remloom.tenant', true), '');
+BEGIN
+    IF tenant = '' THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this transaction belongs to no tenant';
+    END IF;
+    PERFORM set_config('remloom.reader', remloom.signature(tenant) || ' ' || tenant, true);
+END $$;
+CREATE FUNCTION remloom.answer(p_sql text, p_values text[], p_bytes bigint) RETURNS SETOF text LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM remloom.sign();
+    RETURN QUERY SELECT * FROM remloom.fetch(p_sql, p_values, p_bytes);
+END $$;
+CREATE FUNCTION remloom.explain(p_sql text, p_values text[]) RETURNS SETOF text LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM remloom.sign();
+    RETURN QUERY SELECT * FROM remloom.plan(p_sql, p_values);
+END $$;
+
+REVOKE CREATE ON SCHEMA remloom FROM remloom_views, remloom_reader;
 GRANT SELECT ON remloom.alembic_version TO PUBLIC; -- whoever opens the database asks for it
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA remloom FROM PUBLIC;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA remloom TO remloom_tenant;
+REVOKE EXECUTE ON FUNCTION remloom.signature, remloom.sign, remloom.fetch, remloom.plan FROM remloom_tenant;
+GRANT EXECUTE ON FUNCTION remloom.signature, remloom.sign, remloom.fetch, remloom.plan TO CURRENT_USER;
+GRANT EXECUTE ON FUNCTION
+    remloom.number_key, remloom.sortable, remloom.moment, remloom.micros, remloom.time_part, remloom.time_trunc,
+    remloom.time_shift, remloom.time_format, remloom.time_shown, remloom.time_of, remloom.number_of, remloom.whole,
+    remloom.rounded, remloom.reading TO remloom_reader;
+GRANT EXECUTE ON FUNCTION remloom.reading TO remloom_views;
