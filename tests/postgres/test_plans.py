@@ -21,7 +21,7 @@ from remloom.predicates import Eq, Query
 from remloom.store import batch
 from remloom.store.contract import EdgeOrder
 from remloom.store.postgres import PostgresStore, names, nearest
-from remloom.testing.conformance import put
+from remloom.testing.conformance import put, selected
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 ORDER = EdgeOrder("created_at", "desc")
@@ -80,7 +80,7 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "moments of a record": (lambda s: s.referring(["r1"]), {"parents_parent", "records_pkey"}),
     "by category": (lambda s: s.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
     "by an indexed field": (lambda s: s.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),
-    "SQL": (lambda s: s.select("SELECT name FROM moments WHERE id = 'm1'", limit=9, timeout=9.0), {"records_pkey"}),
+    "SQL": (lambda s: selected(s, "SELECT name FROM moments WHERE id = 'm1'"), {"records_pkey"}),
     "completion": (lambda s: s.complete("name-3", 5), {"names_pkey", "records_pkey"}),
     "provenance": (lambda s: s.children("r1"), {"parents_parent", "records_pkey"}),
     "queue": (lambda s: s.pending(5), {"pending_next", "records_pkey"}),

@@ -34,7 +34,7 @@ from remloom.store.postgres import PostgresStore, migrate
 from remloom.store.postgres.migrations import newest
 from remloom.store.postgres.tenants import TABLES
 from remloom.store.sqlite import SqliteStore
-from remloom.testing.conformance import names, put
+from remloom.testing.conformance import names, put, selected
 
 Opening = Callable[..., PostgresStore]
 NEWEST = newest()
@@ -226,13 +226,14 @@ def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(o
             connection.execute(
                 "SELECT rolsuper, rolbypassrls, rolcanlogin FROM pg_roles WHERE rolname LIKE 'remloom\\_%'"
             ).fetchall()
-            == [(False, False, False)] * 2
+            == [(False, False, False)] * 3
         )
         loose = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'remloom'::regnamespace AND relkind = 'r'"
             " AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1"
         ).fetchall()
-    assert loose == [("alembic_version",), ("tenants",)]  # whose names its owner may list
+    # The names of tenants its owner may list; the secret only the owner's functions read.
+    assert loose == [("alembic_version",), ("secret",), ("tenants",)]
 
 
 def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> None:
@@ -262,10 +263,8 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
             store.rel_types(),
             store.complete("mark", 50),
         ],
-        lambda: store.select(f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100, timeout=5),
-        lambda: store.select(
-            "SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100, timeout=5
-        ),
+        lambda: selected(store, f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100),
+        lambda: selected(store, "SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100),
     ]
     for _ in range(120):
         assert other not in repr(rng.choice(asks)())
@@ -298,14 +297,53 @@ def test_sql_cannot_leave_its_tenant(postgres: str, sql: str) -> None:
             memory.sql(sql)
 
 
-def test_even_past_the_guard_sql_reads_its_tenant_only_and_writes_nothing(opening: Opening) -> None:
+FORGED = (
+    "SELECT set_config('remloom.tenant', %(other)s, true) || name FROM remloom.records",
+    "SELECT set_config('remloom.reader', 'x ' || %(other)s, true) || name FROM remloom.records",
+    "SELECT (SELECT max(content) FROM remloom.records) FROM (SELECT set_config('remloom.tenant', %(other)s, true)) x",
+    "SELECT set_config('role', 'none', false) FROM remloom.records",
+    "SELECT set_config('role', 'remloom_tenant', true) FROM remloom.records",
+    "SELECT set_config('session_authorization', 'postgres', true) FROM remloom.records",
+    "SELECT remloom.enter(%(other)s)",
+    "SELECT remloom.answer('SELECT 1::text', '{}', 9)",
+    "SELECT remloom.signature(%(other)s)",
+    "SELECT secret FROM remloom.secret",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT content FROM remloom.own_records",
+    "SELECT usesysid::text FROM pg_catalog.pg_shadow",
+    "WITH x AS (DELETE FROM remloom.records RETURNING content) SELECT content FROM x",
+    "INSERT INTO remloom.rels VALUES (%(other)s, 'x') RETURNING rel",
+    "SELECT name FROM remloom.records; SELECT content FROM remloom.records",
+    "SET ROLE remloom_tenant",
+    "COPY remloom.records TO STDOUT",
+    "SELECT content FROM remloom.records WHERE tenant_id = %(other)s",
+    "SELECT content FROM remloom.read_records WHERE tenant_id = %(other)s OR true",
+    "SELECT tenant_id FROM remloom.tenants",
+    "SELECT name FROM remloom.names",
+)
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(opening: Opening, forged: str) -> None:
     mine, other = opening(), opening()
-    put(mine, Resource(name="mine", content="x"))
-    put(other, Resource(name="other", content="x"))
-    forged = f"SELECT name, set_config('remloom.tenant', '{other._tenant}', true) FROM resources"
-    assert [row[0] for row in mine.select(forged, limit=9, timeout=5)[1]] in ([], ["mine"])
-    with pytest.raises(RemloomError, match="another tenant"):
-        mine.select(f"SELECT remloom.enter('{other._tenant}') FROM resources", limit=9, timeout=5)
+    put(mine, Resource(name="mine", content="of mine"))
+    put(other, Resource(name="secret name", content="secret content"))
+    sql = forged.replace("%(other)s", f"'{other._tenant}'")
+    try:
+        rows = mine._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 1_000_000), 5.0)
+    except RemloomError:
+        rows = []
+    assert "secret" not in repr(rows)
+    assert selected(mine, "SELECT name, content FROM resources", limit=9)[1] == [("mine", "of mine")]
+    assert selected(other, "SELECT name FROM resources", limit=9)[1] == [("secret name",)]
+    assert [record.name for record in mine.records()] == ["mine"]
+
+
+def test_a_select_runs_as_a_role_that_may_only_read(opening: Opening) -> None:
+    store = opening()
+    put(store, Resource(name="one", content="x"))
+    sql = "SELECT current_user::text FROM remloom.records"
+    assert store._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 99), 5.0) == [("remloom_reader",)]
 
 
 def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> None:
@@ -529,9 +567,10 @@ def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(postgres: str) -
 def test_a_statement_that_takes_too_long_is_stopped(opening: Opening) -> None:
     store = opening()
     put(store, *(Entity(name=f"e{i}") for i in range(300)))
+    slow = "SELECT count(*)::text FROM remloom.records WHERE pg_sleep(0.01) IS NOT NULL"
     with pytest.raises(StoreBusyError, match="longer than"):
-        store.select("SELECT count(*) FROM entities WHERE pg_sleep(0.01) IS NOT NULL", limit=1, timeout=0.1)
-    assert store.select("SELECT count(*) FROM entities", limit=1, timeout=5)[1] == [(300,)]
+        store._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (slow, [], 99), 0.1)
+    assert selected(store, "SELECT count(*) FROM entities", limit=1)[1] == [(300,)]
 
 
 def test_when_every_connection_is_taken_the_limit_is_named(postgres: str) -> None:

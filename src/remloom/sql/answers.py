@@ -67,7 +67,7 @@ def shown(value: Any, kind: Type) -> Any:
             return bool(value)
         case "time" | "date":
             return times.shown(value, date=kind == "date")
-        case "json":
+        case "json" | "any":
             if isinstance(value, int) and not -(2**63) <= value < 2**63:
                 return float(value)  # as every store gives it
             return _encode(value).decode() if isinstance(value, list | dict) else value

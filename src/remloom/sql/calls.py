@@ -238,7 +238,7 @@ def _contains(_: Expressions, name: str, given: list[Expression]) -> Expression:
 def _overlaps(_: Expressions, name: str, given: list[Expression]) -> Expression:
     wanted = [value for value in given[1:] if isinstance(value, Value)]
     if len(wanted) != len(given) - 1 or not wanted:
-        raise SqlGuardError(f"{name} looks for literals", remedy="overlaps(topic_tags, 'pricing', 'plans')")
+        raise SqlGuardError(f"{name} looks for literals", remedy="has_any(topic_tags, 'pricing', 'plans')")
     return containing.overlaps(given[0], wanted)
 
 
@@ -347,7 +347,10 @@ def _aggregate(read: Expressions, function: Function, nodes: Sequence[Any], node
     kind: Type = function.gives  # type: ignore[assignment]
     if function.name in ("sum", "total", "avg"):
         if part.type not in ("integer", "number", "real", "json"):
-            raise InvalidInputError(f"{function.name} takes numbers, {coercion.told(part)} is none")
+            raise InvalidInputError(
+                f"{function.name} takes numbers, {coercion.told(part)} is none",
+                remedy="sum(CAST(metadata->>'page' AS REAL))",
+            )
         keeps = function.name == "sum" and part.type == "integer"
         part = part if keeps else coercion.cast(part, "number" if part.type == "json" else "real")
         kind = part.type if function.name == "sum" else "real"
@@ -368,7 +371,7 @@ _SPECIAL: dict[str, _Special] = {
     "now": _now, "current_date": _today, "extract": _of_unit, "date_trunc": _of_unit, "strftime": _format,
     "date": _clock, "datetime": _clock, "time": _clock, "json_extract": _json_extract,
     "json_array_length": _of_json("integer"), "json_typeof": _of_json("text"), "contains": _contains,
-    "overlaps": _overlaps, "starts_with": _starts, "ends_with": _ends, "regexp_like": _regexp, "iif": _iif,
+    "has_any": _overlaps, "starts_with": _starts, "ends_with": _ends, "regexp_like": _regexp, "iif": _iif,
     "round": _round, "floor": _whole("floor"), "ceil": _whole("ceil"), "concat_ws": _concat_ws, "left": _part,
     "right": _part, "substr": _part,
 }  # fmt: skip

@@ -101,7 +101,9 @@ def compared(operator: Operator, left: Expression, right: Expression) -> Express
                 f"{told(left)} and {told(right)} may each be of any type",
                 remedy="say which: CAST(metadata->>'page' AS REAL) = CAST(properties->>'pages' AS REAL)",
             )
-        return Compare(operator, left, right)
+        if isinstance(right, Value):
+            return Compare(operator, left, right)
+        left = cast(left, "number" if right.type in NUMBERS else right.type)
     one, other = _two(left, right)
     return Compare(operator, one, other)
 

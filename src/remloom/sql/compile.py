@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SqlGuardError, UnknownNameError
+from ..errors import RemloomError, SqlGuardError, UnknownNameError
 from . import bounds
 from .columns import LONG, SCHEMAS, columns
 from .expressions import Expressions
@@ -37,7 +37,12 @@ def compile_select(sql: str) -> Select:
     """
     tokens = bounds.check(sql)
     tree = _parsed(sql)
-    return _Compiler(sql, tokens, tree).select()
+    try:
+        return _Compiler(sql, tokens, tree).select()
+    except RemloomError:
+        raise
+    except Exception:  # a tree of a shape that the parser is not known to make
+        raise bounds.syntax_error("this is not SQL as it is read here", sql, 0) from None
 
 
 def _parsed(sql: str) -> exp.Select:

@@ -25,7 +25,7 @@ def contains(value: Expression, wanted: Value | Sequence[Value]) -> Expression:
         InvalidInputError: such a value cannot hold such a one.
     """
     if not isinstance(wanted, Value):
-        return And(tuple(contains(value, part) for part in wanted))
+        return _all([contains(value, part) for part in wanted])
     if wanted.value is None:
         return Value(None, "boolean")
     if isinstance(value, Column) and value.name == "graph_paths":
@@ -53,7 +53,7 @@ def overlaps(value: Expression, wanted: Sequence[Value]) -> Expression:
         listed = _json(part)
         each = listed if isinstance(listed, list) else [part.value]
         parts += [contains(value, coercion.literal(element)) for element in each[:_MAX_PARTS]]
-    return Or(tuple(parts))
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
 def key_there(value: Expression, key: Value) -> Expression:
@@ -94,7 +94,11 @@ def _holds(value: Expression, wanted: Any) -> Expression:
             parts.append(Compare("=", place, coercion.literal(part)))
         if len(parts) + len(waiting) > _MAX_PARTS:
             raise SqlGuardError(f"what is looked for in JSON may have {_MAX_PARTS} parts", remedy="ask several times")
-    return And(tuple(parts))
+    return _all(parts)
+
+
+def _all(parts: Sequence[Expression]) -> Expression:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def _element(place: Expression, element: Any) -> Expression:

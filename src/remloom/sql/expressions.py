@@ -190,6 +190,12 @@ class Expressions:
             self.refuse("this number is too large", node, "stay below 1e308")
         return Value(number, "real")
 
+    def trim(self, node: Any) -> Expression:
+        self.only(node, "this", "expression", "position")
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
+        characters = node.args.get("expression")
+        return call(self, name, [node.this] if characters is None else [node.this, characters], node)
+
     def negative(self, node: exp.Neg) -> Expression:
         part = self.value(node.this)
         if isinstance(part, Value) and part.type in ("integer", "real"):
@@ -473,10 +479,10 @@ class Expressions:
         name = to.this.name if isinstance(to, exp.DataType) and hasattr(to.this, "name") else ""
         kind = _TYPES.get(name)
         if kind is None or not all(isinstance(part, exp.DataTypeParam) for part in to.expressions):
-            shown = (to.args.get("kind") if isinstance(to, exp.DataType) else None) or to
-            told = shown if isinstance(shown, str) else shown.name if shown is not None and shown.name else name
-            self.refuse(f"the type {str(told)[:40]!r} is not allowed", to if to is not None else node,
-                        f"the types are {_CLOSED}")  # fmt: skip
+            given = (to.args.get("kind") if isinstance(to, exp.DataType) else None) or to
+            told = str(given if isinstance(given, str) else getattr(given, "name", "") or name)[:40]
+            at = next((token.start for token in self.tokens if told and token.text == told), self.position(node))
+            bounds.refuse(f"the type {told!r} is not allowed", self.sql, at, f"the types are {_CLOSED}")
         for key, given in to.args.items():
             if given and key not in ("this", "nested", "expressions"):
                 self.refuse(f"a type … {key.upper()} is not allowed", node, f"the types are {_CLOSED}")
@@ -598,6 +604,7 @@ _READ: dict[str, Read] = {
     "If": Expressions.iif,
     "DPipe": Expressions.concatenation,
     "Filter": Expressions.aggregate_filter,
+    "Trim": Expressions.trim,
     "Collate": Expressions.collation,
     "Interval": Expressions.interval_alone,
 }

@@ -116,7 +116,7 @@ FUNCTIONS = (
     # conditions
     Function("contains", ("one", "text…"), "boolean", "", "",
              "a list has this element, an object these keys and values, a text this text in it, whatever its case"),
-    Function("overlaps", ("json", "text…", "…"), "boolean", "", "",
+    Function("has_any", ("json", "text…", "…"), "boolean", "", "",
              "a list has one of these elements; also `list && ARRAY['a', 'b']`"),
     Function("starts_with", ("text", "text…"), "boolean", "", "", "it begins so"),
     Function("ends_with", ("text", "text…"), "boolean", "", "", "it ends so"),

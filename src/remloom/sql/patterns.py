@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError
@@ -59,7 +60,9 @@ def regular_expression(pattern: str) -> str:
             remedy="look for a part of it",
         )
     try:
-        re.compile(pattern)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sets that may mean more some day
+            re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidInputError(f"{pattern!r} is no regular expression: {error}") from None
     if _BACK.search(pattern.replace("\\\\", "")):

@@ -309,4 +309,6 @@ def plain(step: str | int) -> bool:
     >>> plain("page"), plain("two words"), plain("größe"), plain("a'b"), plain("")
     (True, True, True, False, False)
     """
-    return isinstance(step, int) or (0 < len(step) <= 64 and all(c.isalnum() or c in "_- " for c in step))
+    return isinstance(step, int) or (
+        0 < len(step) <= 64 and "--" not in step and all(c.isalnum() or c in "_- " for c in step)
+    )

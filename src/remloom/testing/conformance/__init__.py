@@ -17,14 +17,14 @@ from .fields import Fields
 from .journal import Journaling
 from .likeness import Likeness
 from .naming import Naming
-from .opening import Opening, names, put
+from .opening import Opening, names, put, selected
 from .orders import Orders
 from .past import Past
 from .records import Records
 from .updating import Updating
 from .values import Values
 
-__all__ = ["Opening", "StoreConformance", "names", "put"]
+__all__ = ["Opening", "StoreConformance", "names", "put", "selected"]
 
 
 class StoreConformance(

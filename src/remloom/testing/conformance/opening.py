@@ -9,14 +9,21 @@ from typing import Any
 import pytest
 
 from ...model import Edge, Record
+from ...sql.answers import Rows
+from ...sql.compile import compile_select
 from ...store import batch
 from ...store.contract import Store, Written
 
-__all__ = ["DAY", "T0", "Opened", "Opening", "names", "put"]
+__all__ = ["DAY", "T0", "Opened", "Opening", "names", "put", "selected"]
 
 Opening = Callable[[], Store]
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
+
+
+def selected(store: Store, sql: str, limit: int = 1_000) -> Rows:
+    """What a SELECT answers: columns, rows, and whether there were more."""
+    return store.select(compile_select(sql), limit=limit, timeout=5.0)
 
 
 def put(store: Store, *items: Record | Edge, model: str = "") -> Written:

@@ -377,12 +377,12 @@ END $$;
 -- A SELECT that a user writes runs as `remloom_reader`, within two functions that run as their owners: there no role can be
 -- taken on, whatever is called. Its tenant is what a setting says that is signed with a secret, for this transaction alone:
 -- a statement could change the setting, but not sign another tenant.
-CREATE TABLE remloom.secret (secret text NOT NULL);
-INSERT INTO remloom.secret SELECT gen_random_uuid()::text || gen_random_uuid()::text;
+CREATE TABLE remloom.secret (id integer PRIMARY KEY, secret text NOT NULL);
+INSERT INTO remloom.secret SELECT 1, gen_random_uuid()::text || gen_random_uuid()::text;
 REVOKE ALL ON remloom.secret FROM PUBLIC;
 CREATE FUNCTION remloom.signature(p_tenant text) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT encode(sha256(convert_to(concat_ws(':', secret, pg_backend_pid(), extract(epoch FROM now()), p_tenant, secret), 'UTF8')), 'hex')
-    FROM remloom.secret
+    FROM remloom.secret WHERE id = 1
 $$;
 CREATE FUNCTION remloom.reading() RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
