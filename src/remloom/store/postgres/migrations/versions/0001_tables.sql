@@ -377,7 +377,8 @@ END $$;
 -- A SELECT that a user writes runs as `remloom_reader`, within two functions that run as their owners: there no role can be
 -- taken on, whatever is called. Its tenant is what a setting says that is signed with a secret, for this transaction alone:
 -- a statement could change the setting, but not sign another tenant.
-CREATE TABLE remloom.secret (id integer PRIMARY KEY, secret text NOT NULL);
+CREATE TABLE remloom.secret (id integer NOT NULL, secret text NOT NULL);
+CREATE INDEX secret_id ON remloom.secret (id);
 INSERT INTO remloom.secret SELECT 1, gen_random_uuid()::text || gen_random_uuid()::text;
 REVOKE ALL ON remloom.secret FROM PUBLIC;
 CREATE FUNCTION remloom.signature(p_tenant text) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
