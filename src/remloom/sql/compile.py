@@ -215,6 +215,8 @@ class _Compiler:
         ):
             self.read.refuse(f"{clause.upper()} takes a whole number", node, f"{clause.upper()} 10")
         count = int(number.name[:18])
+        if len(number.name) > 18:
+            self.read.refuse(f"{clause.upper()} is too large a number", node, f"{clause.upper()} 10")
         if clause == "offset" and count > MAX_WINDOW:
             self.read.refuse(f"OFFSET may be {MAX_WINDOW:,} at most", node, "go on from the last row by a condition")
         return min(count, MAX_WINDOW)
