@@ -102,8 +102,11 @@ def _with_sql(raw: Raw, sql: Sql, clauses: Sequence[Clause], statement: str, tai
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
         raise InvalidInputError(f"a statement must be text, not {type(text).__name__}")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise InvalidInputError("a statement may not hold half a character (a lone surrogate)")
+    half = None if text.isascii() else re.search("[\ud800-\udfff]", text)
+    if half is not None:
+        raise QuerySyntaxError(
+            "a statement may not hold half a character (a lone surrogate)", statement=text, position=half.start()
+        )
     if len(text) > MAX_STATEMENT_LENGTH:
         raise InvalidInputError(
             f"a statement may have {MAX_STATEMENT_LENGTH:,} characters, this one has {len(text):,}",
