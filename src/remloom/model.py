@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from . import labels
@@ -56,19 +56,24 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
     In an edge that is written, `src` and `dst` are labels ("Sarah Chen"); in one that is read, they are
     keys ("sarah-chen"). Well-known properties: `dst_name`, `dst_entity_type` (`<schema>[/<category>]`,
     such as "person/employee"), `confidence`, `context`.
+
+    In a record's `graph_paths`, an edge that is written may also be given as seed 5's JSON object of it, or as a path.
     """
 
     src: str = ""  # may be empty only inside a record's `graph_paths`, where it is that record
-    rel_type: str
+    rel_type: str = ""  # never empty in one that is read
     dst: str
     weight: float = 1.0  # 0..1; 1.0 owns/authored, 0.8 depends on, 0.5 references, 0.3 mentions
     properties: dict[str, Any] = {}
     created_at: datetime | None = None  # set on write when not given
     valid_from: datetime | None = None  # None: ever since
     valid_to: datetime | None = None  # None: until further notice
+    edge_type: str | UnsetType = UNSET  # seed 2's name for `rel_type`, taken instead of it when an edge is written
 
-    def paths(self, schema: str = "resources") -> tuple[str, ...]:
+    def paths(self, schema: str = "resources", *, src: str = "") -> tuple[str, ...]:
         """The edge as seed 5's graph paths, from a record of `schema`: one, or one for each entity shared.
+
+        Of an edge that is read, the far end is its `dst_name` where that has its key, and the near end `src`, if given.
 
         >>> Edge(src="Kickoff", rel_type="related", dst="TiDB Spec").paths()
         ('/resources/Kickoff/related/TiDB Spec',)
@@ -76,9 +81,11 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
         ('/resources/Kickoff/entity/Sarah Chen/TiDB Spec',)
         """
         shared = [value for name, value in self.properties.items() if name.startswith(SHARES)]
+        begin, end = src or self.src, self.properties.get("dst_name")
+        end = end if isinstance(end, str) and end.strip() and labels.key(end) == labels.key(self.dst) else self.dst
         if self.rel_type != "entity" or not shared:
-            return (labels.join_path(schema, self.src, self.rel_type, self.dst),)
-        return tuple(labels.join_path(schema, self.src, "entity", str(name), self.dst) for name in shared)
+            return (labels.join_path(schema, begin, self.rel_type, end),)
+        return tuple(labels.join_path(schema, begin, "entity", str(name), end) for name in shared)
 
     @classmethod
     def from_path(cls, path: str) -> Edge:
@@ -207,6 +214,7 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     record: Record
     score: float = 1.0  # LOOKUP 1.0; FUZZY similarity 0..1; SEARCH cosine; text search BM25
     matched: str = ""  # the key or window that matched
+    copies: tuple[str, ...] = ()  # sources of other records found with the same text; SEARCH and recall show it once
 
     @property
     def id(self) -> str:
@@ -267,6 +275,8 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
         shown["score"] = round(self.score, 6)
         if self.matched:
             shown["matched"] = self.matched
+        if self.copies:
+            shown["copies"] = list(self.copies)
         return shown
 
 

@@ -19,7 +19,7 @@ from .records import Records
 if TYPE_CHECKING:
     from ..query.asked import Asked, AskTurn
     from ..query.executor import Executor
-    from ..query.plan import Plan, Statement
+    from ..query.plan import Plan, Statement, Strategy
 
 __all__ = ["Queries"]
 
@@ -97,12 +97,17 @@ class Queries(Records):
             from ..query.plan import Search
 
             return self._executor.run(Search(text, schema, where, min_score, limit))
-        from ..store.compiling import known
+        from ..query import copies
+        from ..query.executor import known_schema
 
-        matches = self._store.search_vector(
-            vector, schema=known(schema), where=where, limit=positive(limit), min_score=min_score
+        schema = known_schema(schema)
+        found = copies.search(
+            lambda count: self._store.search_vector(
+                vector, schema=schema, where=where, limit=count, min_score=min_score
+            ),
+            positive(limit),
         )
-        return Answer(query_type="search", records=_hits(matches))
+        return Answer(query_type="search", records=found)
 
     def search_text(
         self, text: str, *, schema: str | None = None, where: Predicate | str | None = None, limit: int = 10
@@ -118,11 +123,14 @@ class Queries(Records):
             from ..query.parser import parse_where
 
             where = parse_where(where)
-        from ..store.compiling import known
+        from ..query import copies
+        from ..query.executor import known_schema
 
-        schema = None if schema is None else known(schema)
-        matches = self._store.search_text(text, schema=schema, where=where, limit=positive(limit))
-        return Answer(query_type="search", records=_hits(matches))
+        schema = None if schema is None else known_schema(schema)
+        found = copies.search(
+            lambda count: self._store.search_text(text, schema=schema, where=where, limit=count), positive(limit)
+        )
+        return Answer(query_type="search", records=found)
 
     def search_resources(
         self,
@@ -155,13 +163,23 @@ class Queries(Records):
         limit: int = 9,
         plan_memo: str = "",
         as_of: datetime | None = None,
+        strategy: Strategy = "breadth-first",
+        edge_type: str | None = None,
     ) -> Answer:
-        """What can be reached from a label by following edges; `max_depth=0` only looks at them. Source: seed 5."""
+        """What can be reached from a label by following edges; `max_depth=0` only looks at them. Source: seed 5.
+
+        Args:
+            strategy: the order of the nodes, which LIMIT cuts: by the edges that reached them ("breadth-first"), or
+                each branch to its end before the next ("depth-first"). What is reached is the same.
+            edge_type: one type to follow, as seed 2 calls it.
+        """
         from ..query.plan import DEFAULT_ORDER, Lookup, Statement, Traverse
 
+        if edge_type is not None and edge_types is not None:
+            raise InvalidInputError("edge_type and edge_types are both given", remedy="give edge_types alone")
         plan = Traverse(
-            Lookup((self._label(label),)), names(edge_types), max_depth, direction, breadth,  # type: ignore[arg-type]
-            order_by or DEFAULT_ORDER, limit, plan_memo,
+            Lookup((self._label(label),)), names(edge_types if edge_type is None else [edge_type]), max_depth,
+            direction, breadth, order_by or DEFAULT_ORDER, limit, plan_memo, strategy,  # type: ignore[arg-type]
         )  # fmt: skip
         return self._executor.run(plan if as_of is None else Statement(plan, as_of=as_of))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -13,7 +14,7 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNam
 from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
 from ..predicates import Eq, Query
 from ..store import batch
-from ..store.contract import Batch, EdgeOrder, Expected, Reads, Written
+from ..store.contract import SCHEMAS, Batch, EdgeOrder, Expected, Reads, Written
 from .checks import asked, aware, names, of, positive, text
 from .opened import Opened
 
@@ -271,6 +272,11 @@ class Records(Opened):
             edges = self._store.edges(keys, direction=direction, rel_types=None, limit=100, as_of=as_of)
             return [msgspec.to_builtins(edge) for edge in edges]
 
+        shown = {labels.key(record.name): record.name for record in records}
+
+        def path_of(edge: dict[str, Any]) -> tuple[str, ...]:
+            return msgspec.convert(edge, Edge).paths(records[0].schema, src=shown.get(edge["src"], ""))
+
         return {
             "records": [
                 record_dict(record)
@@ -278,7 +284,7 @@ class Records(Opened):
                 | self._grounds(record.id)
                 for record in records
             ],
-            "edges_out": [edge | {"paths": msgspec.convert(edge, Edge).paths(records[0].schema)} for edge in at("out")],
+            "edges_out": [edge | {"paths": path_of(edge)} for edge in at("out")],
             "edges_in": at("in"),
             "edge_counts": [
                 msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both", as_of=as_of)
@@ -401,7 +407,19 @@ class Records(Opened):
         return self._store.query("moments", asked(query))  # type: ignore[return-value]
 
     def create_index(self, schema: str, field: str) -> None:
-        """Make predicates and SQL on one field of a schema fast. Source: seed 2."""
+        """Make predicates and SQL on one field of a schema fast. Source: seed 2.
+
+        Args:
+            schema: resources, entities or moments; or, as seed 2 has it, a type of entities ("person"), whose fields
+                are properties: the index is that of every entity's.
+
+        Raises:
+            UnknownNameError: a field that the schema does not have, or what is nearly the name of a schema.
+        """
+        if isinstance(schema, str) and schema.lower() not in SCHEMAS:
+            if not schema.strip() or get_close_matches(schema.lower(), SCHEMAS, n=1, cutoff=0.8):
+                raise UnknownNameError("schema", schema, list(SCHEMAS))
+            schema = "entities"
         self._store.create_index(schema, field)
 
 

@@ -28,7 +28,7 @@ EXAMPLES = {
 _FIELDS = {
     "TYPE": "type", "THRESHOLD": "threshold", "LIMIT": "limit", "IN": "schema", "FROM": "schema", "WHERE": "where",
     "MIN": "min_score", "DEPTH": "max_depth", "DIRECTION": "direction", "BREADTH": "breadth", "ORDER BY": "order_by",
-    "MEMO": "plan_memo",
+    "MEMO": "plan_memo", "FIRST": "strategy",
 }  # fmt: skip
 
 V = TypeVar("V", Fuzzy, Search, Traverse)
@@ -185,6 +185,10 @@ class Builder:
         if name == "DIRECTION":
             value.value = value.value.lower()
         return Clause(name, value.value, value.position, _start(keyword))
+
+    def strategy(self, children: list[Token]) -> Clause:
+        way = children[0]
+        return Clause("FIRST", f"{way.lower()}-first", _start(way), _start(way))
 
     def order_clause(self, children: list[Any]) -> Clause:
         keyword, field, way = children

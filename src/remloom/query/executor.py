@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
 from ..model import Answer, Hit
 from ..store.contract import SCHEMAS, Match, Store
 from ..store.past import lookup_at
+from . import copies
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
 from .selecting import compiled
 
@@ -112,12 +115,12 @@ class Executor:
 
         `metadata["waiting"]` says how many texts (at most `WAITING` are counted) have no vector yet.
         """
-        matches = self.search_matches(query)
+        hits = copies.search(lambda count: self.search_matches(replace(query, limit=count)), query.limit)
         waiting = len(self.store.pending(WAITING))
         return Answer(
             query_type="search",
             statement=render(query),
-            records=[_hit(match) for match in matches],
+            records=hits,
             metadata={"waiting": waiting} if waiting else {},
         )
 

@@ -31,7 +31,7 @@ _PARAMETERS: dict[str, dict[str, str]] = {
     "traverse": {
         "initial_query": "initial_query", "edge_types": "edge_types", "max_depth": "max_depth",
         "depth": "max_depth", "direction": "direction", "breadth": "breadth", "order_by": "order_by", "limit": "limit",
-        "plan_memo": "plan_memo",
+        "plan_memo": "plan_memo", "strategy": "strategy", "edge_type": "edge_types",
     },
 }  # fmt: skip
 _STARTS = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")  # in capitals: "search party" is a label
@@ -96,7 +96,8 @@ def to_parameters(query: Plan) -> dict[str, Any]:
     given |= {"edge_types": list(query.edge_types)} if query.edge_types else {}
     given |= {"max_depth": query.max_depth}
     return _json(
-        "traverse", given | _changed(query, Traverse("x"), "direction", "breadth", "order_by", "limit", "plan_memo")
+        "traverse",
+        given | _changed(query, Traverse("x"), "direction", "breadth", "order_by", "limit", "plan_memo", "strategy"),
     )
 
 

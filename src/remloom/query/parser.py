@@ -151,7 +151,7 @@ def _cut_sql(text: str, raw: Raw) -> tuple[str, int]:
 def _starts_walk(word: str, following: str, next_word: str, after: str) -> bool:
     """Whether a clause of TRAVERSE starts at this token of SQL, rather than a column of that name standing there."""
     if word in ("DEPTH", "BREADTH"):
-        return following in ("NUMBER", "DASH", "ALL")
+        return following in ("NUMBER", "DASH", "ALL") or next_word == "FIRST"
     if word == "DIRECTION":
         return next_word in ("OUT", "IN", "BOTH") and after != "L_PAREN"
     if word == "MEMO":

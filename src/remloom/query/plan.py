@@ -27,6 +27,7 @@ __all__ = [
     "Sql",
     "Start",
     "Statement",
+    "Strategy",
     "Traverse",
     "render",
 ]
@@ -35,6 +36,8 @@ MAX_LIMIT = 1_000_000  # records
 MAX_DEPTH = 1_000  # hops
 MIN_BREADTH = 9  # edges followed at each node when BREADTH is not given: the LIMIT, and at least these
 
+Strategy: TypeAlias = Literal["breadth-first", "depth-first"]
+STRATEGIES: tuple[Strategy, ...] = ("breadth-first", "depth-first")
 DIRECTIONS: tuple[Direction, ...] = ("out", "in", "both")
 ORDER_FIELDS = (
     "edge.created_at", "edge.weight", "edge.rel_type", "edge.valid_from", "edge.valid_to", "edge.dst",
@@ -122,6 +125,7 @@ class Traverse(Struct, frozen=True, gc=False):
     order_by: str = DEFAULT_ORDER  # one of ORDER_FIELDS, then ASC or DESC
     limit: int = 9  # nodes at most, not counting the start nodes
     plan_memo: str = ""  # echoed on every stage
+    strategy: Strategy = "breadth-first"  # the order of the nodes: depth-first is each branch to its end
 
     def __post_init__(self) -> None:
         start: object = self.initial_query
@@ -141,6 +145,8 @@ class Traverse(Struct, frozen=True, gc=False):
         force_setattr(self, "order_by", _order(self.order_by))
         _whole("LIMIT", self.limit, 1, MAX_LIMIT)
         _text("MEMO", self.plan_memo, empty=True)
+        if self.strategy not in STRATEGIES:
+            raise UnknownNameError("strategy", str(self.strategy), STRATEGIES)
 
     @property
     def start(self) -> Start:
@@ -225,6 +231,7 @@ def render(value: Plan | Statement) -> str:
             f"DEPTH {value.max_depth}",
             value.direction != "out" and f"DIRECTION {value.direction}",
             value.breadth is not None and f"BREADTH {str(value.breadth).upper()}",
+            value.strategy == "depth-first" and "DEPTH FIRST",
             value.order_by != DEFAULT_ORDER and f"ORDER BY {value.order_by}",
             value.limit != 9 and f"LIMIT {value.limit}",
             bool(value.plan_memo) and f"MEMO {quoted(value.plan_memo)}",

@@ -6,9 +6,9 @@ answer keeps are loaded, in one call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,6 +27,7 @@ SHOWN_EDGES = 9  # of a node's own edges in its `graph_paths`
 SUMMARY = 200  # edges in `edge_summary`
 NAMED = 5  # keys named in `executed`
 
+_T = TypeVar("_T")
 _Found: TypeAlias = tuple[Record, int, tuple[str, ...]]  # a record with its depth and the path of keys to it
 
 
@@ -83,6 +84,8 @@ def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: dat
         "edges_unfollowed": walk.unfollowed,
         "graph_paths_truncated": any(len(record.graph_paths) > SHOWN_EDGES for record, _, _ in kept),
     }
+    if query.strategy != "breadth-first":
+        metadata["strategy"] = query.strategy
     if as_of is not None:
         metadata["as_of"] = as_of.isoformat()
     if query.max_depth == 0:
@@ -176,7 +179,7 @@ def _walk(
     store: Store, query: Traverse, types: list[str] | None, sources: Sequence[str], as_of: datetime | None
 ) -> tuple[Walk, list[_Found]]:
     side, field, way = query.order
-    by_edge = side == "edge"
+    by_edge, deep = side == "edge", query.strategy == "depth-first"
     walk = store.walk(
         sources,
         rel_types=types,
@@ -184,17 +187,43 @@ def _walk(
         depth=query.max_depth,
         breadth=query.fan_out,
         order=EdgeOrder(field, way) if by_edge else EdgeOrder(),
-        limit=query.limit if by_edge else None,
+        limit=query.limit if by_edge and not deep else None,
         as_of=as_of,
     )
     steps: Sequence[Step] = walk.steps
+    if deep and by_edge:
+        steps = _depth_first(steps, lambda step: step.path)[: query.limit]
     if not by_edge:
         ordered = _by_node(_load(store, steps, as_of, edges=0), field, descending=way == "desc")
+        if deep:
+            ordered = _depth_first(ordered, lambda found: found[2])
         kept = list(dict.fromkeys(path[-1] for _, _, path in ordered))[: query.limit]
         at = {step.path[-1]: step for step in steps}
         loaded = {found[0].id: found for found in _load(store, [at[key] for key in kept], as_of)}
         return walk, [loaded[record.id] for record, _, _ in ordered if record.id in loaded]
     return walk, _load(store, steps, as_of)
+
+
+def _depth_first(found: Sequence[_T], path: Callable[[_T], tuple[str, ...]]) -> list[_T]:
+    """What was reached, each branch to its end before the next; beside each other in the order given.
+
+    The same nodes by the same, shortest, paths as in breadth-first order: with a bound on the depth, a search that goes
+    deep first would miss what lies behind a node that it reached by a longer way.
+    """
+    below: dict[tuple[str, ...], list[_T]] = {}
+    for one in found:
+        below.setdefault(path(one)[:-1], []).append(one)
+    ordered: list[_T] = []
+    stack = [one for start in reversed(list(below)) if len(start) == 1 for one in reversed(below[start])]
+    gone: set[tuple[str, ...]] = set()
+    while stack:
+        one = stack.pop()
+        ordered.append(one)
+        here = path(one)
+        if here not in gone and not (stack and path(stack[-1]) == here):  # behind the last record of its key
+            gone.add(here)
+            stack += reversed(below.get(here, ()))
+    return ordered
 
 
 def _load(store: Store, steps: Sequence[Step], as_of: datetime | None, edges: int = SHOWN_EDGES + 1) -> list[_Found]:

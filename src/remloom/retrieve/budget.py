@@ -12,6 +12,7 @@ from ..model import Recall, RecallHit, Resource
 
 __all__ = ["Tokens", "cut", "text_of", "tokens_of"]
 
+_COPIES = 3  # other sources of a passage that are named
 Tokens: TypeAlias = Callable[[str], int]
 
 HEAD = (
@@ -61,7 +62,8 @@ def _passage(number: int, hit: RecallHit, seen: set[str]) -> str:
     record = hit.record
     trust = record.trust if isinstance(record, Resource) else "derived"
     at = getattr(record, "starts_at", None)
-    about = [hit.source, *hit.message_ids, at.date().isoformat() if at else "", f"trust: {trust}"]
+    also = f"also in {', '.join(hit.copies[:_COPIES])}" if hit.copies else ""
+    about = [hit.source, also, *hit.message_ids, at.date().isoformat() if at else "", f"trust: {trust}"]
     # On one line whatever a file is named: only what is quoted below may be anybody's words.
     lines = [f"[{number}] {' · '.join(' '.join(part.split()) for part in about if part)}"]
     around = [*hit.before, record, *hit.after]

@@ -10,6 +10,7 @@ from itertools import islice
 
 from .. import labels
 from ..model import Resource
+from ..query.copies import text_of
 from ..store.contract import Store
 from .parts import mentions, rarity, relations, speaker
 from .pool import Candidate, Path, Pool
@@ -48,6 +49,8 @@ def made_room(best: Sequence[Candidate], brought: Sequence[Candidate], limit: in
     last for which only words or meaning speak."""
     ids = {candidate.record.id for candidate in brought}
     kept = [candidate for candidate in best if candidate.record.id not in ids]
+    texts = {text for candidate in kept if (text := text_of(candidate.record))}
+    brought = [candidate for candidate in brought if text_of(candidate.record) not in texts]
     room = max(1, limit // _ROOM)
     for place in range(len(kept) - 1, 0, -1):
         if len(kept) + min(room, len(brought)) <= limit:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..model import Reason, RecallHit, Record
+from ..query.copies import source_of, text_of
 from .fusion import Fusion, blend, rrf
 
 __all__ = ["Candidate", "Pool", "hit"]
@@ -24,6 +25,7 @@ class Candidate:
     path: Path = ()
     score: float = 0.0
     reasons: list[Why] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)  # sources of other records with its text
 
 
 class Pool:
@@ -69,8 +71,15 @@ class Pool:
         candidate.reasons.append((part, share, rank, score, note))
 
     def best(self, count: int | None = None) -> list[Candidate]:
-        """The candidates by score; ties in the order found."""
-        return sorted(self.candidates.values(), key=lambda candidate: -candidate.score)[:count]
+        """The candidates by score, ties in the order found; of one text the first, with the others' sources."""
+        kept: dict[Hashable, Candidate] = {}
+        for candidate in sorted(self.candidates.values(), key=lambda candidate: -candidate.score):
+            same = kept.setdefault(text_of(candidate.record) or candidate.record.id, candidate)
+            if same is candidate:
+                candidate.copies.clear()
+            else:
+                same.copies.append(source_of(candidate.record))
+        return list(kept.values())[:count]
 
 
 def hit(candidate: Candidate) -> RecallHit:
@@ -81,5 +90,6 @@ def hit(candidate: Candidate) -> RecallHit:
         for part, share, rank, score, note in weightiest
     )
     return RecallHit(
-        record=candidate.record, score=candidate.score, matched=candidate.matched, reasons=reasons, path=candidate.path
-    )
+        record=candidate.record, score=candidate.score, matched=candidate.matched, reasons=reasons,
+        path=candidate.path, copies=tuple(candidate.copies),
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model import Moment, Reason, RecallHit, Resource
 from ..predicates import Predicate, Query
+from ..query.copies import text_of
 from ..store.contract import Store
 from .times import Window
 
@@ -20,7 +21,8 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
     moments = _whole(_moments(store, window))[-limit:] if where is None else []
     if not moments:
         query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
-        return [_hit(record, window) for record in store.query("resources", query)]
+        found = store.query("resources", query)
+        return [_hit(record, window) for record in {text_of(record) or record.id: record for record in found}.values()]
     room = (limit - len(moments)) // len(moments)
     hits: list[RecallHit] = []
     for moment in moments:

@@ -18,7 +18,7 @@ from . import chats, converted, converting, dates, decode, frontmatter, transcri
 from .converting import Limits
 from .document import Document, Skipped
 
-__all__ = ["MAX_BYTES", "Source", "open_source", "read_bytes", "title_of"]
+__all__ = ["MAX_BYTES", "Source", "markdown", "open_source", "read_bytes", "title_of"]
 
 MAX_BYTES = 100 * 1024 * 1024  # of one file; what is larger is passed over unread
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mdx", ".qmd")
@@ -144,6 +144,11 @@ def read_bytes(
 def title_of(text: str, uri: str) -> str:
     """The first heading of a text, or else a title made from the name of its place."""
     return _heading(text) or _pretty(uri)
+
+
+def markdown(uri: str, text: str) -> Document:
+    """A text in Markdown as a document; what its front matter tells is known of it."""
+    return _text(uri, text, _pretty(uri), ".md", {})
 
 
 def _walk(root: Path, recursive: bool) -> Iterator[Path | Skipped]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from ..errors import InvalidInputError
 from ..model import Message
 from .document import Document, Turn
-from .files import title_of
+from .files import markdown, title_of
 
 __all__ = ["from_messages", "from_text"]
 
@@ -16,7 +18,8 @@ __all__ = ["from_messages", "from_text"]
 def from_text(
     text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
 ) -> Document:
-    """A text as a document, taken as Markdown. Its title is `name`, its first heading, or made from `uri`.
+    """A text as a document, taken as a Markdown file is: with front matter, if it has some. Its title is `name`, what
+    its front matter or its first heading says, or made from `uri`; its time `at`, or what the front matter says.
 
     Raises:
         InvalidInputError: no text, no `uri`, or a time without a zone.
@@ -24,10 +27,8 @@ def from_text(
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
     _check(uri, at)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return Document(
-        uri=uri, title=name or title_of(text, uri), text=text, media_type="text/markdown", category=category, at=at
-    )
+    found = markdown(uri, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return replace(found, title=name or found.title, category=category, at=at or found.at)
 
 
 def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = None, follows: bool = False) -> Document:

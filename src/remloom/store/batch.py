@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 
 from .. import labels
-from ..errors import ConflictError, InvalidInputError, LabelError, RemloomError, VectorError
+from ..errors import ConflictError, InvalidInputError, LabelError, RemloomError, UnknownNameError, VectorError
 from ..model import Edge, Entity, Moment, Record, Resource
 from .contract import Batch, BatchRecord, Vector
 from .free import check as check_free
@@ -177,7 +177,7 @@ def build(
             previous = records.pop(record.id, None)
             records[record.id] = prepared if previous is None else _merge_namesakes(previous, prepared)
             given.append(record.id)
-            for edge in item.graph_paths:
+            for edge in map(_inline, item.graph_paths):
                 edges.append(_edge(edge, now, len(edges), edge.src or record.name, names))
         except RemloomError as error:
             error.fields.setdefault("position", position)
@@ -411,9 +411,33 @@ def _merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
     )
 
 
+def _inline(given: object) -> Edge:
+    """An edge of `graph_paths`: a value, seed 5's JSON object of one, or a path."""
+    if isinstance(given, Edge):
+        return given
+    if isinstance(given, str):
+        return Edge.from_path(given)
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(
+            f"graph_paths hold edges, not a {type(given).__name__}", remedy='[{"dst": "sarah-chen", "rel_type": "…"}]'
+        )
+    if unknown := given.keys() - set(Edge.__struct_fields__):
+        raise UnknownNameError("field of an edge", str(min(unknown, key=str)), Edge.__struct_fields__)
+    try:
+        return msgspec.convert(dict(given), Edge)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(f"this is no edge: {error}", remedy=_STORABLE) from error
+
+
 def _edge(edge: Edge, now: datetime, place: int, src: str, names: dict[str, tuple[str, str]]) -> Edge:
     if converted := _check_times(edge):
         edge = replace(edge, **converted)
+    if edge.edge_type is not UNSET:
+        if edge.rel_type and edge.rel_type != edge.edge_type:
+            raise InvalidInputError(
+                f"an edge has one type, not {edge.rel_type!r} and {edge.edge_type!r}", remedy="give rel_type alone"
+            )
+        edge = replace(edge, rel_type=edge.edge_type, edge_type=UNSET)
     if not isinstance(edge.rel_type, str) or not edge.rel_type.strip():
         raise InvalidInputError("an edge needs a rel_type", remedy="for example Edge(src=…, rel_type='manages', dst=…)")
     weight = edge.weight

@@ -372,7 +372,8 @@ class Store(Reads, Journal, Protocol):
     # -- by likeness ---------------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:
-        """Names and aliases of every schema like the text, best first. Inverted index, never a scan.
+        """Names and aliases of every schema like the text, best first. Inverted index, never a scan. A `type` has those
+        below it: "person" has "person/employee"; the name of a schema has all of its records.
 
         Scores are 0..1: 1.0 for the same key, edit similarity otherwise, of the whole name or of the words
         that the text has. A record comes once, with its best name.

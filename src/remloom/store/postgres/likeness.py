@@ -15,7 +15,7 @@ from ..index.name_scores import GOOD, Found, words_of
 from . import postings
 from .half import Half
 from .keys import short
-from .names import Names
+from .names import OF_TYPE, Names
 from .nearest import Near, Nearest, Serving, serving
 from .rows import COLUMNS, decode
 from .server import Server
@@ -73,9 +73,9 @@ class Likeness:
             return []
         rows = cursor.execute(
             f"SELECT n.key, coalesce(n.label, n.key), r.id, {COLUMNS} FROM remloom.names n JOIN remloom.records r"
-            " ON r.tenant_id = n.tenant_id AND r.id = n.id WHERE n.tenant_id = %s AND n.key = ANY (%s)"
-            f"{' AND (r.type = %s OR r.schema = %s)' if type else ''} ORDER BY n.rank, r.seq",
-            (self._tenant, [short(name) for name, _ in best], *([type, type] if type else [])),
+            " ON r.tenant_id = n.tenant_id AND r.id = n.id WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s)"
+            f"{f' AND {OF_TYPE}' if type else ''} ORDER BY n.rank, r.seq",
+            {"tenant": self._tenant, "keys": [short(name) for name, _ in best], "type": type},
         ).fetchall()
         by_key: dict[str, list[Any]] = {}
         for key, *row in rows:

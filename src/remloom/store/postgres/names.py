@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .transaction import Transaction
 
-__all__ = ["TAIL", "Names", "missing", "seal", "take"]
+__all__ = ["OF_TYPE", "TAIL", "Names", "missing", "seal", "take"]
 
 TAIL = FEW  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time
@@ -64,9 +64,10 @@ CROSS JOIN LATERAL (
   WHERE p.tenant_id = %s AND p.run = r.run AND p.first >= s.first AND p.first < g.high ORDER BY p.first LIMIT %s) p
 WHERE r.tenant_id = %s
 """
-_TYPED = """
+OF_TYPE = "(r.type = %(type)s OR r.schema = %(type)s OR starts_with(r.type, %(type)s || '/'))"
+_TYPED = f"""
 CROSS JOIN LATERAL (SELECT FROM remloom.records r
-  WHERE r.tenant_id = %(tenant)s AND r.id = n.id AND (r.type = %(type)s OR r.schema = %(type)s) OFFSET 0) r
+  WHERE r.tenant_id = %(tenant)s AND r.id = n.id AND {OF_TYPE} OFFSET 0) r
 """
 
 Numbers = NDArray[np.int64]

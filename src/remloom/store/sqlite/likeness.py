@@ -201,10 +201,10 @@ _NAMED = (
     f"SELECT f.key, n.rank, {COLUMNS} FROM json_each(?1) f CROSS JOIN names n ON n.lid = f.value"
     " CROSS JOIN records r ON r.rid = n.rid"
 )
-_NAMED_TYPE = f"{_NAMED} WHERE r.type = ?2 OR r.schema = ?2"
+_OF_TYPE = "(r.type = ?2 OR r.schema = ?2 OR substr(r.type, 1, length(?2) + 1) = ?2 || '/')"
+_NAMED_TYPE = f"{_NAMED} WHERE {_OF_TYPE}"
 _HAS_TYPE = (
-    "SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid"
-    " WHERE n.lid = ?1 AND (r.type = ?2 OR r.schema = ?2))"
+    f"SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1 AND {_OF_TYPE})"
 )
 _PLACES = "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid"  # a record is looked at once
 # One statement for all that an index found, in its order.
