@@ -97,9 +97,9 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
         """
         match labels.split_path(path):
             case [_, src, rel_type, dst]:
-                return cls(src=src, rel_type=rel_type, dst=dst, weight=0.5)
+                return cls(src=src, rel_type=rel_type, dst=dst, weight=0.5, properties={"dst_name": dst})
             case [_, src, "entity", shared, dst]:
-                properties = {SHARES + labels.key(shared): shared}
+                properties = {"dst_name": dst, SHARES + labels.key(shared): shared}
                 return cls(src=src, rel_type="entity", dst=dst, weight=0.5, properties=properties)
         raise LabelError(
             "this path has not the parts of an edge",

@@ -73,7 +73,9 @@ def test_what_names_the_same_is_connected_through_the_name(memory: Memory) -> No
     memory.affinity(min_score=0.6)
     edge = edges(memory)["project-alpha-kickoff", "entity", "tidb-technical-spec"]
     assert edge.properties["entity/sarah-chen"] == "Sarah Chen"
-    assert edge.paths() == ("/resources/project-alpha-kickoff/entity/Sarah Chen/tidb-technical-spec",)
+    assert edge.paths() == ("/resources/project-alpha-kickoff/entity/Sarah Chen/TiDB Technical Spec",)
+    shown = [path for found in memory.show("Project Alpha Kickoff")["edges_out"] for path in found["paths"]]
+    assert "/resources/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec" in shown
     assert ("garden", "entity", "rose-show") not in edges(memory)
 
 
@@ -326,5 +328,5 @@ def test_paths_are_shown_and_can_be_imported(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.import_(io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
         (edge,) = memory.show("Project Alpha Kickoff")["edges_out"]
-        assert edge["paths"] == ("/entities/project-alpha-kickoff/entity/Sarah Chen/tidb-technical-spec",)
+        assert edge["paths"] == ("/entities/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec",)
         assert memory.show("TiDB Technical Spec")["records"][0]["thin"]

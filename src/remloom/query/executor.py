@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
-from ..model import Answer, Hit
+from ..model import Answer, Hit, Record
 from ..store.contract import SCHEMAS, Match, Store
 from ..store.past import lookup_at
 from . import copies
 from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
+from .resolving import resolve, told
 from .selecting import compiled
 
 __all__ = ["MAX_ROWS", "Executor"]
@@ -76,21 +77,36 @@ class Executor:
         """One hit for each record that has one of the labels, in the order of the labels; with `as_of`, of those that
         had one of them, as they were.
 
-        A label that nothing has is listed in `metadata["missing"]`, and `suggestions` are like it.
+        A label that nothing has, but that can only mean one thing, gives that, and `metadata["resolved"]` says so (see
+        resolving.py). Any other is listed in `metadata["missing"]`, and `suggestions` are like it.
         """
         keys = [labels.key(label) for label in query.labels]
-        found = self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
+        found = self._at(keys, as_of)
         hits = [Hit(record=record, matched=key) for key, records in found.items() for record in records]
+        missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
+        meant = {}
+        if missing:
+            meant = resolve(self.store, missing)
+            missing = [label for label in missing if label not in meant]
+            whole = self._at([one.key for one in meant.values()], as_of)
+            hits += [
+                Hit(record=record, score=one.score, matched=one.key)
+                for one in meant.values()
+                for record in whole[one.key]
+                if record.id == one.record.id
+            ]
         if len(keys) > 1:
             hits = list({hit.id: hit for hit in reversed(hits)}.values())[::-1]
-        missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
         return Answer(
             query_type="lookup",
             statement=render(Statement(query, as_of=as_of) if as_of else query),
             records=hits,
             suggestions=self.suggest(missing) if missing else [],
-            metadata={"missing": missing} | ({"as_of": as_of.isoformat()} if as_of else {}),
+            metadata={"missing": missing, **told(meant)} | ({"as_of": as_of.isoformat()} if as_of else {}),
         )
+
+    def _at(self, keys: Sequence[str], as_of: datetime | None) -> dict[str, list[Record]]:
+        return self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:
         """What is like the labels that nothing has; never passed off as a match."""

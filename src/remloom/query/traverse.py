@@ -6,9 +6,9 @@ answer keeps are loaded, in one call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from ..errors import InvalidInputError, UnknownNameError
 from ..model import Answer, Entity, Hit, Record, Resource, Stage, record_dict
 from ..store.contract import EdgeOrder, Step, Store, Walk
 from .plan import Fuzzy, Lookup, Search, Sql, Start, Traverse, render
+from .resolving import resolve, told
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -42,12 +43,11 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
     Raises:
         UnknownNameError: an edge type that the memory does not have.
     """
-    records, suggestions, start_truncated = _starts(executor, query.start, as_of)
+    starts = _starts(executor, query.start, as_of)
     with executor.store.snapshot():
-        answer = _answer(executor.store, query, records, as_of)
-    if start_truncated:
-        answer.metadata["start_truncated"] = True
-    return replace(answer, suggestions=suggestions) if suggestions else answer
+        answer = _answer(executor.store, query, starts.records, as_of)
+    answer.metadata.update(starts.metadata)
+    return replace(answer, suggestions=list(starts.suggestions)) if starts.suggestions else answer
 
 
 def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: datetime | None) -> Answer:
@@ -107,15 +107,29 @@ def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: dat
 # -- where it starts -------------------------------------------------------------------------------------------
 
 
-def _starts(executor: Executor, query: Start, as_of: datetime | None) -> tuple[list[Record], list[Hit], bool]:
-    """The records a TRAVERSE starts from with their edges, suggestions when a label has none, and whether a SELECT
-    had more rows than are read."""
+class _Starts(NamedTuple):
+    """What a TRAVERSE starts from."""
+
+    records: list[Record]  # with their edges
+    suggestions: Sequence[Hit] = ()  # for labels that mean nothing
+    metadata: Mapping[str, Any] = {}  # how labels were resolved; whether a SELECT had more rows than are read
+
+
+def _starts(executor: Executor, query: Start, as_of: datetime | None) -> _Starts:
     store = executor.store
     if isinstance(query, Lookup):
         wanted = {labels.key(label): label for label in query.labels}
         found = store.lookup(list(wanted), edges=SHOWN_EDGES + 1, as_of=as_of)
         missing = [label for key, label in wanted.items() if not found[key]]
-        return _distinct(found.values()), executor.suggest(missing) if missing else [], False
+        if not missing:
+            return _Starts(_distinct(found.values()))
+        meant = resolve(store, missing)
+        whole = store.lookup([one.key for one in meant.values()], edges=SHOWN_EDGES + 1, as_of=as_of)
+        ids = {one.record.id for one in meant.values()}
+        others = [[record for record in records if record.id in ids] for records in whole.values()]
+        missing = [label for label in missing if label not in meant]
+        suggestions = executor.suggest(missing) if missing else []
+        return _Starts(_distinct([*found.values(), *others]), suggestions, told(meant))
     truncated = False
     if isinstance(query, Fuzzy):
         records = [match.record for match in executor.fuzzy_matches(query)]
@@ -125,7 +139,8 @@ def _starts(executor: Executor, query: Start, as_of: datetime | None) -> tuple[l
         records, truncated = _selected(executor, query)
     keys = list(dict.fromkeys(labels.key(record.name) for record in records))
     shown = {r.id: r for found in store.lookup(keys, edges=SHOWN_EDGES + 1, as_of=as_of).values() for r in found}
-    return [shown[record.id] for record in records if record.id in shown], [], truncated
+    told_of = {"start_truncated": True} if truncated else {}
+    return _Starts([shown[record.id] for record in records if record.id in shown], metadata=told_of)
 
 
 def _selected(executor: Executor, query: Sql) -> tuple[list[Record], bool]:
