@@ -20,6 +20,7 @@ from . import chats, documents
 from .documents import Prepared
 from .entities import CapitalizedNames, Extractor
 from .following import following, whole
+from .known import KnownNames
 
 __all__ = ["BATCH", "ingest"]
 
@@ -65,7 +66,8 @@ def ingest(
         progress: called with the documents done and, if `source` has a length, how many there are (else 0).
     """
     began = time.monotonic()
-    reading = _Reading(tenant, store, write, update, category, extractor or CapitalizedNames())
+    names = KnownNames(extractor or CapitalizedNames(), store)
+    reading = _Reading(tenant, store, write, update, category, names)
     total = len(source) if isinstance(source, Sized) else 0
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):

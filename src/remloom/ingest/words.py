@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "CONNECTORS", "DEMONYMS", "EVENT_HEADS", "GIVEN_NAMES", "NOBLE_TITLES", "OFFICES", "ORGANIZATION_HEADS",
+    "CONNECTORS", "DEMONYMS", "EVENT_HEADS", "GIVEN_NAMES", "NOBLE_TITLES", "OFFICES", "ORDINARY", "ORGANIZATION_HEADS",
     "PLACES", "PLACE_HEADS", "PLURAL_OWNERS", "STOP_WORDS", "TITLES", "split",
 ]  # fmt: skip
 
@@ -229,5 +229,54 @@ GIVEN_NAMES = split(
     Cristina Lucia Giulia Giuseppe Matteo Luca Alessandro Francesca Silvia Paolo Pietro Vernon Aristide Bashir Amin
     Yasser Yitzhak Ariel Menachem Golda Moshe Josip Slobodan Vaclav Lech Zoltan Imre Janos Desmond Thabo Kwame Patrice
     Holden Idi Haile Boutros Shinzo Hideki Aung Yuki Yusuf Zachary Zbigniew Zoe
+    """
+)
+
+# Words that are names of people, companies, products and projects too, and mostly none (lower case).
+ORDINARY = STOP_WORDS | split(
+    """
+    ace active adapt air alert alpha amber amp anchor angel apple arc arch archer art artist aspect atlas aurora baker
+    bank bar base basic bath bay beam bear beat bell bench berry beta bill bird bishop black blaze block bloom blue boat
+    bold bolt bond book boot box brand brave bread brick bridge bright brook brown buck bud buffer bug bull bush butler
+    cafe camp candy cape captain carbon card care carter case cash castle cat chain chamber champion chance change
+    charge
+    charm chase chat check chef chess chip christian circle city claim clark clay clear click cliff climb clip clock
+    close cloud club coach coal coast code coin cold cole command common compass concord connect cook copper coral core
+    cotton course court cover craft crane cream creek crew crisp cross crow crown crystal cube current cut cycle dale
+    dance dash data dawn deal dean decision deck deep deer delta den desk dice dig direct discovery dock doctor dollar
+    door dot dove draft dragon dream drew drift drive drop duke dusk eagle earl earth east echo eclipse edge edition
+    element elm ember energy engine enterprise entity epic era essence event ever exact exchange expert express eye
+    fabric face fact faith falcon fall farm fast faith fawn fence field file film fin finch fire firm fish fisher flag
+    flame flash flask fleet flex flint flip float flow flower fluid fly focus fold forest forge form fort fortune forum
+    forward foster foundation fox frame frank freedom fresh front frost fuel full fuse future galaxy game gap garden
+    gate gear gem general genius gift glass globe gold grace grain grant graph grass gray green grid grip ground group
+    grove guard guide gulf gun hall hammer hand harbor hardy hark harmony hat haven hawk hay head heart heath heather
+    heaven helix help herb heritage hero hill hive holly home honey hook hope horizon horn horse host hound house hub
+    hunt hunter ice icon image impact impulse ink insight inspire instant iris iron ivy jack jade jay jet joy judge jump
+    junction juniper junior jury justice key king kite kiln knight lake lamb lamp lance land lane lark laser launch
+    laurel law layer lead leaf lean leap ledger legend lens level lever liberty life light lily limit linear link lion
+    liquid list live lock loft logic loop lotus lucky lumen lunar magic magnet mail manor map maple marble mark marker
+    market marsh mason master match matter maverick max meadow media medium member memory mercury merit mesh meta meter
+    metro mill mind mint mirror mission mobile mode model modern moment monitor moon moore mosaic motion mount mountain
+    move music nature nest net network nexus nickel noble node north notion nova number oak oasis oat object ocean olive
+    onyx opal open optic oracle orange orbit orchard order origin osprey outlook owl oxygen pace pack pad page paint
+    palace palm panda panel panther paper parade parallel park parker part pass patch path pay peace peak pearl pepper
+    perfect phase phoenix photo piano pilot pine pink pioneer pipe pitch pixel place plain plan planet plant plate play
+    plaza point polish pool pope port post potter pound power practice prairie present press price pride prime prince
+    print priest prism prize process product profile program progress project promise proof pulse pump punch purple
+    python quest quick quiet race radar rain rainbow random range rapid raven ray reach react reading reality rebel
+    record red reed reef relay relic rely report rescue reserve resource rice rich ridge ring rise river road robin rock
+    rocket rod rose round route row royal ruby rule rush rust sage sail salt sand sandy satin scale scope score scout
+    screen script sea seal search season seed sense sentry sequence service shadow shape share shark sharp shell shield
+    shift ship shop shore shot sierra signal silk silver simple site sketch skill sky slack slate smart smith smoke snap
+    snow social solid solo solution song sonic sound source south space spark spear spectrum speed sphere spike spin
+    spirit spot spring sprint square squad stack staff stage star state station stay steel stem step sterling stone
+    storm story strand strategy stream street stride strike string stripe strong studio style sue summer summit sun
+    surf surface swan swift switch symbol sync system tank tap target task taylor team tech temple term terra test tiger
+    tile timber title toast tool torch touch tower town track trade trail train transit tree trend tribe trip true trust
+    tune turkey turn twin twist union unit united unity universe upper urban value van vault vector velvet venture verse
+    victor view villa vine violet virgin vision vista vital voice volt voyage walker wall ward wave way web west whale
+    wheel white wild wind window wing winter wire wise wolf wood word work world worth yard yellow young zebra zen zone
+    zoom
     """
 )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
-from ..model import Answer, Hit, Record
+from ..model import Answer, Hit
 from ..store.contract import SCHEMAS, Match, Store
 from ..store.past import lookup_at
 from . import copies
@@ -81,14 +81,14 @@ class Executor:
         resolving.py). Any other is listed in `metadata["missing"]`, and `suggestions` are like it.
         """
         keys = [labels.key(label) for label in query.labels]
-        found = self._at(keys, as_of)
+        found = self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
         hits = [Hit(record=record, matched=key) for key, records in found.items() for record in records]
         missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
         meant = {}
-        if missing:
+        if missing and as_of is None:  # names are resolved by what there is now
             meant = resolve(self.store, missing)
             missing = [label for label in missing if label not in meant]
-            whole = self._at([one.key for one in meant.values()], as_of)
+            whole = self.store.lookup([one.key for one in meant.values()])
             hits += [
                 Hit(record=record, score=one.score, matched=one.key)
                 for one in meant.values()
@@ -104,9 +104,6 @@ class Executor:
             suggestions=self.suggest(missing) if missing else [],
             metadata={"missing": missing, **told(meant)} | ({"as_of": as_of.isoformat()} if as_of else {}),
         )
-
-    def _at(self, keys: Sequence[str], as_of: datetime | None) -> dict[str, list[Record]]:
-        return self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:
         """What is like the labels that nothing has; never passed off as a match."""
