@@ -395,12 +395,12 @@ def what_a_model_refused(memory: Memory, folder: Path) -> list[str]:
 
 @history
 def replies_kept_for_a_run_that_stopped(memory: Memory, folder: Path) -> list[str]:
+    memory.read_text(f"# Engines\n\n{SAID}", uri="notes/a-engines.md", at=MONDAY)
     for n in range(4):
         memory.read_text(f"# Boat {n}\n\nBoat number {n} sails with Anna.", uri=f"notes/boat{n}.md", at=MONDAY)
-    memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
     with suppress(RemloomError):
-        memory.learn(dreams=2, budget_calls=7)
-    return ["notes/engines.md"]
+        memory.learn(dreams=2, budget_calls=9)
+    return ["notes/a-engines.md"]
 
 
 @history

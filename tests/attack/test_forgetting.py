@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import subprocess
@@ -34,9 +35,9 @@ def opened(home: str, *, embedder: bool = True) -> Memory:
 
 
 def stored(home: str) -> Iterator[tuple[str, bytes]]:
-    """Every byte that is kept, file by file or row by row, casefolded."""
+    """Every byte that is kept: of all files, or row by row."""
     if not home.startswith("postgresql"):
-        yield "files", on_disk(Path(home)).lower()
+        yield "files", on_disk(Path(home))
         return
     with psycopg.connect(home) as connection:
         tables = connection.execute(
@@ -46,21 +47,34 @@ def stored(home: str) -> Iterator[tuple[str, bytes]]:
         ).fetchall()
         for table, binary in tables:
             for (row,) in connection.execute(f"SELECT t::text FROM remloom.{table} t"):  # type: ignore[arg-type]
-                yield table, row.encode().lower()
+                yield table, row.encode()
             for column in binary.split(",") if binary else ():
                 for (data,) in connection.execute(f"SELECT {column} FROM remloom.{table}"):  # type: ignore[arg-type]
-                    yield f"{table}.{column}", bytes(data or b"").lower()
+                    yield f"{table}.{column}", bytes(data or b"")
 
 
 def left(home: str) -> list[str]:
-    """Where the planted words still are."""
+    """Where the planted words still are, as they are or in Base64, which is how bytes stand in JSON."""
     found = set()
     for place, data in stored(home):
-        for word in WORDS:
-            if word.encode() in data:
-                at = data.index(word.encode())
-                found.add(f"{place}: {data[max(0, at - 60) : at + 40]!r}")
+        for word, needle in _NEEDLES:
+            where = data.lower() if needle == word else data
+            if needle in where:
+                at = where.index(needle)
+                found.add(f"{place}: {where[max(0, at - 60) : at + 40]!r}")
     return sorted(found)
+
+
+def _needles() -> Iterator[tuple[bytes, bytes]]:
+    for word in (word.encode() for word in WORDS):
+        yield word, word
+        for form in (word, word.capitalize()):
+            for before in range(3):
+                coded = base64.b64encode(bytes(before) + form)
+                yield word, coded[(before * 8 + 5) // 6 : (before + len(form)) * 8 // 6]
+
+
+_NEEDLES = list(_needles())
 
 
 @pytest.mark.parametrize("embedder", [True, False], ids=["vectors", "no-vectors"])

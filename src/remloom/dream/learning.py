@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import msgspec
 from msgspec import Struct
 
+from .. import labels
 from ..errors import MissingExtraError
 from . import reading
 from .lessons import LEARNED, Lesson, Passage, passages
@@ -262,9 +263,11 @@ class Learner:
             last=state["last"],
         )
         self._saver.paused = not state["last"]
+        remembered = [*state["short_term_memory"], *names][-_REMEMBERED:]
+        self._saver.subjects = tuple({*self._saver.subjects, *self._called(remembered)})
         return {
             "documents_processed": state["documents_processed"] + state["last"],
-            "short_term_memory": [*state["short_term_memory"], *names][-_REMEMBERED:],
+            "short_term_memory": remembered,
             "entity_queue": [],
             "thoughts": [],
             "failed": [],
@@ -276,6 +279,11 @@ class Learner:
     def _at(self, section: Sequence[Passage]) -> datetime | None:
         times = [resource.starts_at for passage in section for resource in passage.resources]
         return min((at for at in times if at), default=None)
+
+    def _called(self, names: Sequence[str]) -> list[str]:
+        """Ids of what has these names: the state speaks of them."""
+        found = self._mind.store.lookup([labels.key(name) for name in names], edges=0) if names else {}
+        return [record.id for records in found.values() for record in records]
 
     def _speak_of(self, thoughts: Sequence[Thought]) -> None:
         parents = {id for thought in thoughts if thought.insight for id in thought.insight.parents}

@@ -1,0 +1,179 @@
+"""What forgetting does to what was made of the forgotten, as somebody sees it who goes on with the memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom.errors import NotFoundError
+from remloom.ingest import remaking
+from remloom.store import batch
+from remloom.store.forgetting import forget
+
+MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
+SAID = [f"Turn {n} is about subject{n}, said Anna." for n in range(9)]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        yield memory
+
+
+def chat(*places: int) -> list[Message]:
+    return [
+        Message(speaker="Ann" if n % 2 else "Ben", text=SAID[n], id=f"m{n}", at=MONDAY + timedelta(minutes=n))
+        for n in places
+    ]
+
+
+def told(memory: Memory) -> tuple[object, object]:
+    """The turns with their contexts, and the sessions, as they are without ids and numbers."""
+    turns = [(r.content, r.context, r.related_entities) for r in memory._store.chunks("chat")]
+    moments = [
+        (m.starts_at, m.ends_at, m.speakers, m.present_persons, m.topic_tags, m.entity_refs, len(m.resource_refs))
+        for m in memory._store.records("moments")
+        if isinstance(m, Moment)
+    ]
+    return turns, moments
+
+
+@pytest.mark.parametrize("gone", [(0,), (4,), (8,), (3, 4), (2, 4, 6), (0, 1, 2), (0, 2, 4, 6, 8)])
+def test_a_chat_without_turns_is_as_if_never_read(memory: Memory, tmp_path: Path, gone: tuple[int, ...]) -> None:
+    memory.read_chat(chat(*range(9)), uri="chat")
+    ids = [turn.id for turn in memory._store.chunks("chat") if int(turn.metadata["message_ids"][0][1:]) in gone]
+    assert memory.forget(*ids).verified
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        other.read_chat(chat(*(n for n in range(9) if n not in gone)), uri="chat")
+        assert told(memory) == told(other)
+    left = memory._store.chunks("chat")
+    for turn, following in itertools.pairwise(left):
+        edges = memory.get_edges(turn.name, edge_types=["next"])
+        assert [edge.properties["dst_name"] for edge in edges] == [following.name]
+    assert memory.check() == []
+
+
+def test_a_chat_goes_on_after_a_turn_of_it_was_forgotten(memory: Memory) -> None:
+    memory.read_chat(chat(*range(5)), uri="chat")
+    memory.forget(memory._store.chunks("chat")[3].id)
+    memory.read_chat(chat(5, 6), uri="chat", append=True)
+    turns = memory._store.chunks("chat")
+    assert [turn.content for turn in turns] == [SAID[n] for n in (0, 1, 2, 4, 5, 6)]
+    assert not any("subject3" in turn.context for turn in turns)
+    assert SAID[4] in turns[4].context
+    assert memory.search_text("subject3").records == []
+
+
+def test_what_was_derived_goes_with_all_that_was_derived_from_it(memory: Memory) -> None:
+    (id,) = memory.write([Resource(name="Source", content="read")])
+    other, *_ = memory.write([Resource(name="Other", content="read too")])
+    ids = [id]
+    for n in range(3):
+        (child,) = memory.write([Resource(name=f"Insight {n}", content=f"i{n}", generation=n + 1, parents=(ids[-1],))])
+        ids.append(child)
+    assert set(memory.forget(id, dry_run=True).ids) == set(ids)
+    receipt = memory.forget(id)
+    assert (set(receipt.ids), receipt.derived) == (set(ids), 3)
+    assert memory.get_resource(other).name == "Other"
+
+
+def test_an_entity_written_again_by_name_keeps_its_summary_and_takes_a_new_one() -> None:
+    old = Entity(id="e", name="Sarah", summary="Leads.", aliases=("S",), properties={"a": 1})
+    kept = batch.merge(old, Entity(id="x", name="Sarah", properties={"b": 2}))
+    assert (kept.id, kept.summary, kept.aliases, kept.properties) == ("e", "Leads.", ("S",), {"a": 1, "b": 2})
+    assert batch.merge(old, Entity(id="x", name="Sarah", summary="Left.")).summary == "Left."
+
+
+def test_forgetting_a_document_called_like_a_person_in_it_leaves_nobody_whom_it_alone_named(memory: Memory) -> None:
+    memory.read_text("# Mira Okonkwo\n\nToday Mira Okonkwo met Tobias Lindqvist. We like Tobias Lindqvist.", uri="a.md")
+    memory.read_text("# Other\n\nWe saw Ines Duarte. We like Ines Duarte.", uri="b.md")
+    assert memory.forget("a.md").verified
+    assert memory.lookup("Mira Okonkwo", "Tobias Lindqvist").records == []
+    assert memory.lookup("Ines Duarte").records
+
+
+def test_a_person_of_that_name_whom_somebody_wrote_of_stays_without_what_the_document_said(memory: Memory) -> None:
+    memory.write([Entity(name="Mira Okonkwo", type="person"), Edge(src="Mira Okonkwo", rel_type="knows", dst="Bo")])
+    memory.read_text("# Mira Okonkwo\n\nToday Mira Okonkwo met Tobias Lindqvist. We like Tobias Lindqvist.", uri="a.md")
+    assert memory.forget("a.md").verified
+    assert [hit.type for hit in memory.lookup("Mira Okonkwo").records] == ["person"]
+    assert [edge.rel_type for edge in memory.get_edges("Mira Okonkwo")] == ["knows"]
+    assert memory.lookup("Tobias Lindqvist").records == []
+
+
+def test_names_that_somebody_connected_stay(memory: Memory) -> None:
+    text = "# Notes\n\nWe met Tobias Lindqvist and Ines Duarte. Then Tobias Lindqvist left Ines Duarte."
+    memory.read_text(text, uri="a.md")
+    memory.write([Edge(src="Tobias Lindqvist", rel_type="married_to", dst="Ines Duarte")])
+    memory.forget("a.md")
+    assert len(memory.lookup("Tobias Lindqvist", "Ines Duarte").records) == 2
+
+
+def test_a_moment_of_ones_own_stays_without_its_reference(memory: Memory) -> None:
+    keep, gone = memory.write([Resource(name="a", content="kept"), Resource(name="b", content="to go")])
+    (id,) = memory.write([Moment(name="m", summary="mine", resource_refs=(keep, gone), starts_at=MONDAY)])
+    memory.forget(gone)
+    assert memory.get_moment(id).resource_refs == (keep,)
+    assert memory.get_moment(id).summary == "mine"
+
+
+def test_a_moment_by_rules_is_told_again_of_what_stays(memory: Memory) -> None:
+    ids = memory.write([
+        Resource(name="One", content="Apples ripen in the orchard.", starts_at=MONDAY),
+        Resource(name="Two", content="Zeppelins rise above the orchard.", starts_at=MONDAY + timedelta(minutes=9)),
+    ])  # fmt: skip
+    memory.moments(hours=None)
+    (before,) = [m for m in memory._store.records("moments") if isinstance(m, Moment)]
+    assert "Zeppelins" in before.summary
+    assert memory.forget(ids[1]).verified
+    after = memory.get_moment(before.id)
+    assert (after.summary, after.resource_refs) == ("“Apples ripen in the orchard.”", (ids[0],))
+    assert (after.starts_at, after.ends_at) == (MONDAY, MONDAY)
+    memory.forget(ids[0])
+    with pytest.raises(NotFoundError):
+        memory.get_moment(before.id)
+
+
+def test_the_sweep_says_where_words_are_left_that_nothing_remade(memory: Memory) -> None:
+    memory.read_chat(chat(*range(5)), uri="chat")
+    turn = memory._store.chunks("chat")[2]
+
+    def build(reads: object, items: object) -> batch.Batch:
+        return batch.build(items, tenant="default", model="")  # type: ignore[arg-type]
+
+    receipt = forget(memory._store, [turn.id], build=build, remakes=())
+    assert not receipt.verified
+    assert any(", context: " in line for line in receipt.remaining)
+
+
+def test_a_word_that_others_say_is_theirs(memory: Memory) -> None:
+    memory.read_chat([*chat(0, 1, 2), Message(speaker="Ben", text="And subject1 again.", at=MONDAY)], uri="chat")
+    assert memory.forget(memory._store.chunks("chat")[1].id).verified
+
+
+def test_forgetting_twice_at_once_is_one_forgetting(memory: Memory) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    memory.read_chat(chat(*range(9)), uri="chat")
+    ids = [turn.id for turn in memory._store.chunks("chat")]
+    with ThreadPoolExecutor(4) as threads:
+        done = list(threads.map(lambda id: memory.forget(id).records, ids[1:8]))
+    assert sum(done) >= 7
+    assert [turn.content for turn in memory._store.chunks("chat")] == [SAID[0], SAID[8]]
+    assert SAID[0] in memory._store.chunks("chat")[1].context
+    assert memory.check() == []
+
+
+def test_counts_of_a_source_follow(memory: Memory) -> None:
+    memory.read_chat(chat(*range(5)), uri="chat", name="Team")
+    memory.forget(*[turn.id for turn in memory._store.chunks("chat")[:2]])
+    (itself,) = [hit.record for hit in memory.lookup("Team").records if isinstance(hit.record, Entity)]
+    assert itself.properties["turns"] == 3
+    assert msgspec.json.encode(itself.properties)
+    assert remaking.remake(memory._store, {}) == remaking.Remade()
