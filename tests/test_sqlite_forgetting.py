@@ -137,3 +137,25 @@ def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path:
         store._database.write(lambda cursor: cursor.execute("DELETE FROM dead WHERE seq < (SELECT max(seq) FROM dead)"))
         assert len(other.search_text("common", schema=None, where=None, limit=99)) == 6
         assert other.check() == []
+
+
+@pytest.mark.parametrize("rest", [0.0, 3600.0])
+def test_a_large_file_is_written_anew_later(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: float
+) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.erasing._REST", rest)
+    put(store, *(Entity(name=f"{SECRET} {n:03}") for n in range(300)))
+    put(store, *(Entity(name=f"{SECRET[:-1]} {n:03}") for n in range(300)))
+    deletion = store.delete([record.id for record in store.records() if record.name.startswith(SECRET)])
+    assert (deletion.pending, deletion.remaining) == ((), ())
+    assert "unused parts of pages" in deletion.traces[0]
+    if rest:
+        assert [entry.id for entry in store.journal("erasing")] == ["pages"]
+        store.settle()
+    deadline = time.monotonic() + 20
+    while store.journal("erasing") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert store.journal("erasing") == []
+    assert SECRET.encode() not in on_disk(tmp_path)
+    assert store.check() == []

@@ -388,9 +388,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     edges: int = 0
     derived: int = 0  # records derived from the forgotten ones, forgotten with them
     ids: tuple[str, ...] = ()
-    verified: bool = False  # nothing remains, and nothing is pending
+    verified: bool = False  # nothing remains, in records, what was made of them, indexes, journal and log
     remaining: tuple[str, ...] = ()  # what the sweep still found, and where
-    pending: tuple[str, ...] = ()  # what a file still holds because somebody reads it, and when it will be emptied
+    pending: tuple[str, ...] = ()  # what a file may still hold that nothing leads to, and when it goes
     at: datetime | None = None
 
 

@@ -141,6 +141,7 @@ class Deletion(Struct, frozen=True):
     derived: int = 0
     remaining: tuple[str, ...] = ()  # what a sweep of every table and index still found; empty is right
     pending: tuple[str, ...] = ()  # what still lies in a file that could not be emptied yet, and when it will be
+    traces: tuple[str, ...] = ()  # where a copy may lie that no part of the store can read, and when that goes
 
 
 class Match(Struct, frozen=True, gc=False):

@@ -131,7 +131,7 @@ def forget(
         ids=deletion.ids,
         verified=not (remaining or deletion.pending),
         remaining=remaining,
-        pending=deletion.pending,
+        pending=(*deletion.pending, *deletion.traces),
         at=datetime.now(UTC),
     )
 

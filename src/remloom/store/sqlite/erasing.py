@@ -7,6 +7,7 @@ cannot be done at once is noted in the journal, in case this process ends before
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -24,8 +25,12 @@ __all__ = ["Erasing"]
 
 KIND = "erasing"  # of journal entry
 LOG, PAGES = "log", "pages"  # their ids
+_HELD = "the write-ahead log still holds it, as somebody reads an older state; it is emptied then"
+_TRACES = "unused parts of pages may hold copies of it; they go when the file is written anew, soon or by settle()"
 _WAIT = 0.5  # seconds for readers to end, of a write that stands and whose caller waits
-SMALL = 32 * 1024 * 1024  # bytes of a file that is written anew at once: some 0.2 s
+SMALL = 4 * 1024 * 1024  # bytes of a file that is written anew at once: some 20 ms
+LARGE = 256 * 1024 * 1024  # … in the background: about a second, in which nobody else writes
+_REST = 30.0  # seconds after an erasure until then: more may follow
 
 
 class Erasing:
@@ -34,32 +39,36 @@ class Erasing:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._owed = {entry.id for entry in journal.listed(database.reader, KIND, "", "", None, False)}
+        self._due = 0.0  # monotonic time from which the file may be written anew
         self.again()
 
     @property
     def owed(self) -> bool:
-        """Whether the log could not be emptied yet."""
-        return LOG in self._owed
+        """Whether something is still to be done."""
+        return bool(self._owed)
 
-    def begin(self) -> tuple[str, ...]:
-        """Erase what was deleted just now; returns what is left to do, in words."""
-        told = []
-        if not self._write_anew():
-            told.append(
-                "unused parts of pages may still hold copies of it; they go when the file is written anew: settle()"
-            )
+    def begin(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Erase what was deleted just now; returns what the log still holds, and where copies may lie, in words."""
+        self._due = time.monotonic() + _REST
+        traces = [] if self._write_anew(SMALL) else [_TRACES]
+        if not traces:
+            self._settled(PAGES)
+        else:
+            self._owe(PAGES)
         if self._database.checkpoint(_WAIT):
             self._settled(LOG)
-        else:
-            self._owe(LOG)
-            told.append("the write-ahead log still holds it, as somebody reads an older state; it is emptied then")
-        return tuple(told)
+            return (), tuple(traces)
+        self._owe(LOG)
+        return (_HELD,), tuple(traces)
 
     def again(self) -> None:
-        """Empty the log if that is still to be done, and can be without waiting."""
-        if self.owed and not self._database.read_only:
+        """Do what is still to be done, as far as it can be without waiting or keeping others waiting for long."""
+        if self._owed and not self._database.read_only:
             with suppress(StoreBusyError):
-                if self._database.checkpoint(0.0):
+                if PAGES in self._owed and time.monotonic() > self._due and self._write_anew(LARGE):
+                    self._settled(PAGES)
+                    self._owe(LOG)
+                if LOG in self._owed and self._database.checkpoint(0.0):
                     self._settled(LOG)
 
     def settle(self) -> None:
@@ -73,19 +82,18 @@ class Erasing:
     def problems(self) -> list[str]:
         """What `check` says of it."""
         self.again()
-        if not self.owed:
+        if LOG not in self._owed:
             return []
         note = journal.entry(self._database.reader, KIND, LOG)
         since = f" since {msgspec.json.decode(note.data)['at'][:16]}" if note else ""
         return [f"log: it holds what was forgotten{since}, as somebody has been reading an older state; let them end"]
 
-    def _write_anew(self) -> bool:
-        if self._database.size <= SMALL:
+    def _write_anew(self, most: int) -> bool:
+        """Write the file anew, if it has no more bytes than that."""
+        if self._database.size <= most:
             with suppress(StoreBusyError, StoreFullError):
                 self._database.rewrite()
-                self._settled(PAGES)
                 return True
-        self._owe(PAGES)
         return False
 
     def _owe(self, what: str) -> None:

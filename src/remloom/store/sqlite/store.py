@@ -167,10 +167,10 @@ class SqliteStore:
     def _erased(self, deletion: Deletion, buried: dict[str, list[int]]) -> Deletion:
         """Empty the log of what was deleted, and look for it."""
         self._derived.erased(buried)
-        pending = self._erasing.begin()  # the write-ahead log still has the old pages
-        if pending:
+        pending, traces = self._erasing.begin()  # the write-ahead log still has the old pages
+        if pending or traces:
             self._derived.start()
-        return replace(deletion, remaining=self._sweep(deletion, buried), pending=pending)
+        return replace(deletion, remaining=self._sweep(deletion, buried), pending=pending, traces=traces)
 
     def _sweep(self, deletion: Deletion, buried: dict[str, list[int]]) -> tuple[str, ...]:
         """What can still be found of what was deleted, in any table or index."""
