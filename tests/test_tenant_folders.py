@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -83,16 +85,20 @@ def test_a_bare_database_is_listed_as_damaged_and_can_be_deleted(tmp_path: Path,
 
 @pytest.mark.parametrize("anew", [False, True])
 @pytest.mark.parametrize("key", [None, KEY])
-def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None, anew: bool
-) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.database._LOOK", 0.0)
+def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(tmp_path: Path, key: str | None, anew: bool) -> None:
     with memory(tmp_path, tenant="a", key=key) as opened:
         opened.write([Entity(name="before")])
         opened.lookup("before")
         Memory.delete_tenant(tmp_path, "a")
         if anew:
             filled(tmp_path, "a", OTHER if key else None)
+        with pytest.raises(StoreClosedError):  # a write finds out at once, a read within a second or two
+            opened.write([Entity(name="after")])
+        deadline = time.monotonic() + 20
+        with suppress(StoreClosedError):
+            while time.monotonic() < deadline:
+                opened.lookup("before")
+                time.sleep(0.05)
         for ask in (
             lambda: opened.write([Entity(name="after")]),
             lambda: opened.lookup("before"),

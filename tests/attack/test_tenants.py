@@ -324,7 +324,7 @@ def test_a_short_write_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
-@pytest.mark.parametrize("linked", ["", "memory.db", "tenant.json", "memory.db-wal", "memory.db-shm"])
+@pytest.mark.parametrize("linked", ["", "memory.db", "tenant.json", "memory.db-wal", "memory.db-shm", "memory.db-mark"])
 @pytest.mark.parametrize("dangling", [False, True])
 def test_nothing_is_written_through_a_link(tmp_path: Path, linked: str, dangling: bool) -> None:
     filled(tmp_path, "victim", KEY)

@@ -1,7 +1,8 @@
 """What an open memory holds, and its release: by `close`, or, when it was dropped without, by a thread of its own.
 
 A memory that nobody can reach any more is found by the garbage collector, in whichever thread runs then and whatever
-locks that holds. So nothing is closed there: it is handed to a thread that is there while any memory is open.
+locks that holds. So nothing is closed there: it is handed to a thread that is there while any memory is open. The same
+thread looks, every second, whether somebody else deleted what is open.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import StoreClosedError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Held", "abandoned", "opened", "released", "weakly"]
 
 _Result = TypeVar("_Result")
+_LOOK = 1.0  # seconds between looks whether somebody deleted the tenants that are open
 _TIDY = 5.0  # seconds that the last `close` waits for the thread to end
 
 
@@ -64,25 +66,24 @@ _dropped: SimpleQueue[Held | None] = (
     SimpleQueue()
 )  # which can be put into from within itself; None: look whether to end
 _lock = threading.Lock()  # guards _open and _closer
-_open = 0  # memories, of this process
+_open: set[Held] = set()  # of this process
 _closer: threading.Thread | None = None
 
 
-def opened() -> None:
+def opened(held: Held) -> None:
     """A memory more."""
-    global _open, _closer
+    global _closer
     with _lock:
-        _open += 1
+        _open.add(held)
         if _closer is None or not _closer.is_alive():
             _closer = threading.Thread(target=_close_dropped, name="remloom-closing", daemon=True)
             _closer.start()
 
 
-def released() -> None:
+def released(held: Held) -> None:
     """A memory fewer: it was closed. With the last one the thread ends."""
-    global _open
     with _lock:
-        _open -= 1
+        _open.discard(held)
         closer = _closer if not _open else None
     if closer is not None:
         _dropped.put(None)
@@ -96,16 +97,24 @@ def abandoned(held: Held) -> None:
 
 
 def _close_dropped() -> None:
-    global _open, _closer
+    global _closer
     while True:
-        held = _dropped.get()
+        try:
+            held = _dropped.get(timeout=_LOOK)
+        except Empty:
+            with _lock:
+                looked = list(_open)
+            for other in looked:
+                other.store.look()
+            continue
         if held is not None:
             try:
                 held.close()
             except Exception as error:  # there is nobody to raise it to
                 warnings.warn(f"{held.shown} could not be closed: {error}", ResourceWarning, stacklevel=1)
         with _lock:
-            _open -= held is not None
+            if held is not None:
+                _open.discard(held)
             if not _open and _dropped.empty():
                 _closer = None
                 return

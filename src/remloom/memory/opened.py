@@ -41,7 +41,7 @@ class Opened:
         self._held = Held(store, repr(self))
         self._unclosed = weakref.finalize(self, abandoned, self._held)
         self._unclosed.atexit = False  # see `_close_all`
-        opened()
+        opened(self._held)
         _opened.add(self)
 
     @classmethod
@@ -113,7 +113,7 @@ class Opened:
         finally:
             _opened.discard(self)
             if self._unclosed.detach():  # the first time
-                released()
+                released(self._held)
 
     @property
     def tenant(self) -> str:

@@ -531,6 +531,10 @@ class Store(Reads, Journal, Protocol):
         """Write a consistent copy of the store, encrypted as the store is. Refuses an existing path."""
         ...
 
+    def look(self) -> None:
+        """Notice that somebody deleted the tenant, so that later calls raise StoreClosedError. Called once a second."""
+        ...
+
     def close(self) -> None:
         """Finish background work and release everything; later calls raise StoreClosedError."""
         ...

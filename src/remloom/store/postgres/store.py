@@ -547,6 +547,9 @@ class PostgresStore:
             remedy="back the database up with pg_dump, or this tenant with `remloom export`",
         )
 
+    def look(self) -> None:
+        """Nothing: a write finds that its tenant is gone, and there is nothing left to be read."""
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import time
@@ -42,7 +41,6 @@ _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write 
 _IDLE = 2.0  # seconds without a write after which space and memory are given back, and the log is emptied
 _SPARE = 64  # free pages that a file keeps for what is written next
 _STEP = 1_000  # free pages given back in one transaction
-_LOOK = 1.0  # seconds between looks of a reader whether its file is still where it was
 _GROUP = 64  # writes committed together at most
 _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
 _ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"  # of a copy, which lags from here on
@@ -108,7 +106,7 @@ class Database:
         self._wrote = 0.0  # monotonic seconds; 0: the writer's cache is empty
         self._create = create
         self._file: tuple[int, int] | None = None  # device and number of the file, once it is open
-        self._look = math.inf  # monotonic seconds
+        self._gone = False  # somebody deleted the file, or moved it
         self._watched = False  # `tidy` will be called
         self._mark = Mark(path)
         self._sealed = True  # all are, but a file of an earlier version without a key
@@ -239,13 +237,18 @@ class Database:
                 f"{self.path} is no longer what was opened: the tenant was deleted, or its folder moved",
                 remedy="close this memory; open it again where it is now",
             )
-        self._look = time.monotonic() + _LOOK
+
+    def look(self) -> None:
+        """Notice that the file is gone, so that nothing more is read of it either: no thread keeps its reader."""
+        try:
+            self._present()
+        except StoreClosedError:
+            self._gone = True
+            self._local = threading.local()
 
     @property
     def reader(self) -> apsw.Cursor:
         """This thread's read cursor; another thread's once this one has ended. Fetch everything before the next use."""
-        if time.monotonic() > self._look:
-            self._present()
         try:
             return self._local.cursor
         except AttributeError:
@@ -255,6 +258,8 @@ class Database:
             return cursor
 
     def _spare_reader(self) -> apsw.Cursor:
+        if self._gone:
+            self._present()
         with suppress(IndexError):
             if not self._closed:
                 return self._idle.pop()
@@ -387,7 +392,7 @@ class Database:
         """Close every connection, of every thread; the last one out empties the write-ahead log."""
         with self._writing, self._lock:
             self._closed = True
-            self._look = -math.inf  # whoever reads next learns of it
+            self._gone, self._local = True, threading.local()  # whoever reads next learns of it
             for connection in reversed(self._open):
                 connection.close()
             self._open.clear()

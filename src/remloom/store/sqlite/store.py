@@ -529,6 +529,9 @@ class SqliteStore:
             raise ConflictError(f"{target} is there already", remedy="choose a new file name")
         self._database.backup(target)
 
+    def look(self) -> None:
+        self._database.look()
+
     def close(self) -> None:
         self._derived.close()
         self._erasing.again()
