@@ -81,6 +81,20 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "by category": (lambda s: s.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
     "by an indexed field": (lambda s: s.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),
     "SQL": (lambda s: selected(s, "SELECT name FROM moments WHERE id = 'm1'"), {"records_pkey"}),
+    "SQL by name": (
+        lambda s: selected(s, "SELECT id FROM resources WHERE name = 'r7'"),
+        {"names_pkey", "records_pkey"},
+    ),
+    "SQL by uri": (lambda s: selected(s, "SELECT id FROM resources WHERE uri IN ('u7', 'u8')"), {"records_uri"}),
+    "SQL by time": (
+        lambda s: selected(s, "SELECT id FROM moments WHERE starts_at > '2025-01-16' ORDER BY starts_at LIMIT 3"),
+        {"records_starts"},
+    ),
+    "SQL by an indexed field": (
+        lambda s: selected(s, "SELECT id FROM entities WHERE properties->>'team' = 't7'"),
+        {"user_"},
+    ),
+    "by name": (lambda s: s.query("resources", Query().filter(Eq("name", "r7"))), {"names_pkey", "records_pkey"}),
     "completion": (lambda s: s.complete("name-3", 5), {"names_pkey", "records_pkey"}),
     "provenance": (lambda s: s.children("r1"), {"parents_parent", "records_pkey"}),
     "queue": (lambda s: s.pending(5), {"pending_next", "records_pkey"}),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+_HOW = "by their graph, and one by one those outside it; all one by one where few are left to look at"
+
 
 def explain(executor: Executor, statement: Statement) -> Answer:
     """The steps of a query as rows of (step, detail): which index is used, how often, over how much.
@@ -40,14 +42,14 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
         case Fuzzy():
             kind = f" of type {query.type}" if query.type else ""
             return [
-                ("fuzzy", f"trigram index over every name and alias{kind}"),
+                ("fuzzy", f"names and aliases{kind}, by their trigrams; every one where there are few"),
                 ("rank", f"edit similarity of the candidates, at least {query.threshold:g}, the {query.limit} best"),
             ]
         case Search():
             schema, (model, dims) = known_schema(query.schema), store.model() or ("the embedder", 0)
             rows = [
                 ("embed", f"the text, by {model}"),
-                ("search", f"vector index, {dims} dimensions" if dims else "nothing is embedded yet"),
+                ("search", f"vectors of {dims} dimensions, {_HOW}" if dims else "nothing is embedded yet"),
                 ("filter", f"{schema} where {render_where(query.where)}" if query.where else schema),
             ]
             least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"

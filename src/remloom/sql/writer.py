@@ -43,7 +43,7 @@ from .values import (
     Value,
 )  # fmt: skip
 
-__all__ = ["Writer", "plain"]
+__all__ = ["Writer", "asks_for", "plain"]
 
 
 class Writer(ABC):
@@ -301,6 +301,23 @@ class Writer(ABC):
     def text(self, value: Expression) -> str:
         """A value as text, where JSON may be meant."""
         return self.write(Cast(value, "text") if value.type == "json" else value)
+
+
+def asks_for(where: Expression | None, *names: str) -> bool:
+    """Whether a condition holds only for rows that have one of some values in one of these columns."""
+    waiting = [where]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case And(parts=parts):
+                waiting += parts
+            case Compare(operator="=", left=Column(name=name), right=Value()) | AnyOf(part=Column(name=name)) if (
+                name in names
+            ):
+                return True
+            case Compare(operator="=", left=Value(), right=Column(name=name)) if name in names:
+                return True
+    return False
 
 
 def plain(step: str | int) -> bool:

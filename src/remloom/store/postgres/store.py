@@ -18,7 +18,7 @@ from ...predicates import Predicate, Query
 from ...sql.answers import Rows
 from ...sql.columns import columns
 from ...sql.values import Select
-from ...sql.writer import plain
+from ...sql.writer import asks_for, plain
 from ..columns import micros
 from ..compiling import Compiler, direction, known
 from ..contract import (
@@ -379,9 +379,11 @@ class PostgresStore:
         sql, values = compiler.compile(rest)
         if matches is not None:
             sql, values = f"({sql}) AND r.id = ANY (%s)", [*values, [match.record.id for match in matches]]
-        terms = [order(compiler.field(field), direction(way)) for field, way in query.order]
+        terms = [order(compiler.field(field), direction(way)).replace("%", "%%") for field, way in query.order]
+        known = asks_for(compiler.read(rest), "id", "name", "uri", "kind")  # found by a key, not along the schema
+        own = f"(r.schema || '') = '{schema}'" if known else f"r.schema = '{schema}'"
         found = self._fetch(
-            f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND r.schema = '{schema}' AND ({sql})"
+            f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND {own} AND ({sql})"
             f" ORDER BY {', '.join([*terms, 'r.seq'])} LIMIT %s OFFSET %s",
             *values, query.count, query.skip,
         )  # fmt: skip
@@ -437,7 +439,8 @@ class PostgresStore:
         return self._compilers[schema]
 
     def _has_path(self, schema: str, path: str) -> bool:
-        where = f"r.tenant_id = %s AND r.schema = %s AND {json_value(path)} IS NOT NULL"
+        place = json_value(path).replace("%", "%%")
+        where = f"r.tenant_id = %s AND r.schema = %s AND {place} IS NOT NULL"
         return bool(self._fetch(f"SELECT 1 FROM remloom.records r WHERE {where} LIMIT 1", schema))
 
     # -- embedding queue -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ..compiling import Compiler, known
 from ..contract import Match
 from .database import Database
 from .derived import Derived
+from .functions import bounded
 from .rows import COLUMNS, decode
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Likeness:
         """
         condition, values = self._condition(schema, where)
         count = limit if not condition and number == "doc" else limit * _SPARE
-        with self._database.snapshot() as cursor:
+        with self._database.snapshot() as cursor, bounded():
             place = self._filter(cursor, number, condition, values)
             allow = self._allowed.get(place)
             if allow is None:

@@ -23,6 +23,7 @@ from ...predicates import Predicate, Query
 from ...sql.answers import Rows
 from ...sql.columns import columns
 from ...sql.values import Select
+from ...sql.writer import asks_for
 from ..columns import micros
 from ..compiling import Compiler, direction, known
 from ..contract import (
@@ -365,12 +366,13 @@ class SqliteStore:
             return [match.record for match in matches[query.skip :][: query.count]]
         compiler = self._compiler(schema)
         sql, values = compiler.compile(rest)
+        known = "+" if asks_for(compiler.read(rest), "name") else ""  # found by its key, not along all of the schema
         if matches is not None:
             marks = ", ".join("?" * len(matches))
             sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
         order = [f"{stored(schema, compiler.field(field))} {direction(way)}" for field, way in query.order]
         statement = (
-            f"SELECT {COLUMNS} FROM records r WHERE r.schema = '{schema}' AND ({sql})"
+            f"SELECT {COLUMNS} FROM records r WHERE {known}r.schema = '{schema}' AND ({sql})"
             f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
         )
         with self._translate, bounded():
@@ -387,7 +389,9 @@ class SqliteStore:
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
 
         def define(cursor: Any) -> None:
-            cursor.execute(f"CREATE INDEX IF NOT EXISTS {name} ON records ({expression}) WHERE schema = '{schema}'")
+            cursor.execute(
+                f"CREATE INDEX IF NOT EXISTS {name} ON records (schema, {expression}) WHERE schema = '{schema}'"
+            )
             journal.apply(cursor, [JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
 
         self._database.write(define)

@@ -65,6 +65,8 @@ CREATE INDEX records_uri ON remloom.records (tenant_id, md5(uri), coalesce((body
 CREATE INDEX records_message ON remloom.records (tenant_id, md5(uri || chr(10) || (body #>> '{metadata,message_ids,0}')))
     WHERE body #>> '{metadata,message_ids,0}' IS NOT NULL;
 CREATE INDEX records_starts ON remloom.records (tenant_id, schema, starts) WHERE starts IS NOT NULL;
+CREATE INDEX records_created ON remloom.records (tenant_id, schema, created);
+CREATE INDEX records_kind ON remloom.records (tenant_id, ((body ->> 'kind') COLLATE "C")) WHERE body ->> 'kind' IS NOT NULL;
 -- Moments of more than 31 days, apart, so that a window need not look back further than that for the others.
 CREATE INDEX records_long ON remloom.records (tenant_id, ends, starts) WHERE ends - starts > 2678400000000;
 
