@@ -77,6 +77,37 @@ def test_what_is_forgotten_gives_its_space_back(tmp_path: Path, key: str) -> Non
     assert size(path) < 500_000
 
 
+def test_giving_space_back_does_not_keep_writers_waiting_for_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path, busy_timeout=5.0)) as store:
+        ids = put(store, *(Resource(name=f"r{i}", content=os.urandom(3_000).hex()) for i in range(200))).ids
+        store.delete(ids, erase=False)
+        with closing(apsw.Connection(str(path))) as other:
+            unlock(other, "")
+            other.execute("BEGIN IMMEDIATE")
+            time.sleep(3)  # it is tried meanwhile
+            began = time.monotonic()
+            store._database.checkpoint(0.0)
+            assert time.monotonic() - began < 2
+            other.execute("ROLLBACK")
+        until(lambda: store._database._writer.pragma("freelist_count") <= 64)
+        put(store, Entity(name="another"))
+        assert store.check() == []
+
+
+def test_a_file_made_before_gives_space_back_once_it_was_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connection = apsw.Connection(str(path))
+    unlock(connection, "")
+    connection.pragma("journal_mode", "wal")
+    connection.close()
+    with closing(SqliteStore(path)) as store:
+        assert store._database._writer.pragma("auto_vacuum") == 0
+        put(store, Entity(name="x"))
+        store._database.rewrite()
+        assert store._database._writer.pragma("auto_vacuum") == 2
+
+
 def test_free_pages_that_are_left_hold_nothing(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
         ids = put(store, *(Resource(name=f"r{i}", content=f"marmalade {i} " * 100) for i in range(40))).ids

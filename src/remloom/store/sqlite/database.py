@@ -314,15 +314,21 @@ class Database:
         try:
             if self._closed:
                 return False
+            self._writer.set_busy_timeout(0)  # who writes here must not wait for it
             more = self._give_back()
             if self._wrote:
                 self._writer.pragma("shrink_memory")
                 self._wrote = 0.0
             self._watched = not self._empty_log(0) or more
             return self._watched
+        except (apsw.BusyError, apsw.LockedError):  # by another process
+            self._watched = True
+            return True
         except apsw.Error:
             return False  # the next one who reads or writes is told
         finally:
+            if not self._closed:
+                self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
             self._writing.release()
 
     def _watch(self) -> None:
@@ -334,6 +340,8 @@ class Database:
         """Write every page anew. What was moved from page to page as trees were balanced leaves copies in the unused
         parts of pages, which secure deletion does not reach; and what was given back to the file leaves it."""
         with self._writing, translate(self.path):
+            if not self._writer.pragma("auto_vacuum"):  # made by an earlier version: from here on it gives space back
+                self._writer.pragma("auto_vacuum", "incremental")
             self._writer.execute("VACUUM")
 
     @property
