@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from .. import batch as batches
-from .database import Database
+from .database import Database, translate
 from .rows import COLUMNS, decode
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ class Derived:
         return {kind: state.index for kind, state in self._states.items() if state.index is not None}
 
     def _fresh(self, kind: str) -> _State:
-        cursor = self._database.reader
         state = self._states.get(kind)
-        lid, vid, doc, dead, model = cursor.execute(
-            "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
-        ).get
+        with translate(self._database.path):
+            lid, vid, doc, dead, model = self._database.reader.execute(
+                "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
+            ).get
         newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
         if state is not None and state.seen == newest and state.dead == dead and state.model == (model or 0):
             return state

@@ -38,7 +38,8 @@ class Erasing:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owed = {entry.id for entry in journal.listed(database.reader, KIND, "", "", None, False)}
+        with database.snapshot() as cursor:
+            self._owed = {entry.id for entry in journal.listed(cursor, KIND, "", "", None, False)}
         self._due = 0.0  # monotonic time from which the file may be written anew
         self.again()
 
@@ -84,7 +85,8 @@ class Erasing:
         self.again()
         if LOG not in self._owed:
             return []
-        note = journal.entry(self._database.reader, KIND, LOG)
+        with self._database.snapshot() as cursor:
+            note = journal.entry(cursor, KIND, LOG)
         since = f" since {msgspec.json.decode(note.data)['at'][:16]}" if note else ""
         return [f"log: it holds what was forgotten{since}, as somebody has been reading an older state; let them end"]
 

@@ -124,7 +124,11 @@ class SqliteStore:
         )  # fmt: skip
         self.capabilities = Capabilities(name="sqlite", encrypted=bool(key), writable=not self._database.read_only)
         self._translate = translate(path)
-        self._erasing = Erasing(self._database)
+        try:
+            self._erasing = Erasing(self._database)
+        except BaseException:
+            self._database.close()
+            raise
         self._derived = Derived(self._database, hnsw=hnsw or {}, chores=(self._erasing.again,))
         if self._erasing.owed:
             self._derived.start()
@@ -426,7 +430,8 @@ class SqliteStore:
 
     def _has_path(self, schema: str, path: str) -> bool:
         sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {stored(schema, path)} IS NOT NULL LIMIT 1"
-        return self._database.reader.execute(sql, (schema,)).get is not None
+        with self._translate:
+            return self._database.reader.execute(sql, (schema,)).get is not None
 
     # -- embedding queue -------------------------------------------------------------------------------------
 
