@@ -25,6 +25,7 @@ __all__ = [
     "MissingExtraError",
     "ModelCallsForbiddenError",
     "ModelError",
+    "ModelFailedError",
     "ModelNotConfiguredError",
     "ModelRefusedError",
     "ModelUnavailableError",
@@ -287,6 +288,10 @@ class ModelRefusedError(ModelError):
 
     Fields: `status` (of HTTP, or None).
     """
+
+
+class ModelFailedError(ModelError):
+    """A model object raised something of its own, or gave back no `Reply`. What it raised is the cause."""
 
 
 class ReplyError(ModelError):

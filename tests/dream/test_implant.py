@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,19 @@ def test_nothing_is_understood_leniently(reply: str) -> None:
     ],
 )  # fmt: skip
 def test_what_only_speaks_of_nothing_is_an_insight(reply: str) -> None:
+    assert not is_nothing(reply)
+
+
+REPLIES = json.loads((Path(__file__).parent / "nothing.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("reply", REPLIES["nothing"])
+def test_a_sentence_that_says_that_nothing_is_added_is_nothing(reply: str) -> None:
+    assert is_nothing(reply)
+
+
+@pytest.mark.parametrize("reply", REPLIES["something"])
+def test_a_sentence_that_says_something_is_kept(reply: str) -> None:
     assert not is_nothing(reply)
 
 

@@ -191,6 +191,25 @@ def test_a_chat_is_learned_day_by_day_some_turns_at_a_time(memory: Memory) -> No
     assert memory.learn(period="none").run.counts["documents"] == 4
 
 
+def test_a_model_that_breaks_parks_what_it_was_asked_about_and_the_rest_is_learned(
+    opening: Opening, essays: Path
+) -> None:
+    def breaking(request: Request) -> Said:
+        if request.task == "entities" and "mocked" in request.prompt:
+            raise KeyError("choices")
+        return minds.reply(request)
+
+    with opening(breaking) as memory:
+        learned = memory.learn(essays, period="none")
+        assert learned.run.status == "done"
+        (item,) = learned.parked
+        assert (item.name, item.attempts) == ("2021-02-03-press", 1)
+        assert "KeyError: 'choices'" in item.reason
+        assert learned.run.counts["documents"] > 1
+    with opening() as memory:
+        assert memory.learn(period="none").parked == []
+
+
 def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(opening: Opening, essays: Path) -> None:
     def failing(request: Request) -> Said:
         if request.task == "entities" and "mocked" in request.prompt:

@@ -21,13 +21,14 @@ from remloom.errors import (
     BudgetError,
     CutOffError,
     ModelCallsForbiddenError,
+    ModelFailedError,
     ModelNotConfiguredError,
     ModelRefusedError,
     ModelUnavailableError,
     ReplyError,
     UnknownNameError,
 )
-from remloom.llm import LLM, Budget, Call, Reply, Request
+from remloom.llm import LLM, Budget, Call, Model, Reply, Request
 from remloom.llm.ledger import Usage, report, rows
 from remloom.model import Resource
 from remloom.settings import Settings, TaskSettings
@@ -367,10 +368,21 @@ class Stubborn:
         raise ZeroDivisionError("a bug")
 
 
-def test_what_is_no_error_of_a_model_is_not_taken_for_one(store: SqliteStore) -> None:
-    with pytest.raises(ZeroDivisionError):
-        LLM(Stubborn(), journal=store).ask_all([Call("question", PASSAGES)] * 3)
-    assert {usage.error for usage in rows(store)} >= {"ZeroDivisionError"}
+class Mute:
+    """One that gives back what is no reply."""
+
+    name = "own:mute"
+
+    async def complete(self, request: Request) -> Reply:
+        return "an answer"  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("model", "says"), [(Stubborn(), "ZeroDivisionError: a bug"), (Mute(), "gave back a str")])
+def test_what_a_model_object_raises_fails_its_own_call(store: SqliteStore, model: Model, says: str) -> None:
+    replies = LLM(model, journal=store).ask_all([Call("question", PASSAGES)] * 3)
+    assert [type(reply) for reply in replies] == [ModelFailedError] * 3
+    assert says in str(replies[0])
+    assert {usage.error for usage in rows(store)} == {"ModelFailedError"}
 
 
 _LEFT_OPEN = """

@@ -58,6 +58,8 @@ class Model(Protocol):
             ModelUnavailableError: the same request may succeed later; it is made again.
             ModelRefusedError: it never will.
             ModelCallsForbiddenError: calls are switched off.
+
+        Whatever else it raises becomes a `ModelFailedError` of this one call: the work that wanted it is parked.
         """
         ...
 

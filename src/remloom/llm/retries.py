@@ -6,7 +6,7 @@ import logging
 
 from msgspec import Struct
 
-from ..errors import MissingExtraError, ModelUnavailableError
+from ..errors import MissingExtraError, ModelFailedError, ModelUnavailableError, RemloomError
 from .contract import Model, Reply, Request
 
 __all__ = ["WAIT", "Retries"]
@@ -30,7 +30,7 @@ class Retries(Struct, frozen=True):
             ModelError: what the last attempt raised.
         """
         try:
-            return await model.complete(request)
+            return await _completed(model, request)
         except ModelUnavailableError as error:
             first = error
         try:
@@ -50,8 +50,29 @@ class Retries(Struct, frozen=True):
             with attempt:
                 if attempt.num == 1:
                     raise first  # so that it waits before the next
-                return await model.complete(request)
+                return await _completed(model, request)
         raise AssertionError("unreachable")
+
+
+async def _completed(model: Model, request: Request) -> Reply:
+    """The model's reply. What a model object raises that is no error of ours fails its own call, and no other.
+
+    Raises:
+        RemloomError: what the model raised of these; else ModelFailedError.
+    """
+    try:
+        reply = await model.complete(request)
+    except RemloomError:
+        raise
+    except Exception as error:
+        raise _failed(model, f"raised {type(error).__name__}: {error}") from error
+    if not isinstance(reply, Reply):
+        raise _failed(model, f"gave back a {type(reply).__name__}, and no Reply")
+    return reply
+
+
+def _failed(model: Model, how: str) -> ModelFailedError:
+    return ModelFailedError(f"the model {model.name} {how}", remedy="mend the object; the call can be made again")
 
 
 def _again(error: Exception) -> bool | float:
