@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from remloom import Edge, Entity, Memory
+from remloom import Edge, Entity, Memory, Message
+from remloom.predicates import Eq, Query
 
 PROCESSES, THREADS = 4, 8
 RACING = Path(__file__).with_name("racing.py")
@@ -126,6 +127,31 @@ def test_an_edge_that_many_take_back_is_taken_back_once(
     with opened(home) as memory:
         assert memory.get_edges("Hub") == []
     counted(f"edges taken back by 32 at once, {store}", edges * PROCESSES * THREADS)
+
+
+def test_of_a_document_that_many_read_anew_one_version_is_there_and_it_is_whole(
+    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+) -> None:
+    told = race("read_again", rounds(1, 5))
+    with opened(home) as memory:
+        texts = [resource.content for resource in memory.query_resources(Query().filter(Eq("uri", "doc:race")))]
+        assert len({word for text in texts for word in text.split() if word.startswith("p")}) == 1, texts
+        assert memory.check() == []
+    counted(f"versions of one document read by 32 at once, {store}", len(told))
+
+
+def test_of_a_chat_that_many_append_to_every_acknowledged_turn_is_there(
+    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+) -> None:
+    with opened(home) as memory:
+        memory.read_chat([Message(id="first", speaker="Ann", text="We begin.")], uri="chat:race")
+    told = race("append", rounds(1, 5))
+    with opened(home) as memory:
+        turns = memory.query_resources(Query().filter(Eq("uri", "chat:race")))
+        there = [id for turn in turns for id in turn.metadata.get("message_ids", ())]
+    assert len(there) == len(set(there))
+    assert set(told) <= set(there)
+    counted(f"turns appended by 32 at once, {store}", len(told))
 
 
 def test_an_index_that_many_make_is_made_once_and_nobody_is_refused(home: str, race: Race) -> None:

@@ -52,7 +52,7 @@ def learn(source: str, home: Path, log: Path, *, kill_at: int = 0, after: bool =
     model = ScriptedModel(reply, latency=0.003)
     with Memory.open(home, embedder=WordEmbedder(), llm=model) as memory:
         store: Any = memory._store
-        for name in ("write", "note"):
+        for name in ("write", "note", "update"):
             setattr(store, name, counted(getattr(store, name)))
         memory.learn(source, dreams=3)
     return count

@@ -88,9 +88,11 @@ class EmbeddingQueue:
         total = sum(self._store.stats()["records"].values()) if progress else 0
         with self._running:
             while batch := self._store.unembedded(self._embedder.name, _BATCH):
+                versions = {item.id: item.version for item in batch}
                 self._store.embed(
-                    self._vectors(batch), model=self._embedder.name, dims=self._embedder.dims, current=False
-                )
+                    self._vectors(batch), model=self._embedder.name, dims=self._embedder.dims, current=False,
+                    versions=versions,
+                )  # fmt: skip
                 done += len(batch)
                 if progress:
                     progress(done, max(total, done))
@@ -106,8 +108,9 @@ class EmbeddingQueue:
 
     def _embed(self, batch: Sequence[Pending]) -> None:
         name, dims = self._embedder.name, self._embedder.dims
+        versions = {item.id: item.version for item in batch}
         try:
-            self._store.embed(self._vectors(batch), model=name, dims=dims)
+            self._store.embed(self._vectors(batch), model=name, dims=dims, versions=versions)
             return
         except (EmbedderError, VectorError) as error:
             if len(batch) == 1 and not batch[0].attempts:
@@ -117,7 +120,7 @@ class EmbeddingQueue:
         failures: dict[str, RemloomError] = {}
         for item in batch:
             try:
-                self._store.embed(self._vectors([item]), model=name, dims=dims)
+                self._store.embed(self._vectors([item]), model=name, dims=dims, versions=versions)
             except (EmbedderError, VectorError) as error:
                 failures[item.id] = error
         if len(failures) == len(batch) > 1:

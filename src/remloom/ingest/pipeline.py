@@ -209,16 +209,22 @@ class _Reading:
         if not waiting:
             return
         items = [item for prepared, _, _ in waiting for item in prepared.items]
-        removed: list[str] = []
         unlinked: list[Link] = []
         expected: dict[str, datetime | None] = {}
         for prepared, _, _ in waiting:
             expected |= prepared.expected
-            gone, loose = _superseded(self._store, prepared)
-            removed += gone
-            unlinked += loose
+
+        def work(reads: Reads) -> Items:
+            nonlocal unlinked
+            found = [_superseded(reads, prepared) for prepared, _, _ in waiting]
+            unlinked = [link for _, loose in found for link in loose]
+            return items, [id for gone, _ in found for id in gone], unlinked
+
         try:
-            written = self._write(items, removed, unlinked, Expected(records=expected) if expected else None)
+            if self._update is not None and not expected:
+                written = self._update(work)
+            else:
+                written = self._write(*work(self._store), Expected(records=expected) if expected else None)
             self._done(waiting, written, unlinked)
         except (StoreError, ChangedError):
             raise
@@ -233,9 +239,14 @@ class _Reading:
 
     def _done(self, waiting: Sequence[_Waiting], written: Written, unlinked: Sequence[Link]) -> None:
         """Clear up what nothing leads to any more, and count."""
-        lost = orphans(self._store, {}, named={dst for _, _, dst in unlinked}) if unlinked else []
-        if orphaned := [record.id for record in lost]:
-            self._write([], orphaned, [], None)
+
+        def work(reads: Reads) -> Items:
+            return [], [record.id for record in orphans(reads, {}, named={dst for _, _, dst in unlinked})], []
+
+        if unlinked and self._update is not None:
+            self._update(work)
+        elif unlinked:
+            self._write(*work(self._store), None)
         self._edges += written.edges
         for prepared, new, _ in waiting:
             self._ids += [*prepared.there, *(resource.id for resource in prepared.resources)]

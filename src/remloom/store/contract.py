@@ -17,7 +17,7 @@ Guarantees every provider gives:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
@@ -200,6 +200,7 @@ class Pending(Struct, frozen=True):
     text: str
     attempts: int = 0
     error: str = ""  # of the last attempt
+    version: int = 0  # of the text: another one has another
 
 
 class Capabilities(Struct, frozen=True):
@@ -474,8 +475,17 @@ class Store(Reads, Journal, Protocol):
         store holds."""
         ...
 
-    def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
-        """Store the vectors of records and take them off the queue. A record that is gone is ignored.
+    def embed(
+        self,
+        vectors: dict[str, tuple[Vector, ...]],
+        *,
+        model: str,
+        dims: int,
+        current: bool = True,
+        versions: Mapping[str, int] = {},
+    ) -> None:
+        """Store the vectors of records and take them off the queue. A record that is gone is ignored; so is one whose
+        text is no longer of this version (see `Pending`): it stays in the queue, and its vectors stay as they are.
         With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""
         ...
 

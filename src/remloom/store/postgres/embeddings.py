@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..batch import embedded_text
@@ -33,21 +33,24 @@ class Embeddings:
 
     def pending(self, limit: int) -> list[Pending]:
         rows = self._fetch(
-            f"SELECT p.id, p.attempts, p.error, {COLUMNS} FROM remloom.pending p JOIN remloom.records r"
+            f"SELECT p.id, p.attempts, p.error, r.doc, {COLUMNS} FROM remloom.pending p JOIN remloom.records r"
             " ON r.tenant_id = p.tenant_id AND r.id = p.id WHERE p.tenant_id = %s AND NOT p.parked"
             " ORDER BY p.attempts, p.seq LIMIT %s",
             limit,
         )
-        return [Pending(id, embedded_text(decode(*row)), tries, error or "") for id, tries, error, *row in rows]
+        return [
+            Pending(id, embedded_text(decode(*row)), tries, error or "", doc or 0)
+            for id, tries, error, doc, *row in rows
+        ]
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:
         rows = self._fetch(
-            f"SELECT r.id, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL"
+            f"SELECT r.id, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL"
             " AND NOT EXISTS (SELECT FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)"
             " WHERE v.tenant_id = r.tenant_id AND v.id = r.id AND m.name = %s) ORDER BY r.seq LIMIT %s",
             model, limit,
         )  # fmt: skip
-        return [Pending(id, embedded_text(decode(*row))) for id, *row in rows]
+        return [Pending(id, embedded_text(decode(*row)), version=doc) for id, doc, *row in rows]
 
     def cached(self, digests: Sequence[bytes], model: str) -> dict[bytes, bytes]:
         rows = self._fetch(
@@ -75,8 +78,20 @@ class Embeddings:
         return rows[0] if rows else None
 
 
-def embed(writing: Writing, vectors: dict[str, tuple[Vector, ...]], model: str, dims: int, *, current: bool) -> None:
+def embed(
+    writing: Writing,
+    vectors: dict[str, tuple[Vector, ...]],
+    versions: Mapping[str, int],
+    model: str,
+    dims: int,
+    *,
+    current: bool,
+) -> None:
     """Store the vectors of records, and take them off the queue."""
+    if versions:
+        sql = "SELECT id, doc FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])"
+        now = dict(writing.all(sql, Column("t", list(versions))))
+        vectors = {id: some for id, some in vectors.items() if id in now and versions.get(id, now[id]) == now[id]}
     number = register_model(writing.cursor, writing.tenant, model, dims, current=current)
     ids = Column("t", list(vectors))
     writing.do("DELETE FROM remloom.vectors WHERE tenant_id = %s AND model = %s AND id = ANY (%b::text[])", number, ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
@@ -457,8 +457,16 @@ class PostgresStore:
         with self._open.read(self._tenant) as cursor:
             return queued(cursor, self._tenant)
 
-    def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
-        self._write(lambda writing: embed(writing, vectors, model, dims, current=current))
+    def embed(
+        self,
+        vectors: dict[str, tuple[Vector, ...]],
+        *,
+        model: str,
+        dims: int,
+        current: bool = True,
+        versions: Mapping[str, int] = {},
+    ) -> None:
+        self._write(lambda writing: embed(writing, vectors, versions, model, dims, current=current))
         self._indexing.grown(sum(map(len, vectors.values())))
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:

@@ -29,22 +29,23 @@ class Embeddings:
     def pending(self, limit: int) -> list[Pending]:
         with self._database.snapshot() as cursor:
             found = cursor.execute(
-                f"SELECT {COLUMNS}, p.attempts, p.error FROM pending p CROSS JOIN records r ON r.rid = p.rid"
+                f"SELECT {COLUMNS}, p.attempts, p.error, r.doc FROM pending p CROSS JOIN records r ON r.rid = p.rid"
                 " WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT ?",
                 (limit,),
             ).fetchall()
-        waiting = ((decode(schema, body, content), tries, error) for _, schema, body, content, tries, error in found)
-        return [Pending(r.id, embedded_text(r), tries, error or "") for r, tries, error in waiting]
+        waiting = ((decode(schema, body, content), *rest) for _, schema, body, content, *rest in found)
+        return [Pending(r.id, embedded_text(r), tries, error or "", doc or 0) for r, tries, error, doc in waiting]
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:
         with self._database.snapshot() as cursor:
             found = cursor.execute(
-                f"SELECT {COLUMNS} FROM records r WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v"
-                " JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?) ORDER BY r.rid LIMIT ?",
+                f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1"
+                " FROM vectors v JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?)"
+                " ORDER BY r.rid LIMIT ?",
                 (model, limit),
             ).fetchall()
-        texts = (decode(schema, body, content) for _, schema, body, content in found)
-        return [Pending(record.id, embedded_text(record)) for record in texts]
+        texts = ((decode(schema, body, content), doc) for _, schema, body, content, doc in found)
+        return [Pending(record.id, embedded_text(record), version=doc) for record, doc in texts]
 
     def park(self, id: str, error: str) -> None:
         self._database.write(

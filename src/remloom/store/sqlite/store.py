@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from functools import partial
@@ -442,9 +442,17 @@ class SqliteStore:
         with self._database.snapshot() as cursor:
             return queued(cursor)
 
-    def embed(self, vectors: dict[str, tuple[Vector, ...]], *, model: str, dims: int, current: bool = True) -> None:
+    def embed(
+        self,
+        vectors: dict[str, tuple[Vector, ...]],
+        *,
+        model: str,
+        dims: int,
+        current: bool = True,
+        versions: Mapping[str, int] = {},
+    ) -> None:
         self._database.write(
-            lambda cursor: writing.store_vectors(cursor, vectors, name=model, dims=dims, current=current)
+            lambda cursor: writing.store_vectors(cursor, vectors, versions, name=model, dims=dims, current=current)
         )
 
     def unembedded(self, model: str, limit: int) -> list[Pending]:

@@ -7,7 +7,7 @@ edge; a vector, a queue entry and a parent belong to a record.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -520,14 +520,20 @@ def _drop_label(writing: _Writing, lid: int) -> int:
 
 
 def store_vectors(
-    cursor: apsw.Cursor, vectors: dict[str, tuple[Vector, ...]], *, name: str, dims: int, current: bool
+    cursor: apsw.Cursor,
+    vectors: dict[str, tuple[Vector, ...]],
+    versions: Mapping[str, int],
+    *,
+    name: str,
+    dims: int,
+    current: bool,
 ) -> None:
     """Replace the vectors that records have of one model. See `contract.Store.embed`."""
     model = _model(cursor, name, dims, current=current)
     writing = _Writing(cursor, model, {})
     for identity, windows in vectors.items():
-        rid = cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get
-        if rid is None:
+        rid, doc = cursor.execute("SELECT rid, doc FROM records WHERE id=?", (identity,)).get or (None, None)
+        if rid is None or versions.get(identity, doc) != doc:
             continue
         for (vid,) in cursor.execute(
             "DELETE FROM vectors WHERE rid=? AND model=? RETURNING vid", (rid, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from ...journal import JournalEntry
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import Eq, Query
 from ...store import batch
-from ...store.contract import Batch, Expected, Reads, Store
+from ...store.contract import Batch, Expected, Reads, Store, Vector
 from .opening import DAY, T0, Opened, Opening, put
 
 __all__ = ["Updating"]
@@ -121,6 +122,22 @@ class Updating(Opened):
         put(store, Edge(src="Anna", rel_type="likes", dst="Tea"))
         edges = store.edges(["anna", "ghost"], direction="both", rel_types=None, limit=None)
         assert [(edge.src, edge.rel_type, edge.dst) for edge in edges] == [("anna", "likes", "tea")]
+
+    def test_vectors_of_a_text_that_was_changed_meanwhile_are_not_taken_for_those_of_the_new(
+        self, store: Store
+    ) -> None:
+        put(store, Resource(id="r", name="r", content="the old text"), model="m")
+        put(store, Resource(id="s", name="s", content="another"), model="m")
+        waiting = store.pending(2)
+        put(store, Resource(id="r", name="r", content="the new text"), model="m")
+        data = np.array([1, 0], np.float32).tobytes()
+        vectors: dict[str, tuple[Vector, ...]] = {item.id: (Vector(0, 3, data),) for item in waiting}
+        versions = {item.id: item.version for item in waiting}
+        store.embed(vectors, model="m", dims=2, versions=versions)
+        assert [(item.id, item.text) for item in store.pending(2)] == [("r", "the new text")]
+        assert (store.vectors("r"), len(store.vectors("s"))) == ([], 1)
+        store.embed({"r": vectors["r"]}, model="m", dims=2, versions={"r": store.pending(1)[0].version})
+        assert (store.pending(2), len(store.vectors("r"))) == ([], 1)
 
     def test_inside_an_update_nothing_is_written_or_searched(self, store: Store) -> None:
         from ...predicates import VectorSimilar
