@@ -177,3 +177,15 @@ def test_counts_of_a_source_follow(memory: Memory) -> None:
     assert itself.properties["turns"] == 3
     assert msgspec.json.encode(itself.properties)
     assert remaking.remake(memory._store, {}) == remaking.Remade()
+
+
+def test_what_a_document_no_longer_says_is_no_longer_told_of_it(memory: Memory) -> None:
+    for n, text in enumerate(("Apples ripen here.", "Zeppelins rise here.")):
+        memory.read_text(f"# Note {n}\n\n{text}", uri=f"note{n}.md")
+    memory.moments(hours=None)
+    (moment,) = [m for m in memory._store.records("moments") if isinstance(m, Moment)]
+    assert "Zeppelins" in moment.summary
+    memory.read_text("# Note 1\n\nBoats float here.", uri="note1.md")
+    assert "Zeppelins" not in memory.get_moment(moment.id).summary
+    assert memory.forget("note1.md").verified
+    assert memory.check() == []

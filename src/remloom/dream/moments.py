@@ -126,7 +126,8 @@ def outgrown(store: Store, resources: Sequence[Resource], kept: Collection[str],
 
 
 def _retired(moment: Moment) -> Moment:
-    told = {"starts_at": moment.starts_at, "ends_at": moment.ends_at, "summary": moment.summary}
+    times = {"starts_at": moment.starts_at, "ends_at": moment.ends_at}
+    told = {**{name: at.isoformat() for name, at in times.items() if at}, "summary": moment.summary}
     return replace(
         moment, starts_at=None, ends_at=None, summary="", topic_tags=(), emotion_tags=(), classifications=(),
         metadata={**moment.metadata, SUPERSEDED: {name: value for name, value in told.items() if value}},
