@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _MANY = 100  # arguments
+_TRIMMED = 20  # characters to trim: each is looked for at each place
 _Special = Callable[["Expressions", str, list[Expression]], Expression]
 
 
@@ -81,6 +82,8 @@ def _argument(function: Function, kind: str, value: Expression) -> Expression:
                 f"a text that {function.name} is given may have {patterns.MAX_LIKE} characters, this has"
                 f" {len(value.value):,}"
             )
+        if function.name in ("trim", "ltrim", "rtrim") and len(value.value) > _TRIMMED:
+            raise SqlGuardError(f"{function.name} takes {_TRIMMED} characters off at most, not {len(value.value)}")
         if kind == "integer" and not -(2**31) < value.value < 2**31:
             raise SqlGuardError(f"{function.name} takes a smaller number than {value.value}")
         return value

@@ -186,7 +186,7 @@ class Writer(ABC):
     def _call(self, value: Call) -> str:
         name, arguments = value.name, value.arguments
         if name == "||":
-            return f"({' || '.join(map(self.write, arguments))})"
+            return f"({' || '.join(f'({self.write(argument)})' for argument in arguments)})"  # `->>` binds no tighter
         if name == "json_array_length":
             return self.json_length(arguments[0])
         if name == "json_typeof":

@@ -35,6 +35,7 @@ _JOINED = {
     ),
 }
 _NUMBERS = "('integer', 'real')"
+_NATIVE = 50  # characters of a pattern that SQLite's own LIKE is given
 
 
 def path(steps: Sequence[str | int]) -> str:
@@ -238,6 +239,8 @@ class SqliteWriter(Writer):
         return f"({part} = {self.bind(wanted, 'text')})"
 
     def like(self, text: str, pattern: str) -> str:
+        if "_" in pattern or len(pattern) > _NATIVE:  # SQLite's own takes the length of both, and cannot be stopped
+            return f"matches({self.bind(_expression(pattern), 'text')}, {text})"
         if pattern.isascii():
             return f"({text} LIKE {self.bind(pattern, 'text')} ESCAPE '\\')"
         return f"(lowered({text}) LIKE {self.bind(pattern.lower(), 'text')} ESCAPE '\\')"
@@ -360,6 +363,13 @@ class SqliteWriter(Writer):
 
 
 _TRUE, _FALSE = "'true'", "'false'"
+
+
+def _expression(pattern: str) -> str:
+    """A pattern of LIKE as a regular expression."""
+    parts = re.findall(r"\\.|%+|.", pattern, re.DOTALL)
+    told = (".*" if part[0] == "%" else "." if part == "_" else re.escape(part[-1]) for part in parts)
+    return f"(?{'isa' if pattern.isascii() else 'is'})\\A{''.join(told)}\\Z"
 
 
 def _way(descending: bool, nulls_first: bool) -> str:

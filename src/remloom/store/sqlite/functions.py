@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, StoreBusyError
 from ...sql import times
 from ..columns import micros, moment_of
 from .rows import decompress
@@ -35,25 +35,33 @@ class _Spent(threading.local):
 
     matching = 0.0  # seconds
     held = 0  # characters
+    deadline = math.inf  # monotonic seconds
 
 
 _spent = _Spent()
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
-    """One statement: what its regular expressions and groups use is counted from nothing."""
-    _spent.matching, _spent.held = 0.0, 0
+def bounded(timeout: float = math.inf) -> Iterator[None]:
+    """One statement: what its regular expressions and groups use is counted from nothing, and it ends after so many
+    seconds, if it reads long texts: SQLite itself looks at the clock only between thousands of calls."""
+    _spent.matching, _spent.held, _spent.deadline = 0.0, 0, time.monotonic() + timeout
     try:
         yield
     finally:
-        _spent.matching, _spent.held = 0.0, 0
+        _spent.matching, _spent.held, _spent.deadline = 0.0, 0, math.inf
+
+
+def _decompress(data: bytes) -> str:
+    if time.monotonic() > _spent.deadline:
+        raise StoreBusyError("the statement took too long", remedy="filter on an indexed field, or select less")
+    return decompress(data)
 
 
 def prepare(connection: apsw.Connection) -> None:
     """Register the SQL functions that statements use."""
     for name, function, arguments in (
-        ("merge_properties", merge_properties, 2), ("decompress", decompress, 1), ("casefold", casefold, 1),
+        ("merge_properties", merge_properties, 2), ("decompress", _decompress, 1), ("casefold", casefold, 1),
         ("matches", matches, 2), ("held", held, 1), ("lowered", _lowered, 1), ("uppered", _uppered, 1),
         ("number_of", number_of, 1), ("number_text", number_text, 1), ("whole", whole, 1), ("rounded", rounded, 2),
         ("floored", _floored, 2), ("greatest", _greatest, -1), ("least", _least, -1), ("time_part", time_part, 2),

@@ -63,7 +63,7 @@ class Tables:
 
     def _run(self, cursor: apsw.Cursor, sql: str, values: Sequence[Any], timeout: float) -> Iterator[tuple[Any, ...]]:
         try:
-            with bounded():
+            with bounded(timeout):
                 yield from cursor.execute(sql, tuple(values))
         except apsw.InterruptError:
             raise StoreBusyError(
