@@ -244,7 +244,7 @@ CALLS: dict[str, Call] = {
     "usage": _one(lambda w: w.memory.usage()),
     # over everything, or over a stretch of time
     "moments": _one(lambda w: w.memory.moments(since=datetime.now(UTC), model=False, dry_run=True),
-        grows="it looks through everything for what was written since",
+        grows="it looks at what was remembered in the day before, which here is everything",
     ),
     "affinity": _one(
         lambda w: w.memory.affinity(since=datetime.now(UTC) + timedelta(seconds=1), dry_run=True), vectors=True,

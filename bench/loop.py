@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,11 @@ def run(memory: Memory, exchanges: int) -> dict[str, list[tuple[float, float]]]:
     return spent
 
 
+def picture(values: Sequence[float]) -> str:
+    """Bars from nothing to the highest."""
+    return "".join(_BARS[int(value / max(values) * 7.99)] for value in values)
+
+
 def shown(name: str, spent: dict[str, list[tuple[float, float]]]) -> dict[str, Any]:
     """Print the table and the picture of a loop; returns its numbers, in milliseconds."""
     exchanges = len(spent["append"])
@@ -84,7 +90,7 @@ def shown(name: str, spent: dict[str, list[tuple[float, float]]]) -> dict[str, A
         wall = [statistics.median(one for _, one in part) * 1e3 for part in parts if part]
         # The first part fills an empty memory: searches that find nothing are no measure. The second is.
         growth = cpu[-1] / cpu[min(1, len(cpu) - 1)]
-        bars = "".join(_BARS[min(7, int(value / max(cpu) * 7.99))] for value in cpu)
+        bars = picture(cpu)
         print(f"{step:10}{cpu[1]:>12.2f}{cpu[-1]:>12.2f}{growth:>9.2f}{wall[1]:>10.2f}{wall[-1]:>10.2f}   {bars}")
         facts[step] = {
             "cpu_ms": [round(value, 3) for value in cpu],

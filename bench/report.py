@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import postgres_report, targets
+from . import flat_report, postgres_report, targets
 from .measure import RESULTS
 from .targets import Found, Row, shown_time
 
@@ -62,6 +62,7 @@ def main() -> None:
             _WRITES,
             measured,
         ),
+        flat_report.section(_load("flat")["measurements"]),
         _peers(peers["measurements"]),
         postgres_report.section(_load("postgres")["measurements"], _load("load")["measurements"]),
         _METHOD,
