@@ -184,8 +184,11 @@ CALLS: dict[str, Call] = {
     "create_edge": _one(_edge),
     "update_entity": _one(lambda w: w.memory.update_entity(w.entity, properties={"number": w.number()})),
     "delete_edge": _one(lambda w, edge: w.memory.delete_edge(edge.src, edge.rel_type, edge.dst), _edge),
-    "delete_resource": _one(lambda w, id: w.memory.delete_resource(id), World.fresh),
-    "forget": _one(lambda w, id: w.memory.forget(id), World.fresh),
+    "delete_resource": _one(lambda w, id: w.memory.delete_resource(id), World.fresh, grows="as forget"),
+    "forget": _one(
+        lambda w, id: w.memory.forget(id), World.fresh,
+        grows="the file is written anew, so that no unused part of a page keeps a word",
+    ),
     "read": _one(lambda w, file: w.memory.read(file), _written_file),
     "read_text": _one(_note),
     "read_chat": _one(_said),

@@ -63,10 +63,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[flat.World
         world.memory.close()
 
 
-_BY_TYPE = {"get_moments_by_type", "query_moments"}  # WHERE does not find by type yet
-
-
-_FLAT = [name for name, call in flat.CALLS.items() if call.run and not call.grows and name not in _BY_TYPE]
+_FLAT = [name for name, call in flat.CALLS.items() if call.run and not call.grows]
 
 
 @pytest.mark.parametrize("name", _FLAT)
