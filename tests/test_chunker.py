@@ -235,3 +235,10 @@ def test_a_heading_is_no_chunk_of_its_own_before_a_long_paragraph():
 def test_time_grows_with_the_length_of_a_text_and_no_faster(unit: str):
     text = unit * (150_000 // len(unit))  # minutes, if anything were quadratic
     check(text, chunk_text(text))
+
+
+def test_no_sentence_of_a_huge_paragraph_ends_at_an_abbreviation() -> None:
+    sentence = "The firms, e.g. Acme Inc. and Dr. Chen's office in the U.S. of old, paid approx. a third; so it was. "
+    ends = sentence_ends(sentence)
+    assert not any(sentence[:end].endswith(("e.g. ", "Dr. ", "U.S. ")) for end in ends)
+    assert sentence_ends(sentence * 600) == [len(sentence) * number + end for number in range(600) for end in ends]

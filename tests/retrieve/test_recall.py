@@ -504,3 +504,21 @@ def test_without_vectors_a_question_is_answered_when_two_fifths_of_its_words_are
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([Resource(name="n", content="Marley flooring was laid in the studio.")])
         assert memory.recall(question).abstained is abstained
+
+
+@pytest.mark.parametrize(
+    "given", [{"hops": -1}, {"hops": 1.5}, {"hops": True}, {"neighbours": -1}, {"neighbours": "2"}]
+)
+def test_what_is_no_count_is_refused(chat: Memory, given: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError, match="whole number from 0"):
+        chat.recall("What flooring does the studio have?", mode="iterated", **given)  # type: ignore[arg-type]
+
+
+def test_a_vector_and_a_text_take_a_schema_in_any_case(chat: Memory) -> None:
+    text = "What flooring does the studio have?"
+    vector = chat._embed_query(text)
+    by_text = chat.search(text, schema="Resources").records
+    assert [hit.id for hit in chat.search(vector=vector, schema="Resources").records] == [hit.id for hit in by_text]
+    assert chat.search_text("flooring", schema="RESOURCES").records
+    with pytest.raises(UnknownNameError):
+        chat.search(vector=vector, schema="people")

@@ -19,7 +19,7 @@ from .heartbeat import beating
 from .learning import Progress, learn
 from .leftovers import forgotten
 from .lessons import lessons
-from .mind import EmbedQuery, Limits, Mind
+from .mind import NEIGHBOURS, EmbedQuery, Limits, Mind
 from .parked import Parked, parked
 from .periods import PERIOD, Period, Rule, bounds
 from .rem import Cycle, rem
@@ -48,6 +48,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     seed: str
     window: int
     budget: Budget
+    neighbours: int = NEIGHBOURS
 
     def __post_init__(self) -> None:
         if self.order not in ("strict", "relaxed"):
@@ -60,7 +61,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     @property
     def settings(self) -> dict[str, Any]:
         """What a run is gone on with by: how much it may spend, and how fast it goes, is another matter each time."""
-        names = ("source", "order", "period", "dreams", "seed")
+        names = ("source", "order", "period", "dreams", "seed", "neighbours")
         return {name: getattr(self, name) for name in names}
 
 

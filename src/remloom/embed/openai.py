@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ BASE_URL = "https://api.openai.com/v1"
 BATCH = 64  # texts in one request
 TIMEOUT = 60.0  # seconds for one request
 ATTEMPTS = 4  # of one request: at once, and after about 0.5, 1 and 2 seconds
+_SILENT = logging.NullHandler()
 _KNOWN_DIMS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 
 
@@ -103,6 +105,7 @@ class OpenAIEmbedder:
             response.raise_for_status()
             return response.json()
 
+        logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
         retrying: Callable[[Callable[[], Any]], Callable[[], Any]] = stamina.retry(
             on=again, attempts=ATTEMPTS, wait_initial=self._wait, wait_max=8.0, wait_jitter=self._wait / 2
         )

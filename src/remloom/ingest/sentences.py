@@ -18,6 +18,9 @@ _SAFE = re.compile(r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pp
 _QUOTES = re.compile('["“”«»]')  # inside them several sentences may be one
 _LONG = 4000  # characters from which quotes are cut too: pysbd's time grows faster than the text
 _LONGEST = 20_000  # characters that pysbd is given at once
+_PART = 4_000  # characters of the parts of a longer text
+# In a longer text, where it is parted: behind a question, a shout, or a word too long for an abbreviation.
+_CUT = re.compile(r"(?:(?<=[!?])|(?<=[^\W\d_]{5}\.)|(?<=\d\d\.))[\"'”’)\]*_]*\s+")
 
 
 def count_words(text: str) -> int:
@@ -48,7 +51,7 @@ def sentence_ends(text: str) -> list[int]:
             piece = text[start:end]
             doubtful = _CANDIDATE.search(piece.rstrip())
             if doubtful:
-                ends += [start + inner for inner in (_by_rule(piece) if len(piece) <= _LONGEST else _by_marks(piece))]
+                ends += [start + inner for inner in _in_parts(piece)]
             else:
                 ends.append(end)
             start = end
@@ -78,8 +81,22 @@ def _by_rule(text: str) -> list[int]:
     return ends
 
 
-def _by_marks(text: str) -> list[int]:
-    return [found.end() for found in _CANDIDATE.finditer(text)] + [len(text)]
+def _in_parts(text: str) -> list[int]:
+    """As `_by_rule`, of a text of any length."""
+    ends: list[int] = []
+    start = 0
+    size = _PART if len(text) > _LONGEST else _LONGEST
+    while len(text) - start > size:
+        cuts = [found.end() for found in _CUT.finditer(text, start, start + size)]
+        if not cuts:  # no place where it could be parted: the marks must do
+            found = _CANDIDATE.search(text, start + size)
+            cut = found.end() if found else len(text)
+            ends += [*(mark.end() for mark in _CANDIDATE.finditer(text, start, cut)), cut]
+        else:
+            cut = cuts[-1]
+            ends += [start + end for end in _by_rule(text[start:cut])]
+        start = cut
+    return ends + [start + end for end in _by_rule(text[start:])] if start < len(text) else ends
 
 
 @cache

@@ -41,6 +41,7 @@ class Dreaming(Reading):
         budget_calls: int | None = None,
         budget_cost: float | None = None,
         glob: str | None = None,
+        neighbours: int = 5,
         progress: Callable[[LearnProgress], None] | None = None,
     ) -> Learned:
         """Read a source and learn from it, document by document in time order, and dream whenever a period is over.
@@ -60,6 +61,7 @@ class Dreaming(Reading):
             seed: of the dreams; another one, other dreams.
             window: documents at once in relaxed order; default twice the setting `llm_concurrency`.
             budget_tokens, budget_calls, budget_cost: (US dollars) what this call may spend; then it stops cleanly.
+            neighbours: records near a text that it is held against (seed 1: K=5, tunable).
             progress: called after each document and each ten dreams.
 
         Raises:
@@ -75,9 +77,9 @@ class Dreaming(Reading):
         wanted = Wanted(
             source=None if source is None else os.fspath(source), order=order, period=period, dreams=dreams, seed=seed,
             window=2 * self._settings.llm_concurrency if window is None else window,
-            budget=Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost),
+            budget=Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost), neighbours=positive(neighbours),
         )  # fmt: skip
-        means = self._means()
+        means = self._means(neighbours)
         report = uris = None
         if source is not None:
             report = self.read(source, glob=glob, progress=_told_as_reading(progress))
@@ -101,6 +103,7 @@ class Dreaming(Reading):
         budget_tokens: int | None = None,
         budget_calls: int | None = None,
         budget_cost: float | None = None,
+        neighbours: int = 5,
         progress: Callable[[LearnProgress], None] | None = None,
     ) -> Dreamt:
         """Dream once about what is remembered: three records at a time, one of them of the current period, the question
@@ -112,7 +115,7 @@ class Dreaming(Reading):
             seed: the same seed over the same memory draws the same records; default another one each time.
             period: the current period: a month ("2021-03") or a year; default the year of the latest record.
             dry_run: write nothing; the report has what would be written. The model is called (and paid) all the same.
-            budget_tokens, budget_calls, budget_cost: as for `learn`.
+            budget_tokens, budget_calls, budget_cost, neighbours: as for `learn`.
             progress: called after each ten dreams.
 
         Raises:
@@ -122,12 +125,12 @@ class Dreaming(Reading):
         from ..llm import Budget
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
-        means = self._means()
+        means = self._means(positive(neighbours))
         if self._store.pending(1):
             self._queue.run()
         return dream_run(
             means, dreams=dreams, seed=seed, period=period, dry_run=dry_run, progress=progress, budget=budget,
-            settings={"dreams": dreams, "seed": seed, "period": period},
+            settings={"dreams": dreams, "seed": seed, "period": period, "neighbours": neighbours},
         )  # fmt: skip
 
     def moments(
@@ -358,7 +361,7 @@ class Dreaming(Reading):
 
         return parked(self._store, run_kind(kind))
 
-    def _means(self) -> Means:
+    def _means(self, neighbours: int) -> Means:
         """What cycles are done with."""
         from ..dream.mind import Limits
         from ..dream.session import Means
@@ -366,7 +369,7 @@ class Dreaming(Reading):
         llm = self._llm
         return Means(
             self._store, self.tenant, llm, self._model_name, self._queue.windows, self._embed_query,
-            Limits(depth=self._settings.dream_depth),
+            Limits(neighbours=neighbours, depth=self._settings.dream_depth),
         )  # fmt: skip
 
     def _writer(self, kind: str, settings: dict[str, Any], *, dry_run: bool = False) -> Writer:

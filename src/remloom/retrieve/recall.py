@@ -205,6 +205,9 @@ def _check(ask: Ask) -> None:
             raise UnknownNameError("part", str(part), PARTS)
     if not isinstance(ask.limit, int) or ask.limit < 1:
         raise InvalidInputError(f"a limit is a whole number from 1, not {ask.limit!r}")
+    for name, count in (("hops", ask.hops), ("neighbours", ask.neighbours)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise InvalidInputError(f"{name} takes a whole number from 0, not {count!r}")
     if ask.budget_tokens is not None and (not isinstance(ask.budget_tokens, int) or ask.budget_tokens < 1):
         raise InvalidInputError(
             f"a budget is a whole number of tokens from 1, not {ask.budget_tokens!r}",
