@@ -252,6 +252,11 @@ def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
     assert caught.value.fields == {"found": 999, "expected": migrations()[-1][0]}
 
 
+def test_migrations_are_numbered_one_after_the_other() -> None:
+    numbers = [number for number, _ in migrations()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
 def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path)
     newest = migrations()[-1][0]

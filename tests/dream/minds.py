@@ -79,7 +79,7 @@ def content(memory: Memory) -> tuple[dict[str, object], list[object]]:
             if "parents" in record:
                 record["parents"] = sorted(ids[parent] for parent in record["parents"])
             records[f"{line['schema']}:{record['name']}"] = (record, line.get("vectors"))
-        else:
+        elif line["line"] == "edge":
             line["edge"].pop("created_at")
             edges.append(line["edge"])
     return records, edges

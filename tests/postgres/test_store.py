@@ -545,7 +545,7 @@ def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(ope
 
     def unlucky(writing: Any) -> str:
         tries.append(1)
-        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'once')", (store._tenant,))
+        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'once', 1)", (store._tenant,))
         if len(tries) < 3:
             writing.cursor.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
         return "done"
