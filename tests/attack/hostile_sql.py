@@ -203,15 +203,48 @@ class Grammar:
         return " ".join(part for part in parts if part)
 
     def _plain(self) -> str:
-        """What a store may well answer."""
+        """What a store may well answer, with values that are not plain at all."""
         one = self._one
-        column = lambda: self._column()  # noqa: E731
-        value = f"{one(('upper', 'lower', 'length', 'trim', 'abs', 'count', 'min', 'max', 'coalesce'))}({column()})"
-        conditions = f"{column()} {one(('=', '<', '>=', '<>', 'LIKE', 'IS NOT'))} {one(('NULL', self._literal()))}"
-        return (
-            f"SELECT {column()}, {value} AS v FROM {self._table} WHERE {conditions} "
-            f"GROUP BY {one(('1', column()))} ORDER BY {one(('1', 'v', column()))} LIMIT {self.random.randint(1, 50)}"
+
+        def text() -> str:
+            return str(
+                one(
+                    (
+                        "name",
+                        "key",
+                        f"{self._table}.name",
+                        '"name"',
+                        "lower(name)",
+                        "replace(name, 'a', 'b')",
+                        "name || key",
+                    )
+                )
+            )
+
+        value = one(
+            (
+                "'tea'",
+                "''",
+                "'it''s'",
+                "'%a%'",
+                "'\\'",
+                "'; DROP TABLE records; --'",
+                "'\"'",
+                "'{}'",
+                "'\u202e'",
+                "'%s'",
+                "'$1'",
+            )
         )
+        condition = one((
+            f"{text()} = {value}", f"{text()} <> {value}", f"{text()} LIKE {value}", f"{text()} IN ({value}, {value})", f"{text()} IS NOT NULL",
+            f"{text()} BETWEEN {value} AND 'zz'", f"NOT ({text()} < {value})", f"{text()} >= {value} OR id = {value}", "created_at > '2020-01-01'",
+            f"length({text()}) > 2", f"upper({text()}) LIKE 'P%'", f"coalesce({text()}, {value}) <> 'x'",
+        ))  # fmt: skip
+        if self.random.random() < 0.3:
+            return f"SELECT count(*) AS n, min({text()}), max({text()}) FROM {self._table} WHERE {condition}"
+        limit = self.random.randint(1, 50)
+        return f"SELECT {text()} AS v, id, substr({text()}, 1, 3) FROM {self._table} WHERE {condition} ORDER BY {one(('1', 'v', 'name'))} LIMIT {limit}"
 
     def _one_function(self) -> str:
         """Each function that sqlglot knows, with any arguments."""
@@ -471,7 +504,7 @@ class Grammar:
 
 
 _FAMILIES: tuple[tuple[str, Callable[[Grammar], str], int], ...] = (
-    ("anything", Grammar._any, 20), ("plain", Grammar._plain, 10), ("function", Grammar._one_function, 14),
+    ("anything", Grammar._any, 16), ("plain", Grammar._plain, 18), ("function", Grammar._one_function, 14),
     ("type", Grammar._one_type, 9), ("unit", Grammar._one_unit, 6), ("smuggled", Grammar._smuggle, 14),
     ("forbidden", Grammar._forbid, 10), ("second table", Grammar._second_table, 4), ("bomb", Grammar._bomb, 5),
     ("noise", Grammar._noise, 6), ("where", Grammar._plain, 6),
