@@ -80,16 +80,22 @@ def test_several_append_at_once_and_no_turn_is_lost(memory: Memory) -> None:
     assert memory.check() == []
 
 
+def exported(memory: Memory) -> bytes:
+    stream = io.BytesIO()
+    memory.export(stream)
+    return stream.getvalue()
+
+
 def test_a_forgotten_turn_does_not_come_back(memory: Memory) -> None:
     memory.read_chat([turn(1, "My code is PLUGH."), turn(2, "Noted.")], uri="chats/1")
+    memory.moments(model=False, hours=None)
     memory.forget(memory.search_text("PLUGH").records[0].id)
+    assert b"PLUGH" not in exported(memory)  # neither as the context of a turn beside it, nor in a moment
     memory.read_chat([turn(3, "Thanks.")], uri="chats/1", append=True)
     assert said(memory) == ["Noted.", "Thanks."]
     memory.moments(model=False, hours=None)
     assert memory.search_text("PLUGH").records == []
-    exported = io.BytesIO()
-    memory.export(exported)
-    assert b"PLUGH" not in exported.getvalue()  # neither as the context of a turn beside it, nor in a moment
+    assert b"PLUGH" not in exported(memory)
 
 
 def test_only_a_chat_from_messages_can_be_appended_to(memory: Memory, tmp_path: Path) -> None:

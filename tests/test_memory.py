@@ -402,3 +402,11 @@ def test_forgetting_reaches_what_was_derived_of_what_was_derived_and_foretells_i
     receipt = memory.forget("q.md")
     assert (receipt.records, receipt.derived, receipt.verified) == (4, 3, True)
     assert names(memory) == set()
+
+
+def test_deleting_a_resource_takes_it_and_what_was_derived_from_it(memory: Memory) -> None:
+    (id,) = memory.write([Resource(name="read", content="The medlar is ripe.")])
+    memory.write([Resource(name="derived", content="So it is.", kind="synthesis", parents=(id,))])
+    receipt = memory.delete_resource(id)
+    assert (receipt.records, receipt.verified) == (2, True)
+    assert names(memory) == set()

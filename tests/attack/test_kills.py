@@ -12,7 +12,7 @@ from mortal import Ground, Trial
 
 pytestmark = [pytest.mark.crash, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 SHORT = {  # the kinds that are tried in the short form
-    "sqlite": ("batches", "read", "tenants", "learn", "rollback"), "postgres": ("batches", "forget", "dream"),
+    "sqlite": ("batches", "read", "forget", "tenants", "learn", "rollback"), "postgres": ("batches", "forget", "dream"),
     "connections": ("updates",),
 }  # fmt: skip
 LONG = {"sqlite": (60, 45), "postgres": (40, 25)}  # kills of each kind, and of those that dream

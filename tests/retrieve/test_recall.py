@@ -522,3 +522,14 @@ def test_a_vector_and_a_text_take_a_schema_in_any_case(chat: Memory) -> None:
     assert chat.search_text("flooring", schema="RESOURCES").records
     with pytest.raises(UnknownNameError):
         chat.search(vector=vector, schema="people")
+
+
+@pytest.mark.parametrize("speaker", ["Aaron", "Zoe"])
+def test_hops_lead_from_a_turn_to_whom_it_names_whoever_said_it(tmp_path: Path, speaker: str) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_chat([Message(speaker=speaker, text="The lighthouse keeper left for Marlow Works.")], uri="chats/1")
+        memory.write(
+            [Resource(name="page", content="An anvil."), Edge(src="page", rel_type="about", dst="Marlow Works")]
+        )
+        hits = memory.recall("What of the lighthouse keeper?", mode="iterated", limit=20).hits
+        assert [hit.reasons[0].part for hit in hits if hit.name == "page"] == ["hops"]
