@@ -108,13 +108,14 @@ class Grammar:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self._bad: list[str] = []  # what must not run, of the statement that is being made
         self._refused = False
         self._table = "resources"
 
     def call(self) -> Call:
         """The next one."""
         family, made = self.random.choices(_FAMILIES, [weight for _, _, weight in _FAMILIES])[0][:2]
-        self._refused = False
+        self._refused, self._bad = False, []
         self._table = self._one(tuple(TABLES))
         if family == "where":
             return self._where()
@@ -124,7 +125,7 @@ class Grammar:
 
     def _carried(self, sql: str, family: str) -> Call:
         way = self.random.randrange(9)
-        given: dict[str, Any] = {"family": family, "refused": self._refused}
+        given: dict[str, Any] = {"family": family, "refused": self._must(sql)}
         if way < 3:
             return Call("query", (sql,), **given)
         if way < 5:
@@ -144,7 +145,7 @@ class Grammar:
         """A condition, as text, of each method that takes one."""
         hostile = self.random.random() < 0.5
         condition = self._sql_condition() if hostile else self._condition()
-        given: dict[str, Any] = {"family": "where", "refused": hostile and self._refused}
+        given: dict[str, Any] = {"family": "where", "refused": hostile and self._must(condition)}
         way = self.random.randrange(6)
         if way == 0:
             return Call("rem_query", ("sql", {"table_name": self._table, "where_clause": condition}), **given)
@@ -286,8 +287,10 @@ class Grammar:
         dress = self._one(SMUGGLES)
         text = self._one(_ENDS).format(p=self._one(PAYLOADS), t=self._table)
         text = text.replace("'", "''") if "'%s'" in dress else text.strip('"').replace('"', '""')
-        self._refused = self._refused or dress not in _LITERAL
-        return dress.replace("{x}", self._column()).replace("%s", text)
+        smuggled = str(dress.replace("{x}", self._column()).replace("%s", text))
+        if dress not in _LITERAL:
+            self._bad.append(smuggled)
+        return smuggled
 
     def _forbid(self) -> str:
         """What must not run, where any expression may stand."""
@@ -481,8 +484,6 @@ class Grammar:
 
     def _forbidden(self) -> str:
         bad = self._one(FORBIDDEN)
-        if bad not in _BARE:
-            self._refused = True
         name, bracket, rest = bad.partition("(")
         dressed = self._one(
             (
@@ -494,7 +495,14 @@ class Grammar:
                 f"{name} /**/ {bracket}{rest}",
             )
         )
-        return dressed if bracket else bad
+        dressed = dressed if bracket else bad
+        if bad not in _BARE:
+            self._bad.append(dressed)
+        return str(dressed)
+
+    def _must(self, sql: str) -> bool:
+        """Whether it holds something that must not run: not all that was made got into it."""
+        return self._refused or any(bad in sql for bad in self._bad)
 
     def _one(self, items: Any) -> Any:
         return self.random.choice(items)
