@@ -7,7 +7,7 @@ exponential time).
 from __future__ import annotations
 
 from functools import cache
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..errors import QuerySyntaxError, SqlGuardError
@@ -23,6 +23,7 @@ MAX_NESTING = 25  # brackets, CASEs and prefixes inside each other
 EXAMPLE = "SELECT name, category FROM resources WHERE category = 'note' ORDER BY created_at DESC LIMIT 10"
 
 # Something stands between each of these and the next.
+_CASTS = frozenset({"CAST", "TRY_CAST", "SAFE_CAST"})
 _CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET"})
 _ALLOWED = frozenset({
     "SELECT", "DISTINCT", "STAR", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "ALIAS",
@@ -96,6 +97,7 @@ def check(sql: str) -> list[Any]:
         refuse(f"{first.text.upper()[:40]} is not allowed", sql, first.start)
     if len(tokens) > MAX_TOKENS:
         refuse(f"SQL may have {MAX_TOKENS:,} words and signs, this has {len(tokens):,}", sql, tokens[MAX_TOKENS].start)
+    _refuse_quoted_types(tokens, sql)
     brackets = prefixes = selects = 0
     for token, following in zip_longest(tokens, tokens[1:]):
         kind = token.token_type.name
@@ -117,6 +119,21 @@ def check(sql: str) -> list[Any]:
         if max(brackets, prefixes) > MAX_NESTING:
             refuse(f"SQL may be nested {MAX_NESTING} deep", sql, token.start)
     return tokens
+
+
+def _refuse_quoted_types(tokens: list[Any], sql: str) -> None:
+    """A type is a word: of a quoted one the parser would keep what it knows, and drop the rest in silence."""
+    within: list[str] = []  # the word before each bracket that is open
+    for before, token in pairwise(tokens):
+        ahead, opener = before.token_type.name, within[-1] if within else ""
+        if token.token_type.name == "IDENTIFIER" and (
+            ahead == "DCOLON" or (ahead == "ALIAS" and opener in _CASTS) or (ahead == "COMMA" and opener == "CONVERT")
+        ):
+            refuse(f"the type {token.text[:40]!r} is not allowed", sql, token.start, "a type stands without quotes")
+        if token.token_type.name == "L_PAREN":
+            within.append(before.text.upper())
+        elif token.token_type.name == "R_PAREN" and within:
+            within.pop()
 
 
 def syntax_error(message: str, sql: str, position: int) -> QuerySyntaxError:

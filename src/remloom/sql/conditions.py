@@ -92,7 +92,7 @@ class Conditions:
         Raises:
             UnknownNameError: the schema has no such field.
         """
-        name = RENAMED.get(name, name)
+        name = RENAMED.get(name, name) if isinstance(name, str) else name
         if not isinstance(name, str) or not name or any(char in name for char in "\"'\\\0") or not _is_text(name):
             raise InvalidInputError(f"{name!r} is no field name")
         root = name.partition(".")[0]
@@ -142,7 +142,12 @@ class Conditions:
             case EndsWith(value=wanted) if isinstance(wanted, str):
                 return Ends(self.value(predicate.field), _text(wanted))
             case Matching(value=pattern) if isinstance(pattern, str):
-                return Matches(self.value(predicate.field), patterns.regular_expression(pattern))
+                looked_into = self.value(predicate.field)
+                if looked_into.type in ("time", "date", "integer", "number", "boolean"):
+                    raise InvalidInputError(
+                        f"{predicate.field} is no text, and MATCHES looks into texts", remedy="compare it with < and >"
+                    )
+                return Matches(looked_into, patterns.regular_expression(pattern))
             case Eq(value=None):
                 return IsNull(self.value(predicate.field))
             case Ne(value=None):
@@ -189,6 +194,8 @@ class Conditions:
             kind = "" if "." in field else _TYPES.get(field, "")
             if kind.startswith("str") and not isinstance(value, str):
                 raise InvalidInputError(f"{field} is text, {value!r} is none", remedy=f"write '{value}'")
+            if kind == "int" and isinstance(value, bool):
+                raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy="compare it with a number")
             if kind in ("int", "bool") and isinstance(value, str):
                 raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy="write it without quotes")
             if isinstance(DEFAULTS.get(field), bool):

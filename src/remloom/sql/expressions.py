@@ -478,7 +478,11 @@ class Expressions:
         to: Any = node.args.get("to")
         name = to.this.name if isinstance(to, exp.DataType) and hasattr(to.this, "name") else ""
         kind = _TYPES.get(name)
-        if kind is None or not all(isinstance(part, exp.DataTypeParam) for part in to.expressions):
+        sized = (
+            isinstance(part, exp.DataTypeParam) and isinstance(part.this, exp.Literal) and not part.this.is_string
+            for part in to.expressions
+        )
+        if kind is None or not all(sized):
             given = (to.args.get("kind") if isinstance(to, exp.DataType) else None) or to
             told = str(given if isinstance(given, str) else getattr(given, "name", "") or name)[:40]
             at = next((token.start for token in self.tokens if told and token.text == told), self.position(node))

@@ -14,6 +14,7 @@ __all__ = ["MAX_LIKE", "MAX_REGEX", "graph_path", "like", "regular_expression"]
 MAX_LIKE = 200  # characters of a pattern of LIKE, and of a text that is looked for in others
 MAX_REGEX = 500  # characters of a regular expression
 _MAX_REPEATS = 1_000  # a repetition of a repetition counts as their product
+_POSIX = re.compile(r"\[\^?\[[:.=]")  # each store reads it in another way
 _BACK = re.compile(r"\\[1-9]|\(\?P=")
 
 
@@ -65,6 +66,10 @@ def regular_expression(pattern: str) -> str:
             re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidInputError(f"{pattern!r} is no regular expression: {error}") from None
+    if _POSIX.search(pattern):
+        raise InvalidInputError(
+            "a regular expression may not hold a class such as [[:alpha:]]", remedy="write \\w, \\d or [a-z]"
+        )
     if _BACK.search(pattern.replace("\\\\", "")):
         raise InvalidInputError(
             "a regular expression may not refer back to what it has matched", remedy="write the pattern without \\1"
