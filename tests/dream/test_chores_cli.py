@@ -41,7 +41,7 @@ def test_affinity_says_what_it_wrote_and_how_to_undo_it(home: Path) -> None:
 def test_a_dry_run_prints_edges_as_paths_and_writes_nothing(home: Path) -> None:
     result = call(home, "affinity", "--dry-run")
     assert "would write 2 edges" in result.output
-    assert "/resources/note-0/entity/Sarah Chen/note-1  0." in result.output
+    assert "/resources/note-0/entity/Sarah Chen/Note 1  0." in result.output
     assert "wrote 2 edges" in call(home, "affinity").output
 
 

@@ -199,7 +199,7 @@ def test_the_rows_of_a_select_can_be_cited(opening: Opening) -> None:
     )
     asked = opening(model).ask("How many people are there?")
     assert "> people\n> 4" in prompts(model)[1]
-    assert asked.citations[0].statement.startswith("SELECT COUNT(*)")
+    assert asked.citations[0].statement.startswith("SELECT count(*)")
     assert asked.query == {
         "query_type": "sql",
         "parameters": {"query": "SELECT count(*) AS people FROM entities WHERE type = 'person'"},

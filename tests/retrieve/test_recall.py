@@ -218,7 +218,11 @@ def test_a_moment_is_listed_without_the_parts_it_has_as_well(chat: Memory) -> No
     assert isinstance(whole, Moment)
     inside = replace(whole, id="", type="topic", graph_paths=())
     (part,) = chat.write([replace(inside, name="Flooring", parent_moment=whole.id)])
-    chat.write([replace(inside, name="Marley", parent_moment=part), replace(inside, name="Fair", parent_moment="gone")])
+    (gone,) = chat.write(
+        [replace(inside, name="Week", starts_at=MAY - timedelta(days=90), ends_at=MAY - timedelta(days=60))]
+    )
+    chat.write([replace(inside, name="Marley", parent_moment=part), replace(inside, name="Fair", parent_moment=gone)])
+    chat.forget(gone)
     found = chat.recall("What happened last week?", now=MAY + timedelta(days=21))
     assert [hit.name for hit in found.hits if hit.schema == "moments"] == [whole.name, "Fair"]
 

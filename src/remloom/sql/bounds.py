@@ -71,10 +71,6 @@ def tokens_of(sql: str) -> list[Any]:
 
     if len(sql) > MAX_LENGTH:
         refuse(f"SQL may have {MAX_LENGTH:,} characters, this has {len(sql):,}", sql[:200], 0)
-    if "\0" in sql:
-        refuse("SQL may not hold a NUL character", sql, sql.index("\0"))
-    if any("\ud800" <= character <= "\udfff" for character in sql):
-        refuse("SQL may not hold half a character (a lone surrogate)", ascii(sql)[1:-1], 0)
     try:
         return list(reading().tokenize(sql))
     except (TokenError, ValueError, RecursionError):
@@ -87,6 +83,10 @@ def check(sql: str) -> list[Any]:
     Raises:
         QuerySyntaxError, SqlGuardError: it is not; says where.
     """
+    if "\0" in sql:
+        refuse("SQL may not hold a NUL character", sql, sql.index("\0"))
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        refuse("SQL may not hold half a character (a lone surrogate)", ascii(sql)[1:-1], 0)
     tokens = tokens_of(sql)
     while tokens and tokens[-1].token_type.name == "SEMICOLON":
         tokens.pop()

@@ -47,7 +47,7 @@ def statement(select: Select) -> str:
 
     >>> from remloom.sql.compile import compile_select
     >>> statement(compile_select("select  NAME as n from Resources r where r.ordinal+1 > 2 -- all"))
-    'SELECT name AS n FROM resources WHERE ordinal + 1 > 2'
+    'SELECT name AS n FROM resources WHERE (ordinal + 1) > 2'
     """
     from .columns import columns
 

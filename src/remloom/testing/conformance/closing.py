@@ -70,8 +70,8 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "journal": lambda store: store.journal("run"),
     "journal_entry": lambda store: store.journal_entry("run", "1"),
 }
-# What tells of the provider and not of what is stored, and what needs a statement or a file; `close` may be said twice.
-APART = {"close", "columns", "select", "explain", "backup"}
+# What tells of the provider and not of what is stored, and what needs a statement or a file; `close` and `look` may be said of what is closed.
+APART = {"close", "look", "columns", "select", "explain", "backup"}
 
 
 class Closing(Opened):
