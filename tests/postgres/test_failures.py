@@ -126,7 +126,7 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
             if len(tries) <= 2:
                 barrier.wait(10)
             writing.cursor.execute(lock, (second._tenant,))
-            writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'through')", (first._tenant,))
+            writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._tenant,))
 
         return lambda: first._write(work)
 
