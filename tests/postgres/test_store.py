@@ -312,7 +312,7 @@ FORGED = (
     "SELECT content FROM remloom.own_records",
     "SELECT usesysid::text FROM pg_catalog.pg_shadow",
     "WITH x AS (DELETE FROM remloom.records RETURNING content) SELECT content FROM x",
-    "INSERT INTO remloom.rels VALUES (%(other)s, 'x') RETURNING rel",
+    "INSERT INTO remloom.rels VALUES (%(other)s, 'x', 1) RETURNING rel",
     "SELECT name FROM remloom.records; SELECT content FROM remloom.records",
     "SET ROLE remloom_tenant",
     "COPY remloom.records TO STDOUT",
@@ -517,7 +517,7 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
     put(store, Entity(name="before"))
 
     def killed(writing: Any) -> None:
-        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half')", (store._tenant,))
+        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half', 1)", (store._tenant,))
         with connect(postgres) as other:
             other.execute("SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,))
         writing.cursor.execute("SELECT 1")
