@@ -12,7 +12,7 @@ import msgspec
 
 from ..errors import EmbedderError, VectorError
 from ..model import Edge, Message, ReadReport, Record
-from ..store.contract import Expected, Reads, Written
+from ..store.contract import Batch, Expected, Reads, Written
 from .checks import Progress
 from .records import Records
 
@@ -143,11 +143,17 @@ class Reading(Records):
             expected: Expected | None,
         ) -> Written:
             if removed:
-                items, removed, unlinked = self._without(items, removed, unlinked)
+                items, removed, unlinked = _without(self._store, items, removed, unlinked)
             return self._write(items, removed, unlinked, expected=expected, background=False)
 
         def update(work: Callable[[Reads], Items]) -> Written:
-            return self._update(lambda reads: self._build(*work(reads), reads=reads), background=False)
+            def run(reads: Reads) -> Batch:
+                items, removed, unlinked = work(reads)
+                if removed:
+                    items, removed, unlinked = _without(reads, items, removed, unlinked)
+                return self._build(items, removed, unlinked, reads=reads)
+
+            return self._update(run, background=False)
 
         report = ingest(
             documents,
@@ -171,29 +177,6 @@ class Reading(Records):
             self._queue.start()
         return msgspec.structs.replace(report, pending=self._store.queued()[0], embedding_error=failed)
 
-    def _without(
-        self, items: Sequence[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
-    ) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
-        """What is to be written, and with it what dreaming made of what is removed, made again without that."""
-        from ..dream.remaking import remake
-        from ..store.forgetting import keys_of
-
-        going = {id: record for id in removed if (record := self._store.get(None, id)) is not None}
-        remade = remake(self._store, going)
-        written = [item for item in items if not isinstance(item, Edge)]
-        ids = {record.id for record in written}
-        left = {key for record in going.values() for key in keys_of(record)}
-        left -= {key for record in written for key in keys_of(record)}
-        return (
-            [
-                *items,
-                *(record for record in remade.records if record.id not in ids),
-                *(edge for edge in remade.edges if not {edge.src, edge.dst} & left),
-            ],
-            [*removed, *(record.id for record in remade.gone)],
-            [*unlinked, *remade.unlinked, *remade.moved],
-        )
-
     @cached_property
     def _extractor(self) -> Extractor:
         from ..ingest.entities import CapitalizedNames
@@ -203,3 +186,27 @@ class Reading(Records):
         from ..ingest.spacy_names import SpacyNames
 
         return SpacyNames()
+
+
+def _without(
+    reads: Reads, items: Sequence[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
+) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
+    """What is to be written, and with it what dreaming made of what is removed, made again without that."""
+    from ..dream.remaking import remake
+    from ..store.forgetting import keys_of
+
+    going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
+    remade = remake(reads, going)
+    written = [item for item in items if not isinstance(item, Edge)]
+    ids = {record.id for record in written}
+    left = {key for record in going.values() for key in keys_of(record)}
+    left -= {key for record in written for key in keys_of(record)}
+    return (
+        [
+            *items,
+            *(record for record in remade.records if record.id not in ids),
+            *(edge for edge in remade.edges if not {edge.src, edge.dst} & left),
+        ],
+        [*removed, *(record.id for record in remade.gone)],
+        [*unlinked, *remade.unlinked, *remade.moved],
+    )

@@ -76,7 +76,7 @@ class Home:
                 damaged = file is None or file.tenant != folder.name
             except RemloomError:
                 file, damaged = None, True
-            size = 0 if folder.is_symlink() else sum(path.lstat().st_size for path in folder.iterdir())
+            size = 0 if folder.is_symlink() else _held(folder)
             encrypted = file is not None and bool(file.wrapped_key)
             found.append(TenantInfo(name=folder.name, encrypted=encrypted, bytes=size, damaged=damaged))
         return found
@@ -152,7 +152,9 @@ class Home:
             if file is None:
                 raise self._missing(tenant)
         data_key = keys.unwrap(file, master)
-        if not (database.exists() and database.stat().st_size):
+        if not _size(database):
+            if tenant_file.read(database.parent) != file:  # deleted meanwhile, and perhaps made anew
+                return self.open(tenant, master, create=create)
             raise CorruptStoreError(
                 f"{database} is {'empty' if database.exists() else 'gone'}",
                 remedy="restore it from a backup, or delete the tenant to begin anew",
@@ -241,8 +243,10 @@ class Home:
     def _read(self, tenant: str, folder: Path) -> tenant_file.TenantFile | None:
         """The tenant file, if it is this tenant's; None when there is no tenant, and nothing of one."""
         self._refuse_links(folder)
+        before = self.identity(tenant)
         file = tenant_file.read(folder)
-        if file is None and self._bare(folder):
+        bare = file is None and self._bare(folder)
+        if bare and before is not None and self.identity(tenant) == before:  # else it came, or went, meanwhile
             raise StoreError(
                 f"{folder} holds a database but no tenant.json",
                 remedy=f"restore tenant.json from a backup, or give it up: remloom tenant delete {tenant}",
@@ -256,9 +260,11 @@ class Home:
         return file
 
     def _refuse_taken(self, tenant: str, folder: Path) -> None:
+        before = self.identity(tenant)
+        held = (folder.exists() and not folder.is_dir()) or any(_others(folder))
         if self._read(tenant, folder) is not None:
             raise ConflictError(f"tenant {tenant!r} is there already", remedy="choose another name, or open it")
-        if (folder.exists() and not folder.is_dir()) or any(_others(folder)):
+        if held and before is not None and self.identity(tenant) == before:  # else it came, or went, meanwhile
             raise StoreError(
                 f"{folder} is there, and holds no tenant", remedy="move what is there elsewhere, or choose another name"
             )
@@ -289,6 +295,21 @@ class Home:
             home=str(self.folder),
             nearest=nearest,
         )
+
+
+def _held(folder: Path) -> int:
+    """Bytes of the files in it, as far as they are still there."""
+    with suppress(FileNotFoundError):
+        return sum(map(_size, folder.iterdir()))
+    return 0
+
+
+def _size(path: Path) -> int:
+    """Bytes; 0 of what is not there."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _fill(database: Path, data_key: str) -> None:

@@ -85,10 +85,10 @@ class _Folder:
         tenant = settings.tenant
         while True:
             folder = self._home.identity(tenant)
-            data_key = self._home.open(tenant, settings.key, create=create)
-            if self._home.identity(tenant) != folder:
-                continue  # it was made just now
             try:
+                data_key = self._home.open(tenant, settings.key, create=create)
+                if self._home.identity(tenant) != folder:
+                    continue  # it was made just now
                 store = SqliteStore(
                     self._home.path(tenant),
                     data_key,

@@ -437,6 +437,11 @@ class Database:
                 if not self._watched:
                     self._watch()
         except BaseException as error:
+            if isinstance(error, ReadOnlyStoreError):  # a file that is gone cannot be opened either
+                try:
+                    self._present()
+                except StoreClosedError as closed:
+                    error = closed
             for ticket in group:
                 ticket.error = error
             if cursor is not None and self._writer.in_transaction:

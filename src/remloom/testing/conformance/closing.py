@@ -70,7 +70,8 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "journal": lambda store: store.journal("run"),
     "journal_entry": lambda store: store.journal_entry("run", "1"),
 }
-# What tells of the provider and not of what is stored, and what needs a statement or a file; `close` and `look` may be said of what is closed.
+# What tells of the provider and not of what is stored, and what needs a statement or a file; `close` and `look` may be
+# called of what is closed.
 APART = {"close", "look", "columns", "select", "explain", "backup"}
 
 
