@@ -81,12 +81,21 @@ class Home:
             found.append(TenantInfo(name=folder.name, encrypted=encrypted, bytes=size, damaged=damaged))
         return found
 
-    def identity(self, tenant: str) -> tuple[int, int] | None:
-        """Tells the folder of a tenant from that of one made later under its name; None while there is none."""
+    def identity(self, tenant: str) -> tuple[int, ...] | None:
+        """Tells the folder of a tenant from that of one made later under its name; None while there is none.
+
+        A disk gives the number of what was deleted to what is made next: so its tenant file, and when that was written,
+        count too.
+        """
+        folder = self.path(tenant).parent
+        try:
+            found = os.stat(folder)
+        except OSError:
+            return None
         with suppress(OSError):
-            found = os.stat(self.path(tenant).parent)
-            return found.st_dev, found.st_ino
-        return None
+            file = os.stat(folder / tenant_file.NAME)
+            return found.st_dev, found.st_ino, file.st_ino, file.st_mtime_ns
+        return found.st_dev, found.st_ino
 
     def create(self, tenant: str, master: str) -> None:
         """Make a tenant, encrypted when there is a master key. Of several who try at once, one does.
