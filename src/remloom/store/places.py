@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Place", "place"]
 
+_TRIES = 20  # to open a tenant that others delete
+
 
 class Place(Protocol):
     """Where tenants are kept."""
@@ -82,7 +84,7 @@ class _Folder:
     def open(self, settings: Settings, *, create: bool) -> Store:
         from .sqlite import SqliteStore
 
-        tenant = settings.tenant
+        tenant, tries = settings.tenant, _TRIES
         while True:
             folder = self._home.identity(tenant)
             try:
@@ -99,8 +101,10 @@ class _Folder:
                     hnsw=_hnsw(settings),
                 )
             except StoreError:
-                if self._home.identity(tenant) == folder:
+                now = self._home.identity(tenant)
+                if now == folder and (now is not None or not tries):
                     raise
+                tries -= now is None  # made by us, and deleted by another; or it could not be made
                 continue  # it was deleted meanwhile, and perhaps made anew
             if self._home.identity(tenant) == folder:
                 return store
