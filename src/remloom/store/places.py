@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import InvalidInputError, MissingExtraError, StoreError
+from ..errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
 from ..model import TenantInfo
 from .contract import Store
 from .home import Home, backup
@@ -85,6 +85,7 @@ class _Folder:
         from .sqlite import SqliteStore
 
         tenant, tries = settings.tenant, _TRIES
+        looked: tuple[int, ...] | None = None
         while True:
             folder = self._home.identity(tenant)
             try:
@@ -100,11 +101,16 @@ class _Folder:
                     busy_timeout=settings.busy_timeout,
                     hnsw=_hnsw(settings),
                 )
-            except StoreError:
+            except StoreError as error:
                 now = self._home.identity(tenant)
-                if now == folder and (now is not None or not tries):
-                    raise
-                tries -= now is None  # made by us, and deleted by another; or it could not be made
+                if now == folder and now is not None:
+                    if looked == now or isinstance(error, StoreBusyError):
+                        raise
+                    looked = now  # what is wrong is wrong at a second look, too
+                elif now is None:
+                    if not tries:
+                        raise
+                    tries -= 1  # made by us, and deleted by another; or it could not be made
                 continue  # it was deleted meanwhile, and perhaps made anew
             if self._home.identity(tenant) == folder:
                 return store
