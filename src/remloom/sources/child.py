@@ -16,7 +16,7 @@ from .converting import Reply, Request, receive, send
 __all__ = ["main"]
 
 _TEXT = 100_000_000  # characters of a document
-_KEPT = 300_000_000  # bytes that the process may have grown by and be used again
+_KEPT = 0.25  # of the memory that a document may take: a process that has kept more is not used again
 
 
 def main() -> None:
@@ -33,10 +33,10 @@ def main() -> None:
         converted.load(request.suffix)
         base += _size() - before
         send(target, b"")  # ready: the time runs from here
-        _restrict(request.seconds, request.memory_mb)
+        _restrict(request.seconds, base + request.memory_mb * 1_000_000)
         try:
             reply = _answer(request)
-            told = encode(msgspec.structs.replace(reply, last=_size() > base + _KEPT))
+            told = encode(msgspec.structs.replace(reply, last=_size() > base + _KEPT * request.memory_mb * 1_000_000))
             del reply
         except MemoryError:
             _release()
@@ -61,7 +61,7 @@ def _answer(request: Request) -> Reply:
     return Reply(document=document)
 
 
-def _restrict(seconds: float, memory_mb: int) -> None:
+def _restrict(seconds: float, size: int) -> None:
     """Limit what this process takes from here on, where the system has such limits; else the parent's clock is one."""
     try:
         import resource
@@ -69,8 +69,8 @@ def _restrict(seconds: float, memory_mb: int) -> None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {resource.RLIMIT_CPU: round(used.ru_utime + used.ru_stime + seconds) + 1}
-    if now := _size():
-        limits[resource.RLIMIT_AS] = now + memory_mb * 1_000_000
+    if _size():
+        limits[resource.RLIMIT_AS] = size
     for what, soft in limits.items():
         _, hard = resource.getrlimit(what)
         resource.setrlimit(what, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))

@@ -94,7 +94,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
     converted.check(uri, data, suffix)
     request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb))
     with _child.lock:
-        reply, late = _child.ask(request, _BUSY + 2 * seconds)
+        reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
     if reply is None:
         if late:
             raise _over(uri, f"its conversion took longer than {seconds:,.0f} seconds", "read_timeout")
@@ -143,12 +143,16 @@ class _Child:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._memory_mb = 0  # that a document may take in it
         atexit.register(self.end)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
-    def ask(self, request: bytes, seconds: float) -> tuple[Reply | None, bool]:
+    def ask(self, request: bytes, seconds: float, memory_mb: int) -> tuple[Reply | None, bool]:
         """The answer; or None, and whether it was the time that was over."""
+        if memory_mb != self._memory_mb:  # what the process has kept by now counts against the limit
+            self.end()
+            self._memory_mb = memory_mb
         if self._process is None or self._process.poll() is not None:
             self._process = self._start()
         process = self._process
