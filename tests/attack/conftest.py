@@ -11,20 +11,18 @@ failed test counted is not kept. `python -m bench.attack` writes the counts into
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tried import Counted, Rounds
 
 from remloom import Memory
 
 RESULTS = Path(__file__).parent.parent.parent / "bench" / "results" / "attack.json"
 _COUNTS = "attack counts"
-
-Rounds = Callable[[int, int], int]
-Counted = Callable[[str, int], None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

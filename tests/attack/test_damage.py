@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tried import Counted, Rounds
 
-from conftest import Counted, Rounds
 from remloom import Entity, Memory
 from remloom.errors import CorruptStoreError, WrongKeyError
 

@@ -9,17 +9,15 @@ import signal
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tried import Counted, Rounds
 
 from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import InvalidInputError
-
-Rounds = Callable[[int, int], int]
-Counted = Callable[[str, int], None]
 
 
 def memory(home: str | Path, **options: object) -> Memory:

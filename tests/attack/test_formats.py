@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tried import Counted, Rounds
 
-from conftest import Counted, Rounds
 from remloom import Memory, Settings
 from remloom.model import ReadReport
 from remloom.sources import converting

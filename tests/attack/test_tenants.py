@@ -8,18 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tried import Counted, Rounds
 
 from remloom import Entity, Memory
 from remloom.errors import ConflictError, RemloomError, StoreClosedError, StoreError, TenantNotFoundError
 
 KEY = "7c" * 32
 SECRET = "the quince orchard of tenant"
-Rounds = Callable[[int, int], int]
-Counted = Callable[[str, int], None]
 
 
 def memory(home: str | Path, **options: object) -> Memory:
