@@ -1,14 +1,14 @@
 """What a text names that the memory knows already, however it is written: "a call with acme" after Entity("acme").
 
-Every run of up to four words is looked up by its key, many in one call: the work grows with the text, not with the
-memory.
+Each word is asked whether a name begins with it, and the runs of up to four words that begin with such a word are
+looked up by their keys, many in one call: the work grows with the text, not with the memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from msgspec.structs import replace
 
@@ -66,7 +66,14 @@ class KnownNames:
     def _entities(self, text: str) -> dict[str, Entity]:
         """The entities whose keys are those of runs of words in the text."""
         found: dict[str, Entity] = {}
-        keys = _keys(text)
+        plain = text.isascii()
+        parts = [_WORD.findall(part) for part in _MARKS.split(text.lower() if plain else text)]
+        keys_of = {
+            word: word if plain and "-" not in word and "_" not in word else labels.key(word)
+            for word in set(chain.from_iterable(parts))
+        }
+        first = self._store.first_words(list(set(keys_of.values())))
+        keys = _runs(([keys_of[word] for word in part] for part in parts), first)
         while some := list(islice(keys, _AT_ONCE)):
             for key, records in self._store.lookup(some, edges=0).items():
                 for record in records:
@@ -75,16 +82,18 @@ class KnownNames:
         return found
 
 
-def _keys(text: str) -> Iterator[str]:
-    """The keys of the runs of words between two marks, each once; of single words only those that may be a name."""
+def _runs(parts: Iterable[Sequence[str]], first: Collection[str]) -> Iterator[str]:
+    """The keys of the runs of words that begin with one of these first words, none of which reaches from one part into
+    the next, each once; of single words only those that may be a name."""
     seen: set[str] = set()
-    for part in _MARKS.split(text):
-        keys = [labels.key(word) for word in _WORD.findall(part)]
-        grams = {key for key in keys if len(key) > 1 and key not in words.ORDINARY}
-        for count in range(2, MOST_WORDS + 1):
-            grams.update(map("-".join, zip(*(keys[first:] for first in range(count)), strict=False)))
-        yield from grams - seen
-        seen |= grams
+    for keys in parts:
+        for start in [start for start, key in enumerate(keys) if key in first]:
+            key = keys[start]
+            runs = {"-".join(keys[start:end]) for end in range(start + 2, min(start + MOST_WORDS, len(keys)) + 1)}
+            if len(key) > 1 and key not in words.ORDINARY:
+                runs.add(key)
+            yield from runs - seen
+            seen |= runs
 
 
 def _places(text: str, wanted: Collection[str]) -> Iterator[tuple[str, int, int]]:

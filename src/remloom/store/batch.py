@@ -177,7 +177,8 @@ def build(
             previous = records.pop(record.id, None)
             records[record.id] = prepared if previous is None else _merge_namesakes(previous, prepared)
             given.append(record.id)
-            for edge in map(_inline, item.graph_paths):
+            for given_edge in item.graph_paths:
+                edge = _inline(given_edge)
                 edges.append(_edge(edge, now, len(edges), edge.src or record.name, names))
         except RemloomError as error:
             error.fields.setdefault("position", position)
@@ -241,8 +242,9 @@ def _name_of(resource: Resource) -> str:
 
 
 def _prepare(record: Record, item: Record, model: str) -> tuple[BatchRecord, int]:
-    if free := free_values(record):
-        check_free(free, "properties" if isinstance(record, Entity) else "metadata")
+    kind, free = ("properties", record.properties) if isinstance(record, Entity) else ("metadata", record.metadata)
+    if free:
+        check_free(free, kind)
     record = _validated(record)
     keys: tuple[str, ...] = (labels.key(record.name),)
     merge = fresh = False
@@ -336,17 +338,18 @@ def _kin(one: str | None, other: str | None) -> bool:
     return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
-def thin_entity(label: str, shown: str, type: str, now: datetime) -> tuple[Entity, tuple[str, ...]]:
+def thin_entity(key: str, shown: str, type: str, now: datetime) -> tuple[Entity, tuple[str, ...]]:
     """What stands for a label that only edges have, and its keys. It is called what an edge calls it (`dst_name`), and
-    has the label itself for an alias, if that is another key."""
-    key = labels.key(label)
+    has the key of the label for an alias, if its name has another."""
+    keys: tuple[str, ...] = (key,)
+    aliases: tuple[str, ...] = ()
     try:
-        keys = tuple(dict.fromkeys((labels.key(shown or label), key)))
+        if shown and (name_key := labels.key(shown)) != key:
+            keys, aliases = (name_key, key), (key,)
     except LabelError:  # a name of quotes alone
-        shown, keys = label, (key,)
-    aliases = (label,) if len(keys) > 1 else ()
+        shown = key
     entity = Entity(
-        id=new_id(), name=shown or label, aliases=aliases, type=type, thin=True, created_at=now, updated_at=now
+        id=new_id(), name=shown or key, aliases=aliases, type=type, thin=True, created_at=now, updated_at=now
     )
     return entity, keys
 

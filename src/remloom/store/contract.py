@@ -371,6 +371,11 @@ class Store(Reads, Journal, Protocol):
         """Names whose key starts with this key prefix, in key order. One range of an index."""
         ...
 
+    def first_words(self, words: Sequence[str]) -> set[str]:
+        """Those of these words that are the key of a name or alias, or what one begins with before its first hyphen
+        (a few more may be among them). One range of an index a word."""
+        ...
+
     # -- by likeness ---------------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:

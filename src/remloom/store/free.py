@@ -33,7 +33,21 @@ def check(value: Any, path: str, depth: int = 0) -> None:
     Raises:
         InvalidInputError: names the path, what is there, and what it could be instead.
     """
-    if isinstance(value, str):
+    if isinstance(value, (dict, list, tuple)):
+        if depth >= DEEPEST:
+            raise _refused(path[:200], f"more than {DEEPEST} lists or objects inside each other", "make it flatter")
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if type(key) is str and "\0" not in key and type(item) is str and "\0" not in item:
+                    continue  # what nearly all are
+                if not isinstance(key, str):
+                    raise _refused(f"{path}.{key!r}", f"a name that is a {type(key).__name__}", f"use {str(key)!r}")
+                check(key, f"{path}.{key!r}")
+                check(item, f"{path}.{key}", depth + 1)
+        else:
+            for place, item in enumerate(value):
+                check(item, f"{path}[{place}]", depth + 1)
+    elif isinstance(value, str):
         if "\0" in value:
             raise _refused(path, "text with a NUL character", "remove \\0 from it")
     elif value is None or isinstance(value, bool):
@@ -44,18 +58,6 @@ def check(value: Any, path: str, depth: int = 0) -> None:
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise _refused(path, f"{value!r}, which is no number in JSON", "leave it out, or write None")
-    elif isinstance(value, dict | list | tuple):
-        if depth >= DEEPEST:
-            raise _refused(path[:200], f"more than {DEEPEST} lists or objects inside each other", "make it flatter")
-        if isinstance(value, dict):
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    raise _refused(f"{path}.{key!r}", f"a name that is a {type(key).__name__}", f"use {str(key)!r}")
-                check(key, f"{path}.{key!r}")
-                check(item, f"{path}.{key}", depth + 1)
-        else:
-            for place, item in enumerate(value):
-                check(item, f"{path}[{place}]", depth + 1)
     else:
         instead = next((words for kinds, words in _INSTEAD if isinstance(value, kinds)), "text, numbers or lists")
         raise _refused(path, f"of type {type(value).__name__}", f"write it as {instead}")

@@ -241,6 +241,15 @@ class PostgresStore:
             shown[next((alias for alias in aliases if labels.key(alias) == key), record.name)] = None
         return list(shown)[:limit]
 
+    def first_words(self, words: Sequence[str]) -> set[str]:
+        found = self._open.fetch(
+            self._tenant,
+            "SELECT v.word FROM unnest(%s::text[]) v (word) WHERE EXISTS (SELECT FROM remloom.names n"
+            " WHERE n.tenant_id = %s AND n.key >= v.word AND n.key < v.word || '.')",
+            ([short(word) for word in words], self._tenant),
+        )
+        return {word for (word,) in found}
+
     def chunks(
         self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
     ) -> list[Resource]:

@@ -9,7 +9,7 @@ import msgspec
 
 from ..batch import embedded_text
 from ..contract import Pending, Vector
-from .database import Database
+from .database import Database, translate
 from .rows import COLUMNS, decode
 
 if TYPE_CHECKING:
@@ -85,8 +85,9 @@ class Embeddings:
         return found
 
     def model(self) -> tuple[str, int] | None:
-        with self._database.snapshot() as cursor:
-            found: tuple[str, int] | None = cursor.execute("SELECT name, dims FROM models WHERE current = 1").get
+        with translate(self._database.path):
+            cursor = self._database.reader.execute("SELECT name, dims FROM models WHERE current = 1")
+            found: tuple[str, int] | None = cursor.get
             return found
 
 

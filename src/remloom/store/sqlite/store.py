@@ -70,6 +70,10 @@ _LOOKED_UP = f"SELECT l.key, n.rank, {COLUMNS}, l.lid, l.linked, n.total"
 _NAMED = "CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
 _LOOKUP = f"{_LOOKED_UP} FROM labels l {_NAMED} WHERE l.key = ?"
 _LOOKUP_ALL = f"{_LOOKED_UP} FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value {_NAMED}"
+_FIRST_WORDS = (  # a point is what follows a hyphen in the order of characters
+    "SELECT v.value FROM json_each(?) v"
+    " WHERE EXISTS (SELECT 1 FROM labels l WHERE l.key >= v.value AND l.key < v.value || '.')"
+)
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
 _ORDINAL = "coalesce(r.body ->> '$.ordinal', 0)"
 _CHUNKS = (
@@ -271,6 +275,11 @@ class SqliteStore:
             for name, rank, key, schema, body, content in names
         )
         return list(dict.fromkeys(shown))[:limit]
+
+    def first_words(self, words: Sequence[str]) -> set[str]:
+        with self._translate:
+            found = self._database.reader.execute(_FIRST_WORDS, (json.dumps(list(words)),)).fetchall()
+        return {word for (word,) in found}
 
     def children(self, id: str) -> list[str]:
         return self._related(id, "parent", "child")

@@ -344,6 +344,9 @@ class _Writing:
         self.rid += 1
         self.thin += 1
         self.rows.records.append(_row(entity, self.rid, None))
+        if len(keys) == 1:
+            self.rows.names.append((lid, self.rid, 0, 1))
+            return
         for rank, other in enumerate(keys):
             known = other == key or self._find(other) is not None
             number = lid if other == key else self._label(other)

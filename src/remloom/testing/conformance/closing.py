@@ -27,6 +27,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "erase": lambda store: store.erase(lambda _: Batch()),
     "get": lambda store: store.get(None, "x"),
     "lookup": lambda store: (store.lookup(["a"]), store.lookup(["a", "b"])),
+    "first_words": lambda store: store.first_words(["a"]),
     "complete": lambda store: store.complete("a", 3),
     "children": lambda store: store.children("x"),
     "parents": lambda store: store.parents("x"),

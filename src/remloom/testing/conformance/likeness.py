@@ -53,6 +53,13 @@ class Likeness(Opened):
         assert store.complete("sa", 10) == ["Sandra", "Sara", "Sarah Chen"]
         assert store.complete("sa", 1) == ["Sandra"]
 
+    def test_first_words_are_those_that_a_name_or_alias_begins_with(self, store: Store) -> None:
+        put(store, Entity(name="Sarah Chen", aliases=("The Chief",)), Entity(name="Acme"), Entity(name="e-mail server"))
+        put(store, Entity(name="Zed " + "long " * 400))
+        words = ["sarah", "chen", "the", "chief", "acme", "acm", "e-mail", "e", "zed", "zebra"]
+        assert store.first_words(words) == {"sarah", "the", "acme", "e-mail", "e", "zed"}
+        assert store.first_words([]) == set()
+
     # -- fuzzy -------------------------------------------------------------------------------------------------
 
     def test_fuzzy_forgives_typos_and_ranks_the_equal_name_first(self, store: Store) -> None:
