@@ -64,8 +64,25 @@ def read_again(memory: Memory, name: str, turn: int) -> Any:
     return name
 
 
+def read_namesakes(memory: Memory, name: str, turn: int) -> Any:
+    """All read documents of one title from different places at once, and chats of one name."""
+    memory.read_text("Words of one.", uri=f"doc:{name}", name=f"Namesake {turn}")
+    memory.read_chat([Message(speaker="Ann", text="Words of a turn.")], uri=f"chat:{name}", name=f"Namesake {turn}")
+    return name
+
+
 RACES: dict[str, Callable[[Memory, str, int], Any]] = {
-    race.__name__: race for race in (merge, merge_by_name, strengthen, unlink, index, append, read_again)
+    race.__name__: race
+    for race in (
+        merge,
+        merge_by_name,
+        strengthen,
+        unlink,
+        index,
+        append,
+        read_again,
+        read_namesakes,
+    )
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from remloom import Edge, Entity, Memory, Message
+from remloom import Edge, Entity, Memory, Message, labels
 from remloom.predicates import Eq, Query
 
 PROCESSES, THREADS = 4, 8
@@ -138,6 +138,20 @@ def test_of_a_document_that_many_read_anew_one_version_is_there_and_it_is_whole(
         assert len({word for text in texts for word in text.split() if word.startswith("p")}) == 1, texts
         assert memory.check() == []
     counted(f"versions of one document read by 32 at once, {store}", len(told))
+
+
+def test_documents_and_chats_of_one_title_that_many_read_at_once_have_each_a_name_of_its_own(
+    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+) -> None:
+    told = race("read_namesakes", rounds(1, 5))
+    with opened(home) as memory:
+        read = memory.query_entities(Query().filter(Eq("type", "document"))) + memory.query_entities(
+            Query().filter(Eq("type", "chat"))
+        )
+        named = [labels.key(entity.name) for entity in read if entity.name.startswith("Namesake")]
+    assert len(named) == 2 * len(told)
+    assert [name for name, count in Counter(named).items() if count > 1] == []
+    counted(f"documents and chats of one title, read by 32 at once, {store}", len(named))
 
 
 def test_of_a_chat_that_many_append_to_every_acknowledged_turn_is_there(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from datetime import datetime
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
@@ -31,8 +32,17 @@ _PAUSE = 0.002  # seconds between them at most, at first
 Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
 Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]  # to write; ids and edges to remove before
 Update = Callable[[Callable[[Reads], Items]], Written]
-_Waiting = tuple[Prepared, int, int]  # with its new resources, and its place in the report
+Again = Callable[[Reads], Prepared]  # a document once more, under a name that is free there
 Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link], Expected | None], Written]
+
+
+class _Waiting(Struct, frozen=True):
+    """A document that waits to be written."""
+
+    prepared: Prepared
+    new: int  # resources that are not there yet
+    place: int  # in the report
+    again: Again | None = None  # None: its name is its own already
 
 
 def ingest(
@@ -97,7 +107,7 @@ class _Reading:
         self._category = category
         self._extractor = extractor
         self._names: dict[str, str] = {}  # key of a name: uri of the first document that has it
-        self._waiting: list[_Waiting] = []  # with its new resources, and its place in the report
+        self._waiting: list[_Waiting] = []
         self._size = 0
         self._ids: list[str] = []
         self._resources = self._moments = self._edges = 0
@@ -126,7 +136,11 @@ class _Reading:
         if known.issuperset(ids) and self._is_stored(outline):
             self._unchanged(document.uri, ids)
             return
-        self._add(documents.prepare(outline, extractor=self._extractor, name=self._name(document)), known)
+
+        def prepared(reads: Reads) -> Prepared:
+            return documents.prepare(outline, extractor=self._extractor, name=self._name(document, reads))
+
+        self._add(prepared(self._store), known, prepared)
 
     def _is_stored(self, outline: documents.Outline) -> bool:
         """Whether all that a document is, besides its chunks, is what is stored of it."""
@@ -143,11 +157,11 @@ class _Reading:
                 self._unchanged(document.uri, prepared.there)
                 return
             if not prepared.expected:
-                self._add(prepared, known)
+                self._add(prepared, known, lambda reads: self._chat_from(reads, document)[0])
                 return
             self.flush()  # what rests on what was there is written at once, and alone
             try:
-                self._add(prepared, known)
+                self._add(prepared, known, None)
                 self.flush()
                 return
             except ChangedError:  # others went on with it meanwhile
@@ -184,7 +198,7 @@ class _Reading:
         if not prepared.resources:
             self._unchanged(document.uri, prepared.there)
             return
-        self._add(prepared, known, flush=False)
+        self._add(prepared, known, None, flush=False)
         waiting, self._waiting, self._size = self._waiting, [], 0
         self._done(waiting, written, unlinked)
 
@@ -192,12 +206,12 @@ class _Reading:
         self._ids += ids
         self.items.append(ReadItem(uri=uri, status="unchanged", chunks=len(ids)))
 
-    def _add(self, prepared: Prepared, known: Collection[str], *, flush: bool = True) -> None:
+    def _add(self, prepared: Prepared, known: Collection[str], again: Again | None, *, flush: bool = True) -> None:
         """Write it with the next batch. `known` are ids of resources that are there."""
         new = sum(resource.id not in known for resource in prepared.resources)
         entities = sum(isinstance(record, Entity) for record in prepared.others)
         chunks = len(prepared.there) + len(prepared.resources)
-        self._waiting.append((prepared, new, len(self.items)))
+        self._waiting.append(_Waiting(prepared, new, len(self.items), again))
         self.items.append(ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities))
         self._size += len(prepared.items)
         if flush and self._size >= BATCH:
@@ -208,15 +222,16 @@ class _Reading:
         waiting, self._waiting, self._size = self._waiting, [], 0
         if not waiting:
             return
-        items = [item for prepared, _, _ in waiting for item in prepared.items]
         unlinked: list[Link] = []
         expected: dict[str, datetime | None] = {}
-        for prepared, _, _ in waiting:
-            expected |= prepared.expected
+        for one in waiting:
+            expected |= one.prepared.expected
 
         def work(reads: Reads) -> Items:
             nonlocal unlinked
-            found = [_superseded(reads, prepared) for prepared, _, _ in waiting]
+            waiting[:] = [_named(reads, one) for one in waiting]
+            items = [item for one in waiting for item in one.prepared.items]
+            found = [_superseded(reads, one.prepared) for one in waiting]
             unlinked = [link for _, loose in found for link in loose]
             return items, [id for gone, _ in found for id in gone], unlinked
 
@@ -230,8 +245,8 @@ class _Reading:
             raise
         except RemloomError as error:
             if len(waiting) == 1:
-                prepared, _, place = waiting[0]
-                self.items[place] = ReadItem(uri=prepared.uri, status="failed", reason=_reason(error))
+                one = waiting[0]
+                self.items[one.place] = ReadItem(uri=one.prepared.uri, status="failed", reason=_reason(error))
                 return
             for one in waiting:
                 self._waiting = [one]
@@ -248,9 +263,10 @@ class _Reading:
         elif unlinked:
             self._write(*work(self._store), None)
         self._edges += written.edges
-        for prepared, new, _ in waiting:
+        for one in waiting:
+            prepared = one.prepared
             self._ids += [*prepared.there, *(resource.id for resource in prepared.resources)]
-            self._resources += new
+            self._resources += one.new
             for record in prepared.others:
                 if isinstance(record, Entity):
                     self._entities.add((labels.key(record.name), record.type))
@@ -279,6 +295,15 @@ class _Reading:
             ):
                 return name
         return f"{document.title} ({uri})"
+
+
+def _named(reads: Reads, waiting: _Waiting) -> _Waiting:
+    """What waits, under another name if another document was given its name since it was prepared."""
+    prepared = waiting.prepared
+    own = (record.name for record in prepared.others if isinstance(record, Entity) and "uri" in record.properties)
+    if waiting.again is None or not any(_taken(reads, labels.key(name), prepared.uri) for name in own):
+        return waiting
+    return replace(waiting, prepared=waiting.again(reads))
 
 
 def _taken(reads: Reads, key: str, uri: str) -> bool:
