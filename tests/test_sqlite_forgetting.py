@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
 from remloom import Edge, Entity, Resource
+from remloom.errors import StoreBusyError, StoreClosedError
+from remloom.store.contract import Batch, Reads
 from remloom.store.sqlite import SqliteStore
+from remloom.store.sqlite.database import Database
+from remloom.store.sqlite.functions import prepare
+from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 
@@ -159,3 +168,131 @@ def test_a_large_file_is_written_anew_later(
     assert store.journal("erasing") == []
     assert SECRET.encode() not in on_disk(tmp_path)
     assert store.check() == []
+
+
+@contextmanager
+def others_writing(path: Path, seconds: float) -> Iterator[threading.Event]:
+    """Another connection that writes for so long whenever it can, once the event is set."""
+    begin, end = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with closing(apsw.Connection(str(path))) as other:
+            unlock(other, "")
+            begin.wait()
+            while not end.is_set():
+                with suppress(apsw.BusyError):
+                    other.execute("BEGIN IMMEDIATE")
+                    end.wait(seconds)
+                    other.execute("ROLLBACK")
+                time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield begin
+    finally:
+        begin.set()
+        end.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("small", [0, 2**30])
+def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", small)
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path, busy_timeout=0.2)) as store:
+        ids = put(store, *(Resource(name=f"r{n}", content=f"{SECRET} {n} " * 50) for n in range(12))).ids
+        deleted: list[str] = []
+
+        def work(_: Reads) -> Batch:
+            begin.set()  # the other one goes on as soon as this transaction has ended
+            return Batch(removed=(id,))
+
+        with others_writing(path, 0.4) as begin:
+            for id in ids:
+                with suppress(StoreBusyError):
+                    deleted += store.erase(work).ids
+                assert (store.get(None, id) is None) == (id in deleted)
+        assert deleted
+        store.settle()
+        assert store.journal("erasing") == []
+        store.delete(ids)
+        store.settle()
+        assert SECRET.encode() not in on_disk(tmp_path)
+        assert store.check() == []
+
+
+def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        ids = put(store, *(Resource(id=f"r{n}", name=f"r{n}", content="text") for n in range(3))).ids
+        store.delete(ids[:1])
+        rewrite = store._database.rewrite
+
+        def slow() -> None:
+            rewrite()
+            with closing(SqliteStore(path)) as other:
+                assert other.delete(ids[1:2]).traces
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store._database, "rewrite", slow)
+            store.settle()
+        assert [entry.id for entry in store.journal("erasing")] == ["pages"]
+        store.settle()
+        assert store.journal("erasing") == []
+
+
+def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        (id, _) = put(store, Resource(name="r", content=SECRET), Entity(name="other")).ids
+    killed = (
+        "import os; from pathlib import Path; from remloom.store.sqlite import SqliteStore;"
+        f" store = SqliteStore(Path({str(path)!r})); store._erasing.begin = lambda: os._exit(9); store.delete([{id!r}])"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], timeout=60).returncode == 9
+    with closing(Database(path, "", prepare=prepare)) as database:
+        assert database.reader.execute("SELECT id FROM journal WHERE kind = 'erasing'").get == "pages"
+    with closing(SqliteStore(path)) as store:
+        assert store.get(None, id) is None
+        assert store.journal("erasing") == []
+    assert SECRET.encode() not in on_disk(tmp_path)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_background_goes_on_once_others_let_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.derived._TAIL", 5)
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path, busy_timeout=0.1)) as store:
+        put(store, *(Entity(name=f"person {n}") for n in range(20)))
+        with others_writing(path, 60.0) as begin:
+            begin.set()
+            time.sleep(0.1)
+            assert store.fuzzy("person 3", type=None, threshold=0.5, limit=1)
+            time.sleep(1.5)  # it is tried meanwhile
+            assert rows(store, "snapshots") == 0
+        deadline = time.monotonic() + 20
+        while not rows(store, "snapshots") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert rows(store, "snapshots") == 1
+
+
+def test_a_memory_closes_however_busy_others_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.derived._TAIL", 5)
+    path = tmp_path / "memory.db"
+    store = SqliteStore(path, busy_timeout=0.1)
+    put(store, *(Entity(name=f"person {n}") for n in range(20)))
+    with others_writing(path, 60.0) as begin:
+        begin.set()
+        time.sleep(0.1)
+        assert store.fuzzy("person 3", type=None, threshold=0.5, limit=1)
+        store.close()
+        with pytest.raises(StoreClosedError):
+            store.get(None, "x")
+    with closing(SqliteStore(path)) as store:
+        assert store.check() == []

@@ -10,11 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from ...errors import StoreBusyError, StoreError, StoreFullError
 from .. import batch as batches
 from .database import Database, translate
 from .rows import COLUMNS, decode
@@ -206,13 +208,20 @@ class Derived:
             self._thread.start()
 
     def _run(self) -> None:
-        while not self._stop.wait(_IDLE):
-            for chore in self._chores:
-                chore()
-            for kind in list(self._states):
-                if self._stop.is_set():
-                    return
-                self.maintain(kind, self._stop.is_set)
+        try:
+            while not self._stop.wait(_IDLE):
+                with suppress(StoreBusyError, StoreFullError):  # it is tried again
+                    self._work()
+        except StoreError:  # of a file that is damaged or gone: the next one who reads or writes is told
+            self._thread = None
+
+    def _work(self) -> None:
+        for chore in self._chores:
+            chore()
+        for kind in list(self._states):
+            if self._stop.is_set():
+                return
+            self.maintain(kind, self._stop.is_set)
 
     def maintain(self, kind: str, stop: Callable[[], bool] = lambda: False) -> None:
         """Merge a long tail and store a snapshot when it pays. Searches go on meanwhile."""
@@ -258,7 +267,8 @@ class Derived:
             state = self._states.get(kind)
             if state is not None and len(state.index) - state.saved > _TAIL:
                 state.index.compact()
-                self.save(kind)
+                with suppress(StoreBusyError, StoreFullError):  # the next process makes it again
+                    self.save(kind)
 
 
 def prune(cursor: apsw.Cursor) -> None:

@@ -163,15 +163,19 @@ class SqliteStore:
         wanted = list(ids)
         if erase and derived:
             return self.erase(lambda _: Batch(removed=tuple(wanted)))
-        deletion, buried = self._database.write(
-            lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=erase)
-        )
-        return self._erased(deletion, buried) if erase else deletion
+        if erase:
+            return self._erase(lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=True))
+        return self._database.write(lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=False))[0]
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
-        return self._erased(
-            *self._database.write(lambda cursor: writing.erase(cursor, work(_Inside(self.path, cursor))))
-        )
+        return self._erase(lambda cursor: writing.erase(cursor, work(_Inside(self.path, cursor))))
+
+    def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, dict[str, list[int]]]]) -> Deletion:
+        def run(cursor: apsw.Cursor) -> tuple[Deletion, dict[str, list[int]]]:
+            self._erasing.note(cursor)
+            return work(cursor)
+
+        return self._erased(*self._database.write(run))
 
     def _erased(self, deletion: Deletion, buried: dict[str, list[int]]) -> Deletion:
         """Empty the log of what was deleted, and look for it."""
@@ -559,9 +563,11 @@ class SqliteStore:
         self._database.look()
 
     def close(self) -> None:
-        self._derived.close()
-        self._erasing.again()
-        self._database.close()
+        try:
+            self._derived.close()
+            self._erasing.again()
+        finally:
+            self._database.close()
 
 
 class _Inside(SqliteStore):
