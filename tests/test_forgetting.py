@@ -107,6 +107,42 @@ def test_a_person_of_that_name_whom_somebody_wrote_of_stays_without_what_the_doc
     assert memory.lookup("Tobias Lindqvist").records == []
 
 
+@pytest.mark.parametrize("long", [False, True], ids=["one chunk", "several chunks"])
+def test_a_document_of_which_no_chunk_is_left_is_gone_and_so_is_whom_it_alone_named(memory: Memory, long: bool) -> None:
+    text = "---\nauthor: Odalys Finch\n---\nToday we met Tobias Lindqvist." + long * ("\n\nMany more words. " * 500)
+    memory.read_text(text, uri="a.md", name="Travel notes")
+    memory.read_text("We saw Ines Duarte.", uri="b.md", name="Other notes")
+    chunks = memory._store.chunks("a.md")
+    assert (len(chunks) > 1) == long
+    for chunk in chunks:
+        assert memory.lookup("Travel notes").records
+        assert memory.delete_resource(chunk.id).verified
+    assert memory.lookup("Travel notes", "a.md", "Tobias Lindqvist", "Odalys Finch").records == []
+    assert memory.lookup("Other notes", "Ines Duarte").records
+    memory.read_text(text, uri="a.md", name="Travel notes")
+    assert memory.lookup("Tobias Lindqvist").records
+
+
+def test_a_chat_of_which_no_turn_is_left_is_gone(memory: Memory) -> None:
+    memory.read_chat(chat(*range(3)), uri="chat", name="Standup")
+    assert memory.forget(*(turn.id for turn in memory._store.chunks("chat"))).verified
+    assert memory.lookup("Standup", "Ann", "Ben").records == []
+    assert memory.stats()["records"] == {"resources": 0, "entities": 0, "moments": 0}
+
+
+def test_the_sweep_looks_where_edges_of_a_name_that_stays_lead(memory: Memory) -> None:
+    (id,) = memory.write([Resource(name="Harbour", content="Quexil Draymoor lives here."), Entity(name="Harbour")])[:1]
+    memory.write(
+        [
+            Entity(name="Quexil Draymoor", properties={batch.EXTRACTED: True}),
+            Edge(src="Harbour", rel_type="near", dst="Quexil Draymoor"),
+        ]
+    )
+    receipt = memory.forget(id)
+    assert not receipt.verified
+    assert any("quexil" in line for line in receipt.remaining)
+
+
 def test_names_that_somebody_connected_stay(memory: Memory) -> None:
     text = "# Notes\n\nWe met Tobias Lindqvist and Ines Duarte. Then Tobias Lindqvist left Ines Duarte."
     memory.read_text(text, uri="a.md")

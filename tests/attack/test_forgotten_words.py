@@ -204,8 +204,8 @@ def test_a_process_that_is_killed_while_forgetting_leaves_it_whole_or_gone(
                 assert there <= {f"engines{number}.md", f"engines{number + 1}.md"}
             if there:
                 assert memory.forget(*there).verified
-            assert left(place) == []
-        assert left(place) == []
+                assert left(place) == []
+        assert left(place) == []  # what the killed one had yet to erase is erased in the background, or at the end
     counted("kills while forgetting, sqlite", kills)
 
 

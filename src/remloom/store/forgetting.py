@@ -155,6 +155,7 @@ def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence
     while True:
         before = len(going)
         _add_derived(reads, going)
+        _add_emptied(reads, going)
         loose = _loose(reads, going)
         remade = tuple(remake(reads, going) for remake in remakes)
         going.update((record.id, record) for one in remade for record in one.gone)
@@ -226,6 +227,17 @@ def _add_derived(reads: Reads, going: dict[str, Record]) -> None:
             if child not in going and (record := reads.get(None, child)) is not None:
                 going[child] = record
                 queue.append(child)
+
+
+def _add_emptied(reads: Reads, going: dict[str, Record]) -> None:
+    """Add what stands for sources of which no part is left."""
+    by_source: dict[str, list[Resource]] = {}
+    for record in going.values():
+        if isinstance(record, Resource) and record.uri and not record.generation:
+            by_source.setdefault(record.uri, []).append(record)
+    for uri, parts in by_source.items():
+        if all(part.id in going for part in reads.chunks(uri, limit=len(parts) + 1)):
+            going.update((record.id, record) for record in _describing(reads, parts))
 
 
 def _given_up(reads: Reads, going: Going, keys: Iterable[str]) -> set[str]:

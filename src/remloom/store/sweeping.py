@@ -68,7 +68,10 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
         trace: these words.
         ids, keys: records that were made of what was forgotten, and labels that lay beside it.
     """
-    near = _near(store, trace, ids, keys)
+    held = store.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
+    shared = [key for key, records in held.items() if records]  # what leads on from them was perhaps theirs
+    led = store.edges(shared, direction="out", rel_types=None, limit=_BESIDE) if shared else ()
+    near = _near(store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in led)))))
     own: set[str] = set()  # words of sources that stay
     phrases: set[tuple[str, ...]] = set()
     for record in near.values():
@@ -85,7 +88,6 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
             for text in _of_edge(edge):
                 place = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
                 _look(store, trace, own, phrases, place, text, found)
-    held = store.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
     for key, records in held.items():
         for record in records:
             if isinstance(record, Entity) and record.thin and not store.degrees([key], direction="both"):
