@@ -170,6 +170,14 @@ def test_a_regular_expression_that_would_never_end_is_stopped(memory: Memory, mo
         memory.query_entities(Query().filter(Matches("name", "^(a|aa)+$")))
 
 
+@pytest.mark.parametrize("pattern", ["%a_%a_%a%a%z%a", "a%" * 60 + "z_", "%" + "_a%" * 40 + "é"])
+def test_a_pattern_of_like_is_answered_however_often_its_parts_come(memory: Memory, pattern: str) -> None:
+    memory.write([Resource(name=f"r{number}", content="a" * 3_000) for number in range(20)])
+    memory.write([Resource(name="ends", content="a" * 3_000 + "zÉa")])
+    found = memory.sql(f"SELECT name FROM resources WHERE content LIKE '{pattern}%'").rows
+    assert [name for (name,) in found] == ["ends"]
+
+
 @pytest.mark.parametrize("statement", ["LOKUP x", "TRAVERSE * WITH x DEPTH 0 LIMIT 0", "SELECT nme FROM entities"])
 def test_an_error_comes_whole_from_another_process(memory: Memory, statement: str) -> None:
     with pytest.raises(InvalidInputError) as raised:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
@@ -14,8 +16,10 @@ from psycopg.conninfo import conninfo_to_dict
 from postgres_server import connect
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
-from remloom.store.postgres import PostgresStore, migrate, migrations
+from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
+from remloom.store.postgres import PostgresStore, migrate, migrations, server
 from remloom.store.postgres.migrations import newest
+from remloom.testing.conformance import put
 
 Opening = Callable[..., PostgresStore]
 
@@ -239,3 +243,27 @@ def test_random_statements_of_one_tenant_never_show_the_mark_of_another(postgres
 
 def _vector(number: int) -> list[float]:
     return [1.0 if place == number else 0.1 for place in range(8)]
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a snapshot"])
+@pytest.mark.parametrize("way", ["text", "vector", "query"])
+def test_a_filter_whose_regular_expression_takes_too_long_is_stopped(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch, way: str, inside: bool
+) -> None:
+    monkeypatch.setattr(server, "PATIENCE", 0.5)
+    store = opening()
+    put(store, *(Resource(name=f"r{n}", content=f"word {'a' * 300_000}{n}", embedding=(1.0, 0.0)) for n in range(4)))
+    square = Or((Eq("name", "r9"), Not(Not(Matches("content", "(?=a*z)q")))))  # looks to the end from every place
+    asked: dict[str, Callable[[Predicate], list[Any]]] = {
+        "text": lambda where: store.search_text("word", schema="resources", where=where, limit=5),
+        "vector": lambda where: store.search_vector(
+            [1.0, 0.0], schema="resources", where=where, limit=5, min_score=None
+        ),
+        "query": lambda where: store.query("resources", Query(where)),
+    }
+    with store.snapshot() if inside else nullcontext():
+        begun = time.monotonic()
+        with pytest.raises(StoreBusyError, match="regular expression"):
+            asked[way](square)
+        assert time.monotonic() - begun < 20  # without a limit it takes minutes
+        assert len(asked[way](Matches("content", "a[13]$"))) == 2  # and what is asked next is answered

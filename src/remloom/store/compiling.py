@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ..errors import InvalidInputError, UnknownNameError
-from ..predicates import And, Predicate, VectorSimilar
+from ..predicates import And, Matches, Not, Or, Predicate, VectorSimilar
 from ..sql.conditions import Conditions
 from ..sql.writer import Writer
 from .contract import SCHEMAS
 
-__all__ = ["Compiler", "Condition", "check_window", "direction", "known", "split"]
+__all__ = ["Compiler", "Condition", "asks_regex", "check_window", "direction", "known", "split"]
 
 Condition: TypeAlias = tuple[str, list[Any]]  # a boolean SQL expression and its parameters
 
@@ -38,6 +38,20 @@ def split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
         if found:
             return found[0], And(tuple(part for part in where.predicates if part is not found[0]))
     return None, where
+
+
+def asks_regex(where: Predicate) -> bool:
+    """Whether a regular expression is part of a filter."""
+    waiting = [where]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Matches):
+            return True
+        if isinstance(part, And | Or):
+            waiting += part.predicates
+        elif isinstance(part, Not):
+            waiting.append(part.predicate)
+    return False
 
 
 class Compiler(Conditions):

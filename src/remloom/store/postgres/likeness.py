@@ -91,7 +91,7 @@ class Likeness:
 
     def text(self, text: str, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
         condition, values = self._condition(schema, where)
-        with self._server.read(self._tenant) as cursor:
+        with self._server.filtering(self._tenant, where) as cursor:
             numbers, scores = postings.score(cursor, self._tenant, text)
             matches: list[Match] = []
             start, count = 0, limit if not condition else limit * _OVERFETCH
@@ -127,7 +127,7 @@ class Likeness:
         if not condition and self._serving is not None and self._serving.dims == dims:
             best = self._at_once(asked(self._serving), self._serving, limit)
         if best is None:
-            with self._server.read(self._tenant) as cursor:
+            with self._server.filtering(self._tenant, where) as cursor:
                 self._serving = serving(cursor, self._tenant, ef)
                 if self._serving is None:
                     return []

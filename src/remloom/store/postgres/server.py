@@ -24,11 +24,14 @@ from ...errors import (
     StoreError,
     StoreFullError,
 )
+from ..compiling import asks_regex
 from .arrays import register_columns
 from .half import register_half
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
+
+    from ...predicates import Predicate
 
 __all__ = ["Server", "parse_url", "translate", "translated"]
 
@@ -44,6 +47,7 @@ SELECT x.* FROM (
     THEN set_config('remloom.tenant', %(tenant)s, true) ELSE remloom.enter(%(tenant)s) END AS tenant OFFSET 0
 ) t CROSS JOIN LATERAL ({} OFFSET 0) x
 """
+PATIENCE = 5.0  # seconds for all that one filter with a regular expression asks
 _DEFINING = 0x52454D4C4F4F4D  # of the advisory lock, which goes with the connection
 _TRIES = 4  # of a write that PostgreSQL rolled back because of another
 # Where this may not be, `remloom.enter` says why.
@@ -217,6 +221,30 @@ class Server:
                     _end(connection, "COMMIT")
 
     @contextmanager
+    def filtering(self, tenant: str, where: Predicate | None) -> Iterator[Cursor[Row]]:
+        """`read` for statements that filter. With a regular expression among what they ask they end, all together,
+        after `PATIENCE`: some patterns take the square of a text.
+
+        Raises:
+            StoreBusyError: they did not end by themselves.
+        """
+        with self.read(tenant) as cursor:
+            if where is None or not asks_regex(where):
+                yield cursor
+                return
+            cursor.execute("SAVEPOINT filtering")
+            try:
+                yield _Hurried(cursor, time.monotonic() + PATIENCE)  # type: ignore[misc]
+            except psycopg.errors.QueryCanceled as error:
+                raise StoreBusyError(
+                    f"the condition took longer than {PATIENCE:g} s",
+                    remedy="write its regular expression more simply; filter by something else too",
+                ) from error
+            finally:
+                if not cursor.connection.closed:
+                    cursor.execute("ROLLBACK TO SAVEPOINT filtering; RELEASE SAVEPOINT filtering")
+
+    @contextmanager
     def stream(self, tenant: str) -> Iterator[Any]:
         """A cursor on a connection of its own that fetches as it is read, of one state of the database."""
         with self.connect() as connection, translate(self.place):
@@ -307,6 +335,20 @@ class _Held(threading.local):
 
     def __init__(self) -> None:
         self.cursors: dict[str, Cursor[Row]] = {}
+
+
+class _Hurried:
+    """A cursor whose statements must all have ended by then (monotonic seconds)."""
+
+    def __init__(self, cursor: Cursor[Row], deadline: float) -> None:
+        self.connection = cursor.connection
+        self._cursor = cursor
+        self._deadline = deadline
+
+    def execute(self, sql: Any, values: Any = None) -> Cursor[Row]:
+        left = max(1, round((self._deadline - time.monotonic()) * 1000))
+        self._cursor.execute(f"SET LOCAL statement_timeout = {left}")
+        return self._cursor.execute(sql, values)
 
 
 class translate:

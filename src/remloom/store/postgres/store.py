@@ -20,7 +20,7 @@ from ...sql.columns import columns
 from ...sql.values import Select
 from ...sql.writer import asks_for, plain
 from ..columns import micros
-from ..compiling import Compiler, direction, known
+from ..compiling import Compiler, asks_regex, direction, known
 from ..contract import (
     INDEX,
     Batch,
@@ -391,12 +391,15 @@ class PostgresStore:
         terms = [order(compiler.field(field), direction(way)).replace("%", "%%") for field, way in query.order]
         known = asks_for(compiler.read(rest), "id", "name", "uri", "kind")  # found by a key, not along the schema
         own = f"(r.schema || '') = '{schema}'" if known else f"r.schema = '{schema}'"
-        found = self._fetch(
+        statement = (
             f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND {own} AND ({sql})"
-            f" ORDER BY {', '.join([*terms, 'r.seq'])} LIMIT %s OFFSET %s",
-            *values, query.count, query.skip,
-        )  # fmt: skip
-        return [decode(*row) for row in found]
+            f" ORDER BY {', '.join([*terms, 'r.seq'])} LIMIT %s OFFSET %s"
+        )
+        asked = (self._tenant, *values, query.count, query.skip)
+        if not asks_regex(rest):
+            return [decode(*row) for row in self._open.fetch(self._tenant, statement, asked)]
+        with self._open.filtering(self._tenant, rest) as cursor:
+            return [decode(*row) for row in cursor.execute(statement, asked).fetchall()]
 
     def create_index(self, schema: str, field: str) -> None:
         path = self._compiler(schema).field(field)
