@@ -186,6 +186,15 @@ def test_an_error_comes_whole_from_another_process(memory: Memory, statement: st
     assert (type(sent), str(sent), sent.as_dict()) == (type(raised.value), str(raised.value), raised.value.as_dict())
 
 
+def test_the_changes_in_a_history_are_those_of_what_was_asked_for(memory: Memory) -> None:
+    (ann,) = memory.write([Entity(name="Ann", properties={"age": 1})])
+    memory.update_entity(ann, {"age": 2})
+    (note,) = memory.write([Resource(name="note", content="of Ann", parents=(ann,))])
+    assert [step.get("changes") for step in memory.history(note)] == [None, None]
+    (step,) = memory.history(ann)
+    assert [change["changed"] for change in step["changes"]] == [{"properties": {"age": {"from": 1, "to": 2}}}]
+
+
 def test_an_edge_can_be_taken_back(memory: Memory) -> None:
     memory.write([Edge(src="Sarah", rel_type="reports_to", dst="Tom"), Edge(src="Sarah", rel_type="knows", dst="Tom")])
     memory.delete_edge("sarah", "reports-to", "TOM")

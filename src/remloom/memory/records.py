@@ -316,11 +316,11 @@ class Records(Opened):
         Raises:
             NotFoundError: no record has this id.
         """
-        record = self._store.get(None, text(id, "an id"))
-        if record is None:
+        itself = self._store.get(None, text(id, "an id"))
+        if itself is None:
             raise NotFoundError(f"no record has the id {id!r}", id=id)
         found: dict[str, dict[str, Any]] = {}
-        queue = [(record, 0)]
+        queue = [(itself, 0)]
         while queue:
             record, depth = queue.pop(0)
             if record.id in found:
@@ -333,10 +333,10 @@ class Records(Opened):
                 "parents": above,
             }  # fmt: skip
             queue += [(parent, depth + 1) for id in above if (parent := self._store.get(None, id)) is not None]
-        if isinstance(record, Entity):
+        if isinstance(itself, Entity):
             from ..store.past import told
 
-            found[id]["changes"] = list(told(self._store, record))
+            found[id]["changes"] = list(told(self._store, itself))
         return list(found.values())
 
     # -- edges ------------------------------------------------------------------------------------------------------
