@@ -45,19 +45,31 @@ _JOINED = {
 }
 _CASTS = {"text": "text", "integer": "bigint", "time": "bigint", "date": "bigint", "number": "float8", "real": "float8",
           "boolean": "boolean", "null": "text"}  # fmt: skip
+_PLACE = re.compile(r"\s*[-+]?\d+\s*")  # what PostgreSQL takes for a place in a list
 _INDEXED = 200  # characters of a text that an index of a JSON value has
 _AT_ONCE = 90  # arguments of one function
 
 
 def json_value(field: str) -> str:
     """The JSON value of a field or path within the body, as an index may have it: its names are plain words."""
-    parts = field.split(".")
     if field in DEFAULTS:
         return f"coalesce(r.body -> '{field}', '{msgspec.json.encode(DEFAULTS[field]).decode()}'::jsonb)"
-    if len(parts) == 1:
-        return f"(r.body -> '{parts[0]}')"
-    listed = ",".join(f'"{part}"' for part in parts)
-    return f"(r.body #> '{{{listed}}}')"
+    return _json_at(field.split("."))
+
+
+def _json_at(steps: Sequence[str | int]) -> str:
+    """The JSON value at a place whose keys are plain words. Where a key might be a place in a list, or the other way
+    round, each step is taken by itself: a path takes either for the other."""
+    if len(steps) > 1 and not any(isinstance(step, int) or _PLACE.fullmatch(step) for step in steps):
+        listed = ",".join(f'"{step}"' for step in steps)
+        return f"(r.body #> '{{{listed}}}')"
+    return _stepwise("r.body", [str(step) if isinstance(step, int) else f"'{step}'" for step in steps])
+
+
+def _stepwise(json: str, steps: Sequence[str]) -> str:
+    for step in steps:
+        json = f"({json} -> {step})"
+    return json
 
 
 def sortable(field: str) -> str:
@@ -149,18 +161,18 @@ class PostgresWriter(Writer):
         """A place in JSON, as an index of it has it."""
         column, steps = (value.name, ()) if isinstance(value, Column) else self._steps(value)
         if column in _JOINED:
-            return f"({_JOINED[column]} #> {self._keys(steps)})" if steps else _JOINED[column]
+            return _stepwise(_JOINED[column], self._steps_bound(steps))
+        if not steps:
+            return json_value(column)
         every = (column, *steps)
-        if all(map(plain, every)):
-            return json_value(".".join(map(str, every)))
-        return f"(r.body #> {self._keys(every)})"
+        return _json_at(every) if all(map(plain, every)) else _stepwise("r.body", self._steps_bound(every))
 
     def _steps(self, value: Expression) -> tuple[str, tuple[str | int, ...]]:
         assert isinstance(value, Json)  # noqa: S101 - `json` is the type of columns and of places in them
         return value.column, value.steps
 
-    def _keys(self, steps: Sequence[str | int]) -> str:
-        return f"ARRAY[{', '.join(self.bind(str(step), 'text') for step in steps)}]"
+    def _steps_bound(self, steps: Sequence[str | int]) -> list[str]:
+        return [str(step) if isinstance(step, int) else f"({self.bind(step, 'text')})" for step in steps]
 
     def _as_text(self, value: Expression) -> str:
         return f"({self._place(value)} #>> '{{}}'){_C}"
@@ -184,22 +196,22 @@ class PostgresWriter(Writer):
 
     def compare_json(self, operator: str, value: Expression, literal: Value) -> str:
         given, place = literal.value, self._place(value)
+        there = f"nullif({place}, 'null'::jsonb)"  # what is compared with a null is neither so nor otherwise
         if operator == "<>":
             return f"(CASE WHEN jsonb_typeof({place}) <> 'null' THEN {place} <> {self._json_bound(given)} END)"
         key = self._key_of(value)
         if operator == "=":
-            exact = f"nullif({place}, 'null'::jsonb) = {self._json_bound(given)}"
-            return f"({key} = {self._key_bound(given)} AND {exact})"
+            return f"({key} = {self._key_bound(given)} AND {there} = {self._json_bound(given)})"
         kind = {"text": "string", "boolean": "boolean"}.get(literal.type, "number")
         if kind == "boolean":
-            return f"({place} {operator} {self._json_bound(given)} AND jsonb_typeof({place}) = 'boolean')"
+            return f"({there} {operator} {self._json_bound(given)} AND jsonb_typeof({there}) = 'boolean')"
         wide = operator if operator.endswith("=") else f"{operator}="  # texts of one beginning have one key
         exact = (
             f"{self._as_text(value)} {operator} {self.bind(given, 'text')}"
             if kind == "string"
-            else f"{place} {operator} {self._json_bound(given)}"
+            else f"{there} {operator} {self._json_bound(given)}"
         )
-        return f"({key} {wide} {self._key_bound(given)} AND {exact} AND jsonb_typeof({place}) = '{kind}')"
+        return f"({key} {wide} {self._key_bound(given)} AND {exact} AND jsonb_typeof({there}) = '{kind}')"
 
     def among(self, value: Expression, values: Sequence[Value], *, lists: bool) -> str:
         name = value.name if isinstance(value, Column) else ""

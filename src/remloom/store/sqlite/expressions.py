@@ -35,6 +35,7 @@ _JOINED = {
     ),
 }
 _NUMBERS = "('integer', 'real')"
+_BOOLEANS = "('true', 'false')"
 _NATIVE = 50  # characters of a pattern that SQLite's own LIKE is given
 
 
@@ -123,6 +124,10 @@ class SqliteWriter(Writer):
         source, place = self._place(value)
         return f"{source} ->> {place}"
 
+    def set_kind(self, value: Expression) -> str:
+        """The type of JSON, unknown of a null: what is compared with it is neither so nor otherwise."""
+        return f"nullif({self.kind(value)}, 'null')"
+
     def kind(self, value: Expression) -> str:
         """The type of JSON."""
         if not isinstance(value, Json | Column):
@@ -145,30 +150,30 @@ class SqliteWriter(Writer):
     def compare_json(self, operator: str, value: Expression, literal: Value) -> str:
         scalar, given = self.scalar(value), literal.value
         if literal.type == "boolean":
-            asked = f"{self.kind(value)} {operator} '{'true' if given else 'false'}'"
-            return (
-                f"({scalar} = {int(given)} AND {asked})" if operator == "=" else f"({asked} AND {scalar} IS NOT NULL)"
-            )
+            asked = f"{self.set_kind(value)} {operator} '{'true' if given else 'false'}'"
+            if operator == "=":
+                return f"({scalar} = {int(given)} AND {asked})"
+            return f"({asked})" if operator == "<>" else f"({asked} AND {self.set_kind(value)} IN {_BOOLEANS})"
         compared = f"{scalar} {operator} {self.bind(given, literal.type)}"
         if operator == "<>":
             return self._differs(value, literal, compared)
         if operator == "=":
             return self._typed(value, [literal], compared)
         kinds = "('text')" if literal.type == "text" else _NUMBERS
-        return f"({compared} AND {self.kind(value)} IN {kinds})"
+        return f"({compared} AND {self.set_kind(value)} IN {kinds})"
 
     def _differs(self, value: Expression, literal: Value, compared: str) -> str:
         if literal.type != "text" and literal.value in (0, 1):
-            return f"(({compared} OR {self.kind(value)} IN ('true', 'false')) AND {self.scalar(value)} IS NOT NULL)"
+            return f"({compared} OR {self.set_kind(value)} IN {_BOOLEANS})"
         return f"({compared})"
 
     def _typed(self, value: Expression, literals: Sequence[Value], compared: str) -> str:
         """A comparison by `=` where SQLite takes what is of another type for equal: true for 1, JSON for its text."""
         if literals[0].type == "text":
             doubtful = any(str(literal.value)[:1] in ("[", "{") for literal in literals)
-            return f"({compared} AND {self.kind(value)} = 'text')" if doubtful else f"({compared})"
+            return f"({compared} AND {self.set_kind(value)} = 'text')" if doubtful else f"({compared})"
         doubtful = any(literal.value in (0, 1) for literal in literals)
-        return f"({compared} AND {self.kind(value)} IN {_NUMBERS})" if doubtful else f"({compared})"
+        return f"({compared} AND {self.set_kind(value)} IN {_NUMBERS})" if doubtful else f"({compared})"
 
     def among(self, value: Expression, values: Sequence[Value], *, lists: bool) -> str:
         if isinstance(value, Column) and value.name == "name":
@@ -181,16 +186,24 @@ class SqliteWriter(Writer):
         if not values:
             return self.false
         if values[0].type == "boolean":
-            found = " OR ".join(self.compare_json("=", value, literal) for literal in values)
-            return f"({found})"
-        marks = ", ".join(self.bind(literal.value, literal.type) for literal in values)
-        single = self._typed(value, values, f"{self.scalar(value)} IN ({marks})")
+            single = f"({' OR '.join(self.compare_json('=', value, literal) for literal in values)})"
+        else:
+            marks = ", ".join(self.bind(literal.value, literal.type) for literal in values)
+            single = self._typed(value, values, f"{self.scalar(value)} IN ({marks})")
         if not lists:
             return single
         source, place = self._place(value)
-        among = f"EXISTS (SELECT 1 FROM json_each({source}, {place}) j WHERE j.value IN ({marks}))"
+        element = " OR ".join(map(self._is_element, values))
+        among = f"EXISTS (SELECT 1 FROM json_each({source}, {place}) j WHERE {element})"
         own = f"r.schema = '{self.schema}'"  # in each arm, so that an index of this schema serves it
         return f"(({own} AND {single}) OR ({own} AND {self.kind(value)} = 'array' AND {among}))"
+
+    def _is_element(self, wanted: Value) -> str:
+        """Whether the element `j` of a list is this value: of its type, as true is 1 here, and a list its own text."""
+        if wanted.type == "boolean":
+            return f"(j.type = '{'true' if wanted.value else 'false'}')"
+        kinds = "('text')" if wanted.type == "text" else _NUMBERS
+        return f"(j.value = {self.bind(wanted.value, wanted.type)} AND j.type IN {kinds})"
 
     def _is_one(self, value: Expression, values: Sequence[Value]) -> str:
         name = value.name if isinstance(value, Column) else ""
@@ -221,13 +234,9 @@ class SqliteWriter(Writer):
             return f"({inside()})"
         source, place = self._place(value)
         kind = self.kind(value)
-        element = f"j.value = {self.bind(wanted.value, wanted.type)}"
+        element = self._is_element(wanted)
         if wanted.type == "text":
             element += f" OR (j.type = 'object' AND j.value ->> '$.name' = {self.bind(wanted.value, wanted.type)})"
-        elif wanted.type == "boolean":
-            element = f"j.type = '{'true' if wanted.value else 'false'}'"
-        else:
-            element += f" AND j.type IN {_NUMBERS}"
         among = f"EXISTS (SELECT 1 FROM json_each({source}, {place}) j WHERE {element})"
         return f"(CASE {kind} WHEN 'array' THEN {among} ELSE {inside()} END)"
 
@@ -299,8 +308,8 @@ class SqliteWriter(Writer):
 
     def aggregate(self, name: str, part: Expression, distinct: str, separator: str, kind: Type) -> str:
         written = self.scalar(part) if part.type == "json" and name in ("min", "max") else self.write(part)
-        if distinct and _is_long(part):
-            written = f"held({written})"
+        if distinct:
+            written = self._grouped(part)
         if name != "group_concat":
             return f"{name}({distinct}{written})"
         if distinct:
@@ -355,7 +364,8 @@ class SqliteWriter(Writer):
 
     def _grouped(self, value: Expression) -> str:
         """What rows are grouped by is held in memory, so what may be long is counted."""
-        return f"held({self.write(value)})" if _is_long(value) else self.write(value)
+        written = f"one_number({self.write(value)})" if value.type == "json" else self.write(value)
+        return f"held({written})" if _is_long(value) else written
 
     def _key(self, value: Expression) -> str:
         written = self.scalar(value) if value.type == "json" else self.write(value)

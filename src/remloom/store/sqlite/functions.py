@@ -26,6 +26,8 @@ __all__ = ["bounded", "prepare"]
 _PATIENCE = 1.0  # seconds for a regular expression on one text
 _PATIENCE_IN_ALL = 4.0  # seconds for the regular expressions of one statement
 _HELD = 64_000_000  # characters by which rows are grouped or told apart in one statement
+# A bracket that begins no repetition is a bracket to `re`; to `regex` it may say how far a text may be off.
+_PIECES = re.compile(r"\\N\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+\}|\{\d*,\d*\}|\{", re.DOTALL)
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?")
 
@@ -62,7 +64,8 @@ def prepare(connection: apsw.Connection) -> None:
     """Register the SQL functions that statements use."""
     for name, function, arguments in (
         ("merge_properties", merge_properties, 2), ("decompress", _decompress, 1), ("casefold", casefold, 1),
-        ("matches", matches, 2), ("held", held, 1), ("lowered", _lowered, 1), ("uppered", _uppered, 1),
+        ("matches", matches, 2), ("held", held, 1), ("one_number", one_number, 1),
+        ("lowered", _lowered, 1), ("uppered", _uppered, 1),
         ("number_of", number_of, 1), ("number_text", number_text, 1), ("whole", whole, 1), ("rounded", rounded, 2),
         ("floored", _floored, 2), ("greatest", _greatest, -1), ("least", _least, -1), ("time_part", time_part, 2),
         ("time_trunc", time_trunc, 2), ("time_shift", time_shift, 3), ("time_shown", time_shown, 1),
@@ -120,7 +123,7 @@ def matches(pattern: str, text: str | None) -> bool | None:
 def _compiled(pattern: str):  # type: ignore[no-untyped-def]
     import regex  # reads what `re` reads, and can be stopped
 
-    return regex.compile(pattern)
+    return regex.compile(_PIECES.sub(lambda found: "\\{" if found[0] == "{" else found[0], pattern))
 
 
 def held(value: Any) -> Any:
@@ -146,6 +149,13 @@ def number_of(value: Any) -> float | None:
     if isinstance(value, str):
         value = float(value) if len(value) <= 400 and _NUMBER.fullmatch(value) else None
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def one_number(json: str | None) -> str | None:
+    """JSON by which rows are grouped: 1 and 1.0 are one number."""
+    if json and json[0] in "-0123456789" and (number := float(json)).is_integer() and abs(number) < 2**53:
+        return str(int(number))
+    return json
 
 
 def number_text(value: float | None) -> str | None:

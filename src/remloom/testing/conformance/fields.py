@@ -31,7 +31,7 @@ from ...predicates import (
     VectorSimilar,
 )
 from ...store.contract import Store
-from .opening import DAY, T0, Opened, names, put
+from .opening import DAY, T0, Opened, names, put, selected
 
 __all__ = ["Fields"]
 
@@ -93,6 +93,64 @@ class Fields(Opened):
     def test_predicates_select_what_they_say(self, people: Store, predicate: Predicate, expected: str) -> None:
         found = people.query("entities", Query().filter(predicate).order_by("name"))
         assert " ".join(names(found)) == expected
+
+    @pytest.fixture
+    def mixed(self, store: Store) -> Store:
+        put(
+            store,
+            Resource(name="whole", content="1", metadata={"n": 1, "l": [1, "a"], "m": {"0": "key"}, "t": "x{e}"}),
+            Resource(name="point", content="2", metadata={"n": 1.0, "l": [True], "m": ["place"], "t": "y{e}"}),
+            Resource(name="true", content="3", metadata={"n": True, "l": [["a"]], "m": []}),
+            Resource(name="null", content="4", metadata={"n": None, "l": [None, "1"]}),
+        )
+        return store
+
+    @pytest.mark.parametrize(
+        ("predicate", "expected"),
+        [
+            (In("metadata.l", [1]), "whole"),
+            (In("metadata.l", [True]), "point"),
+            (In("metadata.l", [1, True, "1"]), "null point whole"),
+            (In("metadata.l", ['["a"]']), ""),
+            (NotIn("metadata.l", [1]), "null point true"),
+            (Eq("metadata.m.0", "key"), "whole"),
+            (Eq("metadata.m.0", "place"), ""),
+            (Matches("metadata.t", "x{e}"), "whole"),
+            (Matches("metadata.t", "^[{xy]{1}{"), "point whole"),
+        ],
+        ids=lambda value: repr(value)[:60] if not isinstance(value, str) else "",
+    )
+    def test_values_in_json_have_the_type_that_they_have(
+        self, mixed: Store, predicate: Predicate, expected: str
+    ) -> None:
+        found = mixed.query("resources", Query().filter(predicate).order_by("name"))
+        assert " ".join(names(found)) == expected
+
+    @pytest.mark.parametrize(
+        ("where", "expected"),
+        [
+            ("metadata -> 'm' ->> 0 = 'place'", "point"),
+            ("metadata -> 'm' ->> '0' = 'place'", ""),
+            ("metadata -> 'm' ->> '0' = 'key'", "whole"),
+            ("metadata ->> 't' ~ 'x{e}'", "whole"),
+            ("NOT (metadata ->> 'n' = 2)", "point true whole"),
+            ("NOT (metadata ->> 'n' = 1)", "true"),
+            ("NOT (metadata ->> 'n' <> 1)", "point whole"),
+            ("NOT (metadata ->> 'n' <> true)", "true"),
+            ("NOT (metadata ->> 'n' > 2)", "point true whole"),
+            ("NOT (metadata ->> 'n' < 'a')", "point true whole"),
+            ("metadata ->> 'n' > false", "true"),
+        ],
+    )
+    def test_places_and_nulls_in_json_are_what_they_are(self, mixed: Store, where: str, expected: str) -> None:
+        _, rows, _ = selected(mixed, f"SELECT name FROM resources WHERE {where} ORDER BY name")
+        assert " ".join(name for (name,) in rows) == expected
+
+    def test_rows_are_grouped_by_numbers_whether_they_have_a_point_or_none(self, mixed: Store) -> None:
+        _, rows, _ = selected(mixed, "SELECT metadata ->> 'n', count(*) FROM resources GROUP BY 1")
+        assert sorted(map(repr, rows)) == ["(1, 2)", "(None, 1)", "(True, 1)"]
+        _, rows, _ = selected(mixed, "SELECT count(DISTINCT metadata ->> 'n') FROM resources")
+        assert rows == [(2,)]
 
     def test_a_query_orders_limits_and_skips(self, people: Store) -> None:
         query = Query().order_by("age", "desc")
