@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tried import Counted, Rounds
 
-from remloom import Entity, Memory
-from remloom.errors import ConflictError, RemloomError, StoreClosedError, StoreError, TenantNotFoundError
+from remloom import Edge, Entity, Memory, Resource
+from remloom.errors import ConflictError, NotFoundError, RemloomError, StoreClosedError, StoreError, TenantNotFoundError
 
 KEY = "7c" * 32
 SECRET = "the quince orchard of tenant"
@@ -26,6 +29,67 @@ def memory(home: str | Path, **options: object) -> Memory:
 
 def bytes_under(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+# -- deleted while it is open ----------------------------------------------------------------------------------
+
+READ: dict[str, Callable[[Memory], object]] = {
+    "lookup": lambda memory: memory.lookup("Ann"),
+    "search": lambda memory: memory.search_text("orchard"),
+    "fuzzy": lambda memory: memory.fuzzy("Ann"),
+    "select": lambda memory: memory.sql("SELECT name FROM entities"),
+    "edges": lambda memory: memory.get_edges("Ann"),
+    "recall": lambda memory: memory.recall("orchard"),
+    "stats": lambda memory: memory.stats(),
+    "jobs": lambda memory: memory.jobs(),
+    "export": lambda memory: memory.export(io.BytesIO()),
+    "check": lambda memory: memory.check(),
+}
+WRITE: dict[str, Callable[[Memory], object]] = {
+    "write": lambda memory: memory.write([Entity(name="Eve")]),
+    "read a text": lambda memory: memory.read_text("Eve was here.", uri="eve.md"),
+    "forget": lambda memory: memory.forget("Ann"),
+    "job": lambda memory: memory.add_job("consolidate"),
+}
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["gone", "made anew"])
+def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
+    home: str, store: str, tmp_path: Path, anew: bool
+) -> None:
+    """Writes at once, reads within a second or two."""
+    key = KEY if store == "sqlite" else None
+    others = [memory(home, tenant="acme", key=key) for _ in range(2)]
+    others[0].write([Entity(name="Ann"), Resource(name="r", content=SECRET), Edge(src="Ann", rel_type="at", dst="r")])
+    Memory.delete_tenant(home, "acme")
+    if anew:
+        with memory(home, tenant="acme", key=key) as opened:
+            opened.write([Entity(name="Ann", summary="Another life.")])
+    for write in WRITE.values():
+        with pytest.raises((StoreClosedError, NotFoundError)):  # nothing is there to forget, where that is asked first
+            write(others[0])
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            others[1].lookup("Ann")
+        except StoreClosedError:
+            break
+        time.sleep(0.1)
+    for read in READ.values():
+        with pytest.raises(StoreClosedError):
+            read(others[1])
+    if store == "sqlite":
+        with pytest.raises(StoreClosedError):
+            others[1].backup(tmp_path / "backup")
+        assert not (tmp_path / "backup").exists()
+    for other in others:
+        other.close()
+    if anew:
+        with memory(home, tenant="acme", key=key) as opened:
+            assert [hit.content for hit in opened.lookup("Ann").records] == ["Another life."]
+            assert opened.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
+            assert opened.jobs() == []
+        Memory.delete_tenant(home, "acme")
 
 
 # -- many make one ---------------------------------------------------------------------------------------------

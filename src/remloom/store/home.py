@@ -368,6 +368,7 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     Raises:
         ConflictError: the target is there already.
         ReadOnlyStoreError: it cannot be made.
+        StoreClosedError: the tenant was deleted.
     """
     try:
         target.mkdir(mode=0o700, parents=True)
@@ -376,9 +377,10 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     except OSError as error:
         raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
     try:
+        with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
+            shutil.copy2(folder / tenant_file.NAME, target / tenant_file.NAME)
         store.backup(str(target / _DATABASE))
         os.chmod(target / _DATABASE, 0o600)
-        shutil.copy2(folder / tenant_file.NAME, target / tenant_file.NAME)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)  # half a backup must not be taken for a whole one
         raise

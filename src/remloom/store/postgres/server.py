@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -88,6 +89,8 @@ class Server:
         self._users = 0
         self._shared = self
         self._closed = False
+        self._life: tuple[str, datetime] | None = None  # a tenant, and when it was made
+        self._doubted = False  # whether that one is still there
         self._local = _Held()
         conninfo = make_conninfo(url, application_name=conninfo_to_dict(url).get("application_name") or "remloom")
         if "connect_timeout" not in conninfo_to_dict(conninfo):
@@ -138,14 +141,39 @@ class Server:
                 del self._open[key]
         self._pool.close()
 
+    def keep_to(self, tenant: str, made: datetime) -> None:
+        """This door is for a tenant that was made then, and for no later one of that name."""
+        self._life = tenant, made
+
+    def doubt(self) -> None:
+        """Whoever goes through this door next sees first whether its tenant is still there."""
+        self._doubted = self._life is not None
+
     def look(self) -> None:
         """Refuse if this door is closed.
 
         Raises:
-            StoreClosedError: it is.
+            StoreClosedError: it is, or its tenant was deleted.
         """
         if self._closed:
             raise StoreClosedError("the memory is closed", remedy="open it again")
+        if self._doubted and self._life:
+            self._doubted = False
+            rows = self.fetch(self._life[0], "SELECT made FROM remloom.tenants WHERE tenant_id = %s", self._life[:1])
+            self.meet(rows[0][0] if rows else None)
+
+    def meet(self, made: datetime | None) -> None:
+        """Refuse a tenant that was made at another time, or is not there, and whatever is asked for after that.
+
+        Raises:
+            StoreClosedError: so it is.
+        """
+        if self._life and made != self._life[1]:
+            self._doubted = True
+            raise StoreClosedError(
+                f"tenant {self._life[0]!r} is no longer what was opened: it was deleted",
+                remedy="close this memory; open it again",
+            )
 
     def connect(self) -> Connection[Row]:
         """A connection of its own, outside the pool, in autocommit mode."""

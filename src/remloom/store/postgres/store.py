@@ -101,7 +101,7 @@ class PostgresStore:
         try:
             tenants = Tenants(server)
             tenants.prepare(migrate=create)
-            tenants.open(tenant, create=create)
+            server.keep_to(tenant, tenants.open(tenant, create=create))
         except BaseException:
             server.release()
             raise
@@ -126,7 +126,7 @@ class PostgresStore:
             nonlocal grown
             written, grown = Written(()), 0
             for batch in batches():
-                writing = Writing(cursor, self._tenant)  # which finds what the one before it stored
+                writing = Writing(self._server, cursor, self._tenant)  # which finds what the one before it stored
                 written = written.plus(writing.apply(batch))
                 writing.close()
                 grown += sum(len(record.vectors) for record in batch.records)
@@ -184,7 +184,7 @@ class PostgresStore:
 
     def _write(self, work: Callable[[Writing], _T]) -> _T:
         def run(cursor: Cursor[Any]) -> _T:
-            writing = Writing(cursor, self._tenant)
+            writing = Writing(self._server, cursor, self._tenant)
             result = work(writing)
             writing.close()
             return result
@@ -513,7 +513,9 @@ class PostgresStore:
     ) -> None:
         self._open.write(
             self._tenant,
-            lambda cursor: journal.apply(Writing(cursor, self._tenant).cursor, self._tenant, entries, struck, expect),
+            lambda cursor: journal.apply(
+                Writing(self._server, cursor, self._tenant).cursor, self._tenant, entries, struck, expect
+            ),
         )
 
     def journal(
@@ -571,7 +573,7 @@ class PostgresStore:
         )
 
     def look(self) -> None:
-        """Nothing: a write finds that its tenant is gone, and there is nothing left to be read."""
+        self._server.doubt()
 
     def close(self) -> None:
         if not self._closed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConflictError, TenantNotFoundError
@@ -81,17 +82,20 @@ class Tenants:
                 return
         migrations.migrate(self._server)
 
-    def open(self, tenant: str, *, create: bool) -> None:
-        """See that there is such a tenant, made if `create`.
+    def open(self, tenant: str, *, create: bool) -> datetime:
+        """See that there is such a tenant, made if `create`; returns when it was.
 
         Raises:
             TenantNotFoundError: there is none; the remedy names those like it.
         """
         tenant_name(tenant)
-        if not self._server.fetch(tenant, "SELECT 1 FROM remloom.tenants WHERE tenant_id = %s", (tenant,)):
+        sql = "SELECT made FROM remloom.tenants WHERE tenant_id = %s"
+        while not (rows := self._server.fetch(tenant, sql, (tenant,))):
             if not create:
                 raise self._missing(tenant)
-            self._insert(tenant)
+            self._insert(tenant)  # which others may delete before it is looked at
+        made: datetime = rows[0][0]
+        return made
 
     def create(self, tenant: str) -> None:
         """Make a tenant.

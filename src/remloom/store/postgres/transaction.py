@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import TenantNotFoundError
 from . import names
 
 if TYPE_CHECKING:
     from psycopg import Cursor
+
+    from .server import Server
 
 __all__ = ["Transaction"]
 
@@ -16,15 +17,15 @@ __all__ = ["Transaction"]
 class Transaction:
     """Holds the tenant's lock from the start, so that nothing read in it changes before it is written."""
 
-    def __init__(self, cursor: Cursor[Any], tenant: str) -> None:
+    def __init__(self, server: Server, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
         self.tenant = tenant
-        row = cursor.execute(
-            "SELECT seq, doc, names, sealed, unnamed FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
+        row: tuple[Any, ...] | None = cursor.execute(
+            "SELECT made, seq, doc, names, sealed, unnamed FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE",
+            (tenant,),
         ).fetchone()
-        if row is None:
-            raise TenantNotFoundError(f"there is no tenant {tenant!r} any more", remedy="open it again", tenant=tenant)
-        self.seq, self.doc, self.names, self.sealed, self.unnamed = row
+        server.meet(row[0] if row else None)
+        self.seq, self.doc, self.names, self.sealed, self.unnamed = row[1:] if row else (0, 0, 0, 0, 0)
 
     def close(self) -> None:
         """Store the highest numbers given out, and index the names that wait for it once they are many."""

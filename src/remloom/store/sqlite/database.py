@@ -380,9 +380,9 @@ class Database:
         return bool(_SPARE < left < free)  # a file of an earlier version keeps them
 
     def backup(self, path: Path) -> None:
-        """Copy the file page by page, as encrypted as it is, into a new one."""
+        """Copy the file page by page, as encrypted as it is, into a new one. Its tenant is there at the end as well."""
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        with translate(path):
+        with translate(path), self._same():
             make_private(path)
             target = apsw.Connection(str(path), flags=flags)
             try:
