@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remloom.memory import Memory
-from remloom.model import Edge, Entity, Hit, Moment, Person, Resource
+from remloom.model import Edge, Entity, Hit, Message, Moment, Person, Resource
 from remloom.serve.cli.app import SECTIONS, program
 from remloom.serve.cli.render import snippet
 
@@ -224,7 +224,13 @@ def test_commands_give_the_answers_of_their_statements(home: Path) -> None:
             ("traverse", "sarah chen", "--order-by", "node.name", "--limit", "3", "--as-of", "2999-01-01"),
             "TRAVERSE WITH 'sarah chen' ORDER BY node.name LIMIT 3 AS OF '2999-01-01'",
         ),
+        (
+            ("traverse", "sarah chen", "--depth", "2", "--strategy", "depth-first"),
+            "TRAVERSE WITH 'sarah chen' DEPTH 2 DEPTH FIRST",
+        ),
         (("traverse", "sarah chen", "--plan"), "TRAVERSE PLAN WITH 'sarah chen'"),
+        (("lookup", "sarah chen", "--as-of", "2999-01-01"), "LOOKUP 'sarah chen' AS OF '2999-01-01'"),
+        (("lookup", "sarah chen", "--as-of", "1999-01-01"), "LOOKUP 'sarah chen' AS OF '1999-01-01'"),
     ]
     for command, statement in pairs:
         assert json.loads(run(*command, "--json").stdout) == json.loads(run("query", statement, "--json").stdout)
@@ -267,6 +273,10 @@ def test_a_mistyped_tenant_exits_with_3_and_is_not_made(home: Path) -> None:
     [
         ("traverse", "sarah chen", "--breadth", "some"),
         ("traverse", "sarah chen", "--as-of", "yesterday"),
+        ("lookup", "sarah chen", "--as-of", "yesterday"),
+        ("show", "sarah chen", "--as-of", "2025-01-15T10:00"),
+        ("traverse", "sarah chen", "--strategy", "sideways"),
+        ("recall", "who leads?", "--neighbours", "-1"),
         ("traverse", "sarah chen", "--as-of", "2025-01-15T10:00"),
         ("traverse", "sarah chen", "--edges", "managse"),
         ("fuzzy", "sarah", "--threshold", "1.5"),
@@ -531,6 +541,28 @@ def test_recall_says_why_it_does_not_answer_and_shows_the_best_when_told_to(home
     question = "Which captain of the harbour patrol would charge for towing?"
     assert "not answered: nothing remembered" in run("recall", question).output
     assert "Pricing Decision" in run("recall", question, "--anyway").output
+
+
+@pytest.mark.parametrize("neighbours", [0, 1, 2])
+def test_recall_gives_as_many_neighbours_with_each_hit_as_wanted(home: Path, neighbours: int) -> None:
+    began = datetime(2025, 3, 1, tzinfo=UTC)
+    texts = ("Good morning.", "Any news?", "The lighthouse is painted green.", "Lovely.", "See you.")
+    with Memory.open(home, embedder="none") as memory:
+        turns = [Message(speaker="Ann", text=text, at=began + timedelta(minutes=n)) for n, text in enumerate(texts)]
+        memory.read_chat(turns, uri="chat")
+    words = ("recall", "What colour is the lighthouse painted?", "--limit", "1", "--neighbours", str(neighbours))
+    hit = json.loads(run(*words, "--json").output)["hits"][0]
+    assert len(hit.get("before", [])) == len(hit.get("after", [])) == neighbours
+
+
+def test_show_as_of_tells_what_an_entity_was(home: Path) -> None:
+    with Memory.open(home, embedder="none") as memory:
+        bob = memory.lookup("Bob Smith").records[0].id
+        then = datetime.now(UTC)
+        memory.update_entity(bob, {"role": "frontend"}, name="Robert Smith")
+    shown = json.loads(run("show", bob, "--as-of", then.isoformat(), "--json").output)
+    assert (shown["records"][0]["name"], shown["records"][0]["properties"]) == ("Bob Smith", {"role": "backend"})
+    assert json.loads(run("show", bob, "--json").output)["records"][0]["name"] == "Robert Smith"
 
 
 def test_recall_prints_the_text_for_a_prompt_within_its_budget(home: Path) -> None:

@@ -27,10 +27,14 @@ T = TypeVar("T")
 
 @command("show")
 @argument("what", metavar="ID|LABEL")
-def show(call: Call, what: str) -> None:
+@option("--as-of", metavar="TIME", help="What had this label then, as it was, such as 2025-01-15.")
+def show(call: Call, what: str, as_of: str | None) -> None:
     """Show one record whole, with its edges and its sources."""
+    from .queries import instant
+
+    time = instant(as_of)
     with call.open() as memory:
-        shown = _as_named(what, memory.show)
+        shown = _as_named(what, lambda named: memory.show(named, as_of=time))
 
     def view() -> RenderableType:
         from .render import shown as rendered

@@ -17,18 +17,23 @@ if TYPE_CHECKING:
 
     from ...memory import Memory
     from ...model import Answer, Direction
+    from ...query.plan import Strategy
 
-__all__ = ["show_answer"]
+__all__ = ["STRATEGIES", "instant", "show_answer"]
+
+STRATEGIES = ("breadth-first", "depth-first")
 
 
 @command("lookup")
 @argument("labels", metavar="LABEL...", nargs=-1, required=True)
-def lookup(call: Call, labels: tuple[str, ...]) -> None:
+@option("--as-of", metavar="TIME", help="What had these names then, as it was, such as 2025-01-15.")
+def lookup(call: Call, labels: tuple[str, ...], as_of: str | None) -> None:
     """Find records by their exact names or aliases.
 
     Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest names are suggested.
     """
-    _ask(call, lambda memory: memory.lookup(*labels))
+    time = instant(as_of)
+    _ask(call, lambda memory: memory.lookup(*labels, as_of=time))
 
 
 @command("fuzzy")
@@ -81,6 +86,7 @@ def search(
 @option("--breadth", metavar="N|all", help="Edges followed at each record. [default: the limit, at least 9]")
 @option("--order-by", metavar="FIELD", default="edge.created_at DESC", help="Which come first; or node.name, …")
 @option("--limit", default=9, help="Records at most, besides the start.")
+@option("--strategy", type=Choice(STRATEGIES), default=STRATEGIES[0], help="Their order, which the limit cuts.")
 @option("--memo", metavar="TEXT", default="", help="A note that every stage of the answer repeats.")
 @option("--as-of", metavar="TIME", help="Follow the edges that held then, such as 2025-01-15.")
 @option("--plan", is_flag=True, help="Only count the edges, follow none.")
@@ -93,12 +99,13 @@ def traverse(
     breadth: str | None,
     order_by: str,
     limit: int,
+    strategy: Strategy,
     memo: str,
     as_of: str | None,
     plan: bool,
 ) -> None:
     """Follow the edges of a record, and draw the tree."""
-    width, time = _breadth(breadth), _time(as_of)
+    width, time = _breadth(breadth), instant(as_of)
     _ask(
         call,
         lambda memory: memory.traverse(
@@ -111,6 +118,7 @@ def traverse(
             limit=limit,
             plan_memo=memo,
             as_of=time,
+            strategy=strategy,
         ),
     )
 
@@ -154,8 +162,8 @@ def _breadth(text: str | None) -> int | Literal["all"] | None:
         raise InvalidInputError(f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20") from None
 
 
-def _time(text: str | None) -> datetime | None:
-    """As AS OF takes it: a bare date is the start of that day in UTC."""
+def instant(text: str | None) -> datetime | None:
+    """`--as-of` as AS OF takes it: a bare date is the start of that day in UTC."""
     if text is None:
         return None
     try:

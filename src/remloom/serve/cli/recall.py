@@ -23,6 +23,7 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 @option("--budget", type=int, metavar="TOKENS", help="Tokens of all hits at most.")
 @option("--mode", type=Choice(MODES), default="auto", help="How to look.")
 @option("--hops", default=2, help="Of --mode iterated.")
+@option("--neighbours", default=1, help="Records before and after each hit that go with it, in --json.")
 @option("--said", metavar="TEXT", multiple=True, help="What was said before the question; repeat it, oldest first.")
 @option("--now", metavar="TIME", help='What "last week" counts from. [default: the present]')
 @option("--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\".")
@@ -35,9 +36,9 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 @option("--explain", is_flag=True, help="Show why each hit came up.")
 @option("--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list.")
 def recall(
-    call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, said: tuple[str, ...],
-    now: str | None, where: str | None, without: tuple[str, ...], prefer: tuple[str, ...], half_life: float | None,
-    rerank: str | None, anyway: bool, explain: bool, as_context: bool,
+    call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, neighbours: int,
+    said: tuple[str, ...], now: str | None, where: str | None, without: tuple[str, ...], prefer: tuple[str, ...],
+    half_life: float | None, rerank: str | None, anyway: bool, explain: bool, as_context: bool,
 ) -> None:  # fmt: skip
     """Ask in plain words: what answers the question, best first.
 
@@ -48,8 +49,9 @@ def recall(
     with call.open() as memory:
         found = memory.recall(
             question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=at, where=where,
-            without=without, hops=hops, preferences=dict(map(_preference, prefer)), half_life=half_life, rerank=rerank,
-            abstain=not anyway, explain=explain,
+            without=without, hops=hops, neighbours=neighbours,
+            preferences=dict(map(_preference, prefer)), half_life=half_life, rerank=rerank, abstain=not anyway,
+            explain=explain,
         )  # fmt: skip
     if as_context and not call.json:
         from ...retrieve.budget import text_of
