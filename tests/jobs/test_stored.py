@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from remloom.errors import ConflictError, InvalidInputError, NotFoundError
+from remloom.errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
 from remloom.jobs import Queue, StoredQueue
 from remloom.store.contract import Store
 from remloom.store.sqlite import SqliteStore
@@ -133,16 +135,43 @@ def test_a_clock_that_is_behind_does_not_run_a_night_again(queue: StoredQueue, c
     assert queue.finish(claimed).not_before == datetime(2026, 11, 23, 2, tzinfo=UTC)
 
 
-def test_a_worker_that_died_while_it_finished_is_tidied_up_after(store: Store, queue: StoredQueue) -> None:
-    queue.add("dream", key="a")
-    live = store.journal_entry("job", "a")
-    claimed = queue.claim("ann")
-    assert live is not None
-    assert claimed is not None
-    queue.finish(claimed)
-    store.note([live])  # as if it had been added, by another who had looked before it was done
-    assert queue.claim("bob") is None
-    assert [job.state for job in queue.jobs()] == ["done"]
+@pytest.mark.parametrize("store_name", ["sqlite", "postgres"])
+def test_a_job_added_anew_as_soon_as_the_one_before_was_done_is_done(
+    store_name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Whoever sees that a job is done takes it out and adds the next under its key, in the midst of its finishing."""
+    from remloom.store.postgres import PostgresStore
+
+    def opening() -> Store:
+        if store_name == "sqlite":
+            return SqliteStore(tmp_path / "race.db")
+        return PostgresStore(request.getfixturevalue("postgres"), tenant)
+
+    tenant, jobs, begun, over = f"jobs-{uuid4().hex}", 40, list[int](), threading.Event()
+    mine, others = opening(), opening()
+    queue, other = StoredQueue(mine), StoredQueue(others)
+
+    def work() -> None:
+        while not over.is_set():
+            if (job := other.claim("ann")) is not None:
+                begun.append(job.payload["n"])
+                with suppress(LeaseLostError):
+                    other.finish(job)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for n in range(jobs):
+            queue.add("dream", {"n": n}, key="next")
+            while queue.job("next").state != "done":
+                assert worker.is_alive()
+            queue.remove("next")
+    finally:
+        over.set()
+        worker.join()
+        mine.close()
+        others.close()
+    assert begun == list(range(jobs))
 
 
 @pytest.mark.parametrize(

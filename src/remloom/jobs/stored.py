@@ -1,7 +1,8 @@
 """A queue in the tenant's own journal: nothing to install or to run, and as encrypted as the tenant is.
 
-A job is one entry, changed only by compare-and-set, so of two workers one wins. Claiming reads every job that is yet to
-be done: fine for the hundreds a tenant has; for many more, put a queue server behind the same contract.
+A job is one entry, changed only by compare-and-set, so of two workers one wins. When it is done, that entry goes in the
+transaction that writes what is remembered of it: it is never there twice, nor gone. Claiming reads every job that is
+yet to be done: fine for the hundreds a tenant has; for many more, put a queue server behind the same contract.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
-from ..journal import Journal, JournalEntry
+from ..journal import JournalEntry
+from ..store.contract import Batch, Expected, Store
 from .contract import LEASE, MAX_ATTEMPTS, Job, State
 from .cron import next_time
 
@@ -40,8 +42,8 @@ class StoredQueue:
         clock: the present; every machine that works for a tenant must agree on it to within a lease.
     """
 
-    def __init__(self, journal: Journal, clock: Callable[[], datetime] = _now) -> None:
-        self._journal = journal
+    def __init__(self, store: Store, clock: Callable[[], datetime] = _now) -> None:
+        self._journal = store
         self._clock = clock
         self._tidied = datetime.min.replace(tzinfo=UTC)
 
@@ -63,23 +65,20 @@ class StoredQueue:
             id=key or f"{kind}-{token_hex(5)}", kind=kind, payload=_json(payload or {}), not_before=due, every=every,
             zone=zone, created_at=now,
         )  # fmt: skip
-        try:
-            self._journal.note([_entry(job)], expect=0)
-        except ConflictError:
-            return self._same(job)
-        if key and self._journal.journal_entry(DONE, key) is not None:
-            self._journal.note([], struck=[(LIVE, key)])
-            return self._same(job)
+        while not self._write(job, {(LIVE, job.id): 0, (DONE, job.id): 0}):
+            if stored := self._stored(job.id):
+                return _same(stored, job)
         return job
 
-    def _same(self, job: Job) -> Job:
-        stored = self.job(job.id)
-        if any(getattr(stored, name) != getattr(job, name) for name in ("kind", "payload", "every", "zone")):
-            raise ConflictError(
-                f"there is another job {job.id!r}: {stored.kind} {stored.every}".rstrip(),
-                remedy="remove that one first, or give this one another name", id=job.id,
-            )  # fmt: skip
-        return stored
+    def _write(self, job: Job, notes: dict[tuple[str, str], int]) -> bool:
+        """Write a job in the place where one of its state is, if the entries of it are of these versions."""
+        kind = DONE if job.state == "done" else LIVE
+        struck = tuple(place for place, version in notes.items() if version and place[0] != kind)
+        try:
+            self._journal.write(Batch(journal=(_entry(job, kind),), struck=struck, expected=Expected(notes=notes)))
+        except ConflictError:
+            return False
+        return True
 
     def claim(self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE) -> Job | None:
         now = self._clock()
@@ -91,11 +90,7 @@ class StoredQueue:
             if _due(job) <= now and job.state != "parked" and (kinds is None or job.kind in kinds)
         ]
         for job, version in sorted(due, key=lambda found: (_due(found[0]), found[0].id)):
-            if job.state == "done" or (not job.every and self._journal.journal_entry(DONE, job.id) is not None):
-                self._put_away(
-                    job
-                )  # its worker died between the two steps of finishing, or it was added once too often
-            elif job.state == "running" and job.attempts >= MAX_ATTEMPTS:
+            if job.state == "running" and job.attempts >= MAX_ATTEMPTS:
                 self._swap(self._failed(job, f"its worker ({job.worker}) died", again=True), version)
             else:
                 claimed = replace(job, state="running", worker=worker, attempts=job.attempts + 1, lease_until=until)
@@ -113,10 +108,7 @@ class StoredQueue:
             job = replace(job, attempts=0, lease_until=None, error="", result=told, finished_at=now)
             return self._again(job) if job.every else replace(job, state="done")
 
-        finished = self._change(job, done)
-        if finished.state == "done":
-            self._put_away(finished)
-        return finished
+        return self._change(job, done)
 
     def fail(self, job: Job, error: str, *, again: bool = True) -> Job:
         return self._change(job, lambda job: self._failed(job, error, again))
@@ -132,13 +124,18 @@ class StoredQueue:
         return [job for job in each.values() if state is None or job.state == state]
 
     def job(self, id: str) -> Job:
-        entry = self._journal.journal_entry(LIVE, id) or self._journal.journal_entry(DONE, id)
-        if entry is None:
+        if (stored := self._stored(id)) is None:
             raise NotFoundError(f"there is no job {id!r}", remedy="`remloom jobs list` shows them all", id=id)
-        return _job(entry)
+        return stored
+
+    def _stored(self, id: str) -> Job | None:
+        """A job; one that is done meanwhile is in the other place."""
+        entry = self._journal.journal_entry(LIVE, id) or self._journal.journal_entry(DONE, id)
+        return None if entry is None else _job(entry)
 
     def retry(self, id: str) -> Job:
-        job, entry = self.job(id), self._journal.journal_entry(LIVE, id)
+        entry = self._journal.journal_entry(LIVE, id)
+        job = self.job(id) if entry is None else _job(entry)
         if entry is None or job.state not in ("waiting", "parked"):
             raise ConflictError(f"job {id!r} is {job.state}", remedy="add it again under another key", id=id)
         waiting = replace(job, state="waiting", not_before=self._clock(), attempts=0, error="")
@@ -173,15 +170,7 @@ class StoredQueue:
 
     def _swap(self, job: Job, version: int) -> bool:
         """Write a job, if it is still as it was read."""
-        try:
-            self._journal.note([_entry(job)], expect=version)
-        except ConflictError:
-            return False
-        return True
-
-    def _put_away(self, job: Job) -> None:
-        done = [] if job.state != "done" else [_entry(job, DONE)]
-        self._journal.note(done, struck=[(LIVE, job.id)])
+        return self._write(job, {(LIVE, job.id): version})
 
     def _forget_old(self, now: datetime) -> None:
         """Strike what was done long ago."""
@@ -207,6 +196,16 @@ class StoredQueue:
         """A job with a schedule, waiting for its next time."""
         after = max(self._clock(), job.not_before)  # the latter, where the clock of another machine was ahead
         return replace(job, state="waiting", not_before=next_time(job.every, job.zone, after))
+
+
+def _same(stored: Job, job: Job) -> Job:
+    """The stored job, if the other is the same."""
+    if any(getattr(stored, name) != getattr(job, name) for name in ("kind", "payload", "every", "zone")):
+        raise ConflictError(
+            f"there is another job {job.id!r}: {stored.kind} {stored.every}".rstrip(),
+            remedy="remove that one first, or give this one another name", id=job.id,
+        )  # fmt: skip
+    return stored
 
 
 def _due(job: Job) -> datetime:
