@@ -10,13 +10,14 @@ import sys
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.errors import SourceError
-from remloom.sources import Document, Skipped, open_source, read_bytes
+from remloom.sources import Document, Skipped, converting, open_source, read_bytes
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
@@ -367,6 +368,25 @@ JSON = st.recursive(
     ),
     max_leaves=20,
 )  # fmt: skip
+
+
+def test_an_interrupted_conversion_leaves_no_answer_for_the_next_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.html").write_text(f"<html><body><p>This is {name}.</p></body></html>")
+    receive = converting.receive
+
+    def interrupted(stream: IO[bytes]) -> bytes | None:
+        if receive(stream) == b"":  # the child is at work
+            raise KeyboardInterrupt
+        raise AssertionError
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(converting, "receive", interrupted)
+        document(tmp_path / "one.html")
+    assert document(tmp_path / "two.html").text == "This is two."
+    assert document(tmp_path / "three.html").text == "This is three."
 
 
 @settings(max_examples=150, deadline=None)

@@ -170,6 +170,9 @@ class _Child:
                 late = too_late.is_set()
         except (OSError, ValueError):
             pass  # it ended meanwhile
+        except BaseException:  # nobody waits any more, and the next one must not get this answer
+            self.end()
+            raise
         if answer is None:
             process.kill()
             code = process.wait()
