@@ -15,6 +15,7 @@ from remloom.errors import NotFoundError
 from remloom.ingest import remaking
 from remloom.store import batch
 from remloom.store.forgetting import forget
+from steps import steps
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 SAID = [f"Turn {n} is about subject{n}, said Anna." for n in range(9)]
@@ -225,3 +226,26 @@ def test_what_a_document_no_longer_says_is_no_longer_told_of_it(memory: Memory) 
     assert "Zeppelins" not in memory.get_moment(moment.id).summary
     assert memory.forget("note1.md").verified
     assert memory.check() == []
+
+
+def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
+    memory.write([Entity(type="person", name="Sarah Chen", aliases=("Sarah",), properties={batch.EXTRACTED: True})])
+    costs, count = [], 0
+    for more in (1_500, 6_000):
+        names = [f"note {n}" for n in range(count, count + more)]
+        count += more
+        memory.write(
+            [
+                *(Resource(name=name, uri=name, content=f"Met Sarah Chen: {name}.") for name in names),
+                *(Edge(src=name, rel_type="mentions", dst="Sarah Chen") for name in names),
+            ]
+        )
+        memory.forget(names[0])
+        with steps(memory) as counted:
+            assert memory.forget(names[1]).verified
+        costs.append(counted.all)
+    assert 0 < costs[1] < 1.5 * costs[0]
+    assert memory.lookup("Sarah").records

@@ -22,6 +22,7 @@ from .documents import follows
 
 __all__ = ["moved", "remake", "untrue"]
 
+_SOME = 64  # of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
 _NEAR = chats.BEFORE + chats.AFTER  # turns on each side of a gap: some have another context now, the others are in it
 
 
@@ -211,15 +212,22 @@ def _rename(
 
 def _unsaid(reads: Reads, going: Going, entity: Entity, names: set[str]) -> set[str]:
     """Of these names of an entity, those that nothing which stays and mentions it says."""
-    left = set(names)
-    sources = {edge.src for edge in reads.stored_edges(keys_of(entity), direction="in")}
+    left, keys = set(names), keys_of(entity)
+    some = reads.edges(keys, direction="in", rel_types=None, limit=_SOME)
+    _strike_said(reads, going, left, {edge.src for edge in some})
+    if left and len(some) == _SOME:  # it is known from many, of which these do not say it
+        _strike_said(reads, going, left, {edge.src for edge in reads.stored_edges(keys, direction="in")})
+    return left
+
+
+def _strike_said(reads: Reads, going: Going, names: set[str], sources: set[str]) -> None:
+    """Take off the names that one of these sources says."""
     for key in sorted(sources):
         for record in reads.lookup([key], edges=0)[key]:
             if record.id not in going:
-                left -= {name for name in left if any(_says(text, name) for text in _words_of(record))}
-        if not left:
-            break
-    return left
+                names -= {name for name in names if any(_says(text, name) for text in _words_of(record))}
+        if not names:
+            return
 
 
 def _words_of(record: Record) -> Iterator[str]:

@@ -28,6 +28,7 @@ _PROBES = 48  # texts of what was forgotten that the index is asked for
 _WORDS = 12  # of each
 _HITS = 8  # looked at for each
 _BESIDE = 400  # records beside what was forgotten that are looked at
+_EDGES = 1_000  # at their labels that are looked at
 _MOST = 50_000  # words remembered
 _TOKEN = re.compile(r"[^\W_]+")
 _DATES = frozenset(
@@ -83,7 +84,7 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
     for record in near.values():
         for field, text in _made(record):
             _look(store, trace, own, phrases, f"{record.schema} {record.id}, {field}", text, found)
-    for edge in store.stored_edges(list(keys)[:_BESIDE], direction="both") if keys else ():
+    for edge in _edges(store, keys):
         if edge.rel_type in _MADE:
             for text in _of_edge(edge):
                 place = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
@@ -127,6 +128,16 @@ def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
             for match in store.search_text(words, schema=None, where=None, limit=_HITS):
                 found[match.record.id] = match.record
     return found
+
+
+def _edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
+    """The edges that are looked at: all that lay beside, or the newest where a hub has more."""
+    some = list(keys)[:_BESIDE]
+    if not some:
+        return ()
+    if store.degrees(some, direction="both") > _EDGES:
+        return store.edges(some, direction="both", rel_types=None, limit=_EDGES)
+    return store.stored_edges(some, direction="both")
 
 
 def _rarest(text: str) -> str:
