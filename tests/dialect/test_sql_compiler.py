@@ -52,7 +52,7 @@ _VOCABULARY = _NAMES | set("""
     read_records r n l e t d p q o s j x k key lid rid id rank kind child parent schema type starts ends created updated
     body content thin seq uri src dst rel name label weight properties value tenant_id
     json_each json_type json_array_length json_group_array json_object json coalesce nullif instr casefold matches held
-    substr lowered number_of number_text whole time_shift time_trunc time_shown time_of time_format time_part
+    likelihood substr lowered number_of number_text whole time_shift time_trunc time_shown time_of time_format time_part
     jsonb_typeof jsonb_array_length jsonb_array_elements jsonb_agg jsonb_build_object jsonb_build_array jsonb_object_keys
     sortable md5 strpos lower starts_with right left string_agg array_agg bool_and bool_or group_concat decompress day
     null array number object string true false text real entity epoch dow YYYY MM DD DDD HH24 MI SS MS month

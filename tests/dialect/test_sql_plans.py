@@ -21,6 +21,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
             Moment(name="Meeting", starts_at=T0),
         ])  # fmt: skip
         memory.create_index("entities", "properties.age")
+        memory.create_index("resources", "metadata.page")  # for nothing that has another
         yield memory
 
 
@@ -50,3 +51,13 @@ def test_a_select_is_answered_from_an_index(memory: Memory, sql: str, index: str
         assert not any("TEMP B-TREE" in line for line in plan), plan
     assert not any("(schema=?)" in line and "ORDER BY" not in sql for line in plan), plan
     assert memory.sql(sql).rows
+
+
+def test_an_index_made_later_is_used_and_explained(memory: Memory) -> None:
+    sql = "SELECT id FROM entities WHERE properties->>'team' = 'blue'"
+    memory.sql(sql)
+    before = memory.query(f"EXPLAIN {sql}").rows
+    memory.create_index("entities", "properties.team")
+    after = memory.query(f"EXPLAIN {sql}").rows
+    assert not any("<expr>=?" in detail for _, detail in before)
+    assert any("<expr>=?" in detail for _, detail in after), after

@@ -13,7 +13,7 @@ from ...sql.columns import DEFAULTS, LISTS, LONG, OBJECTS, TIMES
 from ...sql.values import Column, Expression, InPath, Json, Select, Type, Value, walk
 from ...sql.writer import Writer, asks_for, plain
 
-__all__ = ["SqliteWriter", "path", "stored"]
+__all__ = ["SqliteWriter", "of_schema", "path", "stored"]
 
 _TIMES = {
     "created_at": "r.created",
@@ -56,6 +56,13 @@ def stored(schema: str, field: str) -> str:
     if rest or root in LISTS or root in OBJECTS:
         return f"r.body ->> '{path([root, *rest])}'"  # no field's name has a quote (see `Conditions.field`)
     return SqliteWriter(schema).column(root)
+
+
+def of_schema(schema: str) -> str:
+    """A row `r` is of this schema. SQLite expects few rows of one, and would find by an index of schemas what has an
+    index of its own. It is told of so many that any other index is better, and of so few that this one is better than
+    none."""
+    return f"likelihood(r.schema = '{schema}', 0.05)"
 
 
 class SqliteWriter(Writer):
@@ -335,7 +342,7 @@ class SqliteWriter(Writer):
             columns.append(f"{sql} AS c{place}")
             kinds.append(kind)
         # A name is found by its key: the plus keeps the index of schemas, which has half of all rows, out of it.
-        where = f"{'+' if asks_for(select.where, 'name') else ''}r.schema = '{self.schema}'"
+        where = f"+r.schema = '{self.schema}'" if asks_for(select.where, "name") else of_schema(self.schema)
         if select.where is not None:
             where += f" AND {self.write(select.where)}"
         window = f"LIMIT {min(most, most if select.limit is None else select.limit)} OFFSET {select.offset}"

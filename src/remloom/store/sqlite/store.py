@@ -47,7 +47,7 @@ from .database import Database, Held, translate
 from .derived import Derived
 from .embeddings import Embeddings
 from .erasing import Erasing
-from .expressions import SqliteWriter, stored
+from .expressions import SqliteWriter, of_schema, stored
 from .functions import bounded, prepare
 from .graph import Graph
 from .likeness import Likeness
@@ -383,13 +383,14 @@ class SqliteStore:
             return [match.record for match in matches[query.skip :][: query.count]]
         compiler = self._compiler(schema)
         sql, values = compiler.compile(rest)
-        known = "+" if asks_for(compiler.read(rest), "name") else ""  # found by its key, not along all of the schema
+        # What is found by its key is not looked for along all of the schema.
+        own = f"+r.schema = '{schema}'" if asks_for(compiler.read(rest), "name") else of_schema(schema)
         if matches is not None:
             marks = ", ".join("?" * len(matches))
             sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
         order = [f"{stored(schema, compiler.field(field))} {direction(way)}" for field, way in query.order]
         statement = (
-            f"SELECT {COLUMNS} FROM records r WHERE {known}r.schema = '{schema}' AND ({sql})"
+            f"SELECT {COLUMNS} FROM records r WHERE {own} AND ({sql})"
             f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
         )
         with self._translate, bounded():
