@@ -150,6 +150,45 @@ def test_rolling_back_brings_superseded_insights_back(tmp_path: Path) -> None:
         assert exported(memory) == before
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+    if request.param == "sqlite":
+        yield tmp_path
+        return
+    from postgres_server import database
+
+    with database(request.getfixturevalue("postgres")) as url:
+        yield url
+
+
+@pytest.mark.parametrize("how", ["forgotten", "read again without it"])
+def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_again(home: Path | str, how: str) -> None:
+    with Memory.open(home, embedder=WordEmbedder()) as memory:
+        memory.read_text("Of roses and their gardens.", uri="one.md")
+        memory.read_text("Of palaces and their summers.", uri="two.md")
+        one_, two = (memory._store.chunks(uri)[0].id for uri in ("one.md", "two.md"))
+        memory.write([insight("First", f"{ROSES} one", one_, created_at=DAY), insight("Second", f"{ROSES} one", two)])
+        memory.write([insight("Third", f"{ROSES} one", one_), insight("Fourth", TIDB, two)])
+        memory.embed_pending()
+        assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 2
+        before = [hit.name for hit in memory.search_text(ROSES, limit=10).records]
+        assert "First" in before
+        assert not {"Second", "Third"} & {*before}
+        if how == "forgotten":
+            assert memory.forget("one.md").verified
+        else:
+            memory.read_text("Something else.", uri="one.md")
+        memory.embed_pending()
+        found = [hit.name for hit in memory.search_text(ROSES, limit=10).records]
+        assert "Second" in found
+        assert not {"First", "Third"} & {*found}
+        assert [hit.name for hit in memory.search(ROSES, limit=1).records] == ["Second"]
+        assert one(memory, "Second").metadata.get("superseded") is None
+        assert memory.check() == []
+        assert memory.forget("two.md").verified
+        assert not {"Second", "Fourth"} & {hit.name for hit in memory.search_text(ROSES, limit=10).records}
+
+
 def test_a_dry_run_names_what_would_be_superseded_and_writes_nothing(memory: Memory) -> None:
     before = exported(memory)
     done = memory.consolidate(min_score=0.99, dry_run=True)

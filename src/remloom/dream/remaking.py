@@ -1,12 +1,13 @@
 """What dreaming made of texts that are forgotten: moments by rules are told again of what stays; a model's are gone.
 
-Insights and dreams are children of what they rest on, and go with it. See `store.forgetting`.
+Insights and dreams are children of what they rest on, and go with it. Those in whose place they stood are found again.
+See `store.forgetting`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from .. import labels
 from ..ingest.documents import label
 from ..ingest.remaking import moved, untrue
 from ..model import Edge, Moment, Record, Resource
+from ..predicates import In, Query
 from ..store.contract import Reads
 from ..store.forgetting import Going, Remade, Triple
 from ..store.sweeping import tokens
@@ -25,6 +27,7 @@ from .writer import SUPERSEDED
 
 __all__ = ["remake"]
 
+_DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")  # kinds of what dreaming makes, and may supersede
 _PART = re.compile(r"(?P<part>.*, part \d+)(?:: .*)?", re.DOTALL)
 
 
@@ -32,7 +35,7 @@ def remake(reads: Reads, going: Going) -> Remade:
     """What becomes of moments that dreaming made of what goes."""
     refs = [id for id, record in going.items() if isinstance(record, Resource)]
     gone: list[Record] = []
-    records: list[Record] = []
+    records: list[Record] = list(_shown(reads, going))
     edges: list[Edge] = []
     unlinked: list[Triple] = []
     places: list[Triple] = []
@@ -55,6 +58,21 @@ def remake(reads: Reads, going: Going) -> Remade:
             edges += [edge for edge, at in zip(found, cut, strict=True) if at not in false]
             places += cut
     return Remade(tuple(gone), tuple(records), tuple(unlinked), tuple(places), tuple(edges))
+
+
+def _shown(reads: Reads, going: Going) -> Iterator[Resource]:
+    """What stays, and what goes has superseded: it says what is said nowhere else now, and is found again."""
+    over = [record for record in going.values() if isinstance(record, Resource) and record.generation]
+    if not over:
+        return
+    kinds = sorted({*_DERIVED, *(record.kind for record in over)})
+    by = In(f"metadata.{SUPERSEDED}.by", [record.id for record in over])
+    for record in reads.query("resources", Query().filter(In("kind", kinds)).filter(by)):
+        told = record.metadata.get(SUPERSEDED) if isinstance(record, Resource) and record.id not in going else None
+        if isinstance(record, Resource) and isinstance(told, dict):
+            bare = {name: value for name, value in record.metadata.items() if name != SUPERSEDED}
+            parents = tuple(reads.parents(record.id))
+            yield replace(record, content=str(told["content"]), metadata=bare, parents=parents)
 
 
 def _told(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:

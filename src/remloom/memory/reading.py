@@ -193,9 +193,10 @@ def _without(
 ) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
     """What is to be written, and with it what dreaming made of what is removed, made again without that."""
     from ..dream.remaking import remake
-    from ..store.forgetting import keys_of
+    from ..store.forgetting import add_derived, keys_of
 
     going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
+    add_derived(reads, going)
     remade = remake(reads, going)
     written = [item for item in items if not isinstance(item, Edge)]
     ids = {record.id for record in written}

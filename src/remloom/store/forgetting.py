@@ -23,7 +23,19 @@ from .batch import EXTRACTED, READ_EDGES
 from .contract import Batch, Reads, Store
 from .sweeping import Trace, sweep
 
-__all__ = ["Build", "Going", "Remade", "Remake", "Triple", "forget", "keys_of", "label_subject", "orphans", "targets"]
+__all__ = [
+    "Build",
+    "Going",
+    "Remade",
+    "Remake",
+    "Triple",
+    "add_derived",
+    "forget",
+    "keys_of",
+    "label_subject",
+    "orphans",
+    "targets",
+]
 
 _TOLD = ("about", "attended_by")  # edge types from a moment to what the texts that it refers to name
 _MANY = 64  # edges of a name beyond those that go, from which it is not asked whose they are: it is known elsewhere
@@ -154,7 +166,7 @@ def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence
     going = dict(asked)
     while True:
         before = len(going)
-        _add_derived(reads, going)
+        add_derived(reads, going)
         _add_emptied(reads, going)
         loose = _loose(reads, going)
         remade = tuple(remake(reads, going) for remake in remakes)
@@ -219,7 +231,7 @@ def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
     return [(kind, entry.id) for entry in reads.journal(kind, prefix=prefix)]
 
 
-def _add_derived(reads: Reads, going: dict[str, Record]) -> None:
+def add_derived(reads: Reads, going: dict[str, Record]) -> None:
     """Add all that was derived from these records."""
     queue = list(going)
     while queue:
