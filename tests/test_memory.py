@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from remloom import Edge, Entity, Memory, Moment, Resource
+from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import (
     ConflictError,
     EmbedderError,
@@ -24,7 +24,7 @@ from remloom.errors import (
     UnknownNameError,
     VectorError,
 )
-from remloom.predicates import Matches, Query
+from remloom.predicates import Eq, Matches, Query
 from remloom.settings import Settings
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
@@ -184,6 +184,18 @@ def test_an_error_comes_whole_from_another_process(memory: Memory, statement: st
         memory.query(statement)
     sent: InvalidInputError = pickle.loads(pickle.dumps(raised.value))
     assert (type(sent), str(sent), sent.as_dict()) == (type(raised.value), str(raised.value), raised.value.as_dict())
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "a\0b"])
+def test_what_no_store_can_keep_is_refused_wherever_it_is_asked_for(memory: Memory, odd: str) -> None:
+    for ask in (
+        lambda: memory.get_entity(odd), lambda: memory.show(odd), lambda: memory.history(odd),
+        lambda: memory.forget(odd), lambda: memory.read_text("text", uri=odd), lambda: memory.lookup(odd),
+        lambda: memory.read_chat([Message(speaker="A", text="hi")], uri=odd, append=True),
+        lambda: memory.query_entities(Query().filter(Eq("name", odd))),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInputError):
+            ask()
 
 
 def test_the_changes_in_a_history_are_those_of_what_was_asked_for(memory: Memory) -> None:

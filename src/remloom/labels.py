@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from .errors import LabelError
 
-__all__ = ["MAX_LABEL_LENGTH", "join_path", "key", "split_path"]
+__all__ = ["MAX_LABEL_LENGTH", "join_path", "key", "split_path", "storable"]
 
 MAX_LABEL_LENGTH = 65_536  # characters
 
@@ -39,6 +39,15 @@ def key(text: str) -> str:
     if type(text) is str and len(text) <= _SHORT:
         return _short_key(text)
     return _key(text)
+
+
+def storable(text: str) -> bool:
+    """Whether every store can keep a text: it has no NUL character, and no half of a surrogate pair.
+
+    >>> storable("größe"), storable("a\\0"), storable("\\ud800")
+    (True, False, False)
+    """
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))
 
 
 def join_path(*segments: str) -> str:

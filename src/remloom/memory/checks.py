@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from ..errors import InvalidInputError, UnknownNameError
+from ..labels import storable
 from ..predicates import Query
 
 __all__ = ["Progress", "asked", "aware", "names", "of", "positive", "run_kind", "text"]
@@ -43,6 +44,8 @@ def asked(query: Any) -> Query:
 def text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{what} is text, not {type(value).__name__}")
+    if not storable(value):
+        raise InvalidInputError(f"{value[:80]!r} is not {what}", remedy="decode it as UTF-8, without NUL characters")
     return value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Answer, Direction, Hit
 from ..predicates import Predicate
-from ..store.contract import Match
 from .checks import aware, names, positive
 from .closing import weakly
 from .records import Records
@@ -243,7 +242,3 @@ class Queries(Records):
     def ask_rem(self, question: str, **given: Any) -> dict[str, Any]:
         """`ask` as the seed's JSON: `query`, `staged_plan`, and all the rest of the answer. Source: seed 5."""
         return self.ask(question, **given).as_dict()
-
-
-def _hits(matches: Iterable[Match]) -> list[Hit]:
-    return [Hit(record=match.record, score=match.score, matched=match.matched) for match in matches]

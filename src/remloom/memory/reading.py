@@ -117,8 +117,10 @@ class Reading(Records):
         """
         from ..ingest.chats import check_appendable
         from ..sources import from_messages
+        from ..sources.given import check_uri
 
         messages = list(messages)
+        check_uri(uri)
         there = self._store.chunks(uri, limit=1, last=True) if append else []
         check_appendable(uri, there)
         if not there:

@@ -8,11 +8,12 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from ..errors import InvalidInputError
+from ..labels import storable
 from ..model import Message
 from .document import Document, Turn
 from .files import markdown, title_of
 
-__all__ = ["from_messages", "from_text"]
+__all__ = ["check_uri", "from_messages", "from_text"]
 
 
 def from_text(
@@ -26,7 +27,7 @@ def from_text(
     """
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
-    _check(uri, at)
+    check_uri(uri, at)
     found = markdown(uri, text.replace("\r\n", "\n").replace("\r", "\n"))
     return replace(found, title=name or found.title, category=category, at=at or found.at)
 
@@ -37,14 +38,14 @@ def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = N
     Raises:
         InvalidInputError: no message with text, no `uri`, a time without a zone, or something that is no `Message`.
     """
-    _check(uri)
+    check_uri(uri)
     turns = []
     for number, message in enumerate(messages):
         if not isinstance(message, Message):
             raise InvalidInputError(
                 f"message {number} is a {type(message).__name__}", remedy="give Message(speaker=…, text=…) values"
             )
-        _check(uri, message.at)
+        check_uri(uri, message.at)
         if message.text.strip():
             turns.append(Turn(message=message))
     if not turns and not follows:
@@ -61,9 +62,16 @@ def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = N
     )
 
 
-def _check(uri: str, at: datetime | None = None) -> None:
+def check_uri(uri: str, at: datetime | None = None) -> None:
+    """Refuse what is no uri of something that is read, and a time without a zone.
+
+    Raises:
+        InvalidInputError: it is one of these.
+    """
     if not isinstance(uri, str) or not uri.strip():
         raise InvalidInputError("what is read needs a uri", remedy='say where it is from: uri="notes/monday"')
+    if not storable(uri):
+        raise InvalidInputError(f"{uri[:80]!r} is no uri", remedy="decode it as UTF-8, without NUL characters")
     if at is not None and at.utcoffset() is None:
         raise InvalidInputError(
             f"the time {at.isoformat()} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import InvalidInputError, UnknownNameError
+from ..labels import storable
 from ..predicates import (
     All as Every,
 )  # fmt: skip
@@ -93,7 +94,7 @@ class Conditions:
             UnknownNameError: the schema has no such field.
         """
         name = RENAMED.get(name, name) if isinstance(name, str) else name
-        if not isinstance(name, str) or not name or any(char in name for char in "\"'\\\0") or not _is_text(name):
+        if not isinstance(name, str) or not name or any(char in name for char in "\"'\\") or not storable(name):
             raise InvalidInputError(f"{name!r} is no field name")
         root = name.partition(".")[0]
         if name in self._known or (root in OBJECTS and root in self._known):
@@ -211,13 +212,9 @@ class Conditions:
 
 
 def _text(value: str) -> str:
-    if not _is_text(value):
-        raise InvalidInputError("a text may not hold half a character (a lone surrogate)")
+    if not storable(value):
+        raise InvalidInputError("a text may hold no NUL character, and no half a character (a lone surrogate)")
     return value
-
-
-def _is_text(value: str) -> bool:
-    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _instant(field: str, value: Any) -> int:

@@ -80,11 +80,11 @@ def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
 
     Raises:
         NotFoundError: one of them stands for nothing; the remedy names what is most like it.
-        InvalidInputError: one of them is no text, or a blank one.
+        InvalidInputError: one of them is no text, or a blank one, or what no store can keep.
     """
     for name in wanted:
         # Whatever was not read has "" for its uri: a variable left empty must not stand for all of that.
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not name.strip() or not labels.storable(name):
             raise InvalidInputError(
                 f"{name!r} names nothing", remedy="give an id, a label, or the uri that something was read from"
             )

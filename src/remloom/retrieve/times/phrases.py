@@ -61,21 +61,12 @@ class Phrases(Pieces):
         """Whether a bare weekday ends the question: "What did we decide Monday?", not "Who is Friday?"."""
         before = self.word(at - 1)
         plain = self.kind(at - 1) == "word" and not self.capital(at - 1) and before not in words.STOP
-        called = before in (
-            "the",
-            "a",
-            "an",
-            "called",
-            "named",
-            "every",
-            "each",
-            "any",
-            "like",
-            "love",
-            "hate",
-            "black",
+        return (
+            at > 2
+            and plain
+            and before not in _NO_TIME
+            and all(self.kind(n) == "mark" for n in range(end, len(self._tokens)))
         )
-        return at > 2 and plain and not called and all(self.kind(n) == "mark" for n in range(end, len(self._tokens)))
 
     # -- points ------------------------------------------------------------------------------------------------------
 

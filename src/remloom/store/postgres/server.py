@@ -429,9 +429,7 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedFunction():
             return StoreError(f"{place}: {said}", remedy="run `remloom migrate`")
         case errors.UntranslatableCharacter() | psycopg.DataError() if any(nul in str(error) for nul in _NUL):
-            return InvalidInputError(
-                "PostgreSQL stores no NUL characters; nothing was written", remedy="remove \\0 from the text"
-            )
+            return InvalidInputError("PostgreSQL has no texts with NUL characters", remedy="remove \\0 from the text")
         case psycopg.OperationalError():
             return StoreError(
                 f"{place} does not answer: {said}",
