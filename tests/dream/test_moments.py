@@ -16,6 +16,7 @@ from remloom.dream.sessions import sessions
 from remloom.errors import InvalidInputError, ModelNotConfiguredError, ModelRefusedError
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
+from steps import steps
 
 MONDAY = datetime(2025, 3, 3, 9, 0, tzinfo=UTC)
 TALK = [
@@ -152,6 +153,23 @@ def test_only_what_happened_or_was_remembered_in_the_window_is_looked_at(tmp_pat
         memory.write([Resource(name="Old", content="long ago", starts_at=MONDAY, created_at=MONDAY)])
         assert memory.moments(hours=24).run.counts.get("sessions", 0) == 0
         assert memory.moments(since=MONDAY - timedelta(hours=1)).run.counts["sessions"] == 1
+
+
+@pytest.mark.parametrize("told", [timedelta(), -timedelta(days=9_000)], ids=["of today", "of long ago"])
+def test_what_is_new_is_found_without_reading_all_that_is_old(tmp_path: Path, told: timedelta) -> None:
+    spent, today = [], datetime.now(UTC)
+    for size in (200, 2_000):
+        with Memory.open(tmp_path / str(size), embedder="none") as memory:
+            days = [MONDAY - timedelta(days=day) for day in range(size)]
+            old = [Resource(name=f"r{n}", content=f"{n}", starts_at=at, created_at=at) for n, at in enumerate(days)]
+            of_old = [Moment(name=f"m{n}", starts_at=at, resource_refs=(old[n].id,)) for n, at in enumerate(days)]
+            memory.write([*old, *of_old, Resource(name="New", content="new", starts_at=today + told)])
+            memory.settle()
+            with steps(memory) as counted:
+                (session,) = sessions(memory._store, since=today - timedelta(hours=1), now=today)
+            assert [resource.name for resource in session.resources] == ["New"]
+            spent.append(counted.reading)
+    assert spent[1] < 1.5 * spent[0] + 200
 
 
 def test_a_session_whose_texts_wait_for_their_vectors_is_parted_later(tmp_path: Path) -> None:

@@ -17,13 +17,14 @@ import pytest
 from postgres_server import connect
 from remloom import Edge, Entity, Moment, Resource, labels
 from remloom.journal import JournalEntry
-from remloom.predicates import Eq, Query
+from remloom.predicates import Eq, Gte, Query
 from remloom.store import batch
 from remloom.store.contract import EdgeOrder
 from remloom.store.postgres import PostgresStore, names, nearest
 from remloom.testing.conformance import put, selected
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
+LATE = datetime(2999, 1, 1, tzinfo=UTC)
 ORDER = EdgeOrder("created_at", "desc")
 VECTOR = [1.0] * 16
 
@@ -74,6 +75,8 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     ),
     "degrees": (lambda s: s.degrees(["n1"], direction="in"), {"degrees_pkey"}),
     "moments": (lambda s: s.moments_between(T0, T0 + timedelta(hours=2)), {"records_starts"}),
+    "what was remembered since": (lambda s: s.query("resources", Query(Gte("created_at", LATE))), {"records_created"}),
+    "what happened since": (lambda s: s.query("resources", Query(Gte("starts_at", LATE))), {"records_starts"}),
     "by uri": (lambda s: s.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
     "the last chunks": (lambda s: s.chunks("u7", limit=3, last=True), {"records_uri"}),
     "turns by message": (lambda s: s.messages("u7", ["m7"]), {"records_message"}),
@@ -127,6 +130,7 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
                  for i in range(50)))  # fmt: skip
     put(store, Moment(name="long", starts_at=T0 - timedelta(days=90), ends_at=T0 + timedelta(days=90)))
     put(store, *(Resource(name=f"insight {i}", content="derived", parents=(f"r{i}",)) for i in range(200)))
+    put(store, Resource(name="late", content="not yet", starts_at=LATE, created_at=LATE))
     store.write(batch.build([Resource(name="waits", content="to be embedded")], tenant="t", model="given"))
     store.create_index("entities", "properties.team")
     store.note([JournalEntry("usage", "2025", b"{}")])

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ..ingest.chats import SESSION_GAP
-from ..model import Moment, Resource
-from ..predicates import Gte, Or, Query
+from ..model import Moment, Record, Resource
+from ..predicates import Gte, Query
 from ..store.contract import Store
 from .vectors import matrix, typical
 
@@ -29,6 +29,7 @@ _BEFORE = timedelta(days=1)  # looked at before the window, for a session that r
 _BESIDE = 4  # turns on either side that are compared
 _SHIFT = 2.3  # standard deviations by which similarity falls where the topic shifts
 _LEAST = 4  # turns of a part
+_AT_ONCE = 500  # resources whose moments are looked up together
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -74,11 +75,12 @@ def sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Ses
 
 
 def _recent(store: Store, since: datetime | None) -> list[Resource]:
-    read: Iterable[object]
+    read: Iterable[Record]
     if since is None:
         read = store.records("resources")
-    else:
-        read = store.query("resources", Query(Or((Gte("starts_at", since), Gte("created_at", since)))))
+    else:  # each by its own index
+        found = [store.query("resources", Query(Gte(field, since))) for field in ("created_at", "starts_at")]
+        read = {record.id: record for record in chain(*found)}.values()
     return [record for record in read if isinstance(record, Resource) and not record.generation]
 
 
@@ -89,11 +91,13 @@ def _within(resource: Resource | None, since: datetime | None) -> bool:
 
 
 def _moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
-    """The moments that were not made by dreaming and refer to some of these."""
-    times = [at for resource in resources for at in (resource.starts_at, resource.created_at) if at is not None]
-    ids = {resource.id for resource in resources}
-    found = store.moments_between(min(times), max(times) + timedelta(microseconds=1)) if times else []
-    return [moment for moment in found if MADE_BY not in moment.metadata and ids.intersection(moment.resource_refs)]
+    """The moments with a time that were not made by dreaming and refer to some of these, in order of their start."""
+    found: dict[str, Moment] = {}
+    for low in range(0, len(resources), _AT_ONCE):
+        some = store.referring([resource.id for resource in resources[low : low + _AT_ONCE]])
+        found |= {moment.id: moment for moment in some if MADE_BY not in moment.metadata}
+    timed = [(moment.starts_at, moment.id) for moment in found.values() if moment.starts_at]
+    return [found[id] for _, id in sorted(timed)]
 
 
 def _runs(resources: Sequence[Resource]) -> list[list[Resource]]:
