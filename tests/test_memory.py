@@ -186,6 +186,21 @@ def test_an_error_comes_whole_from_another_process(memory: Memory, statement: st
     assert (type(sent), str(sent), sent.as_dict()) == (type(raised.value), str(raised.value), raised.value.as_dict())
 
 
+def test_moving_to_another_embedder_ends_though_a_text_is_blank(tmp_path: Path) -> None:
+    def told(done: int, total: int) -> None:
+        assert done <= total
+        calls.append(done)
+        assert len(calls) < 10
+
+    calls: list[int] = []
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name="blank", content=" \n "), Resource(name="said", content="Apples ripen.")])
+        assert memory.reembed(WordEmbedder(), told) == 1
+        assert [hit.record.name for hit in memory.search("apples").records] == ["said"]
+        assert memory.stats()["pending"] == 0
+        assert memory.check() == []
+
+
 @pytest.mark.parametrize("odd", ["\ud800", "a\0b"])
 def test_what_no_store_can_keep_is_refused_wherever_it_is_asked_for(memory: Memory, odd: str) -> None:
     for ask in (

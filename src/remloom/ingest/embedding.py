@@ -84,16 +84,17 @@ class EmbeddingQueue:
 
     def move(self, progress: Progress | None = None) -> int:
         """Embed every text with this embedder beside the vectors that serve, then let its own serve."""
-        done = 0
+        done = seen = 0
         total = sum(self._store.stats()["records"].values()) if progress else 0
         with self._running:
-            while batch := self._store.unembedded(self._embedder.name, _BATCH):
+            # A text that has no windows, being blank, stays without vectors: what was seen is not asked for again.
+            while batch := self._store.unembedded(self._embedder.name, _BATCH, after=seen):
+                seen = batch[-1].version
                 versions = {item.id: item.version for item in batch}
-                self._store.embed(
-                    self._vectors(batch), model=self._embedder.name, dims=self._embedder.dims, current=False,
-                    versions=versions,
-                )  # fmt: skip
-                done += len(batch)
+                vectors = self._vectors(batch)
+                name, dims = self._embedder.name, self._embedder.dims
+                self._store.embed(vectors, model=name, dims=dims, current=False, versions=versions)
+                done += sum(map(bool, vectors.values()))
                 if progress:
                     progress(done, max(total, done))
             self._store.adopt(self._embedder.name)

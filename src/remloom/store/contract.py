@@ -494,8 +494,9 @@ class Store(Reads, Journal, Protocol):
         With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""
         ...
 
-    def unembedded(self, model: str, limit: int) -> list[Pending]:
-        """Records with text and no vectors of this model yet, for moving to it."""
+    def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
+        """Records with text and no vectors of this model yet, for moving to it: those whose text has a higher version
+        than `after`, the lowest first."""
         ...
 
     def adopt(self, model: str) -> None:

@@ -43,12 +43,12 @@ class Embeddings:
             for id, tries, error, doc, *row in rows
         ]
 
-    def unembedded(self, model: str, limit: int) -> list[Pending]:
+    def unembedded(self, model: str, limit: int, after: int) -> list[Pending]:
         rows = self._fetch(
-            f"SELECT r.id, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL"
+            f"SELECT r.id, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc > %s"
             " AND NOT EXISTS (SELECT FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)"
-            " WHERE v.tenant_id = r.tenant_id AND v.id = r.id AND m.name = %s) ORDER BY r.seq LIMIT %s",
-            model, limit,
+            " WHERE v.tenant_id = r.tenant_id AND v.id = r.id AND m.name = %s) ORDER BY r.doc LIMIT %s",
+            after, model, limit,
         )  # fmt: skip
         return [Pending(id, embedded_text(decode(*row)), version=doc) for id, doc, *row in rows]
 

@@ -242,13 +242,14 @@ class PostgresStore:
         return list(shown)[:limit]
 
     def first_words(self, words: Sequence[str]) -> set[str]:
+        wanted = {short(word): word for word in words}
         found = self._open.fetch(
             self._tenant,
             "SELECT v.word FROM unnest(%s::text[]) v (word) WHERE EXISTS (SELECT FROM remloom.names n"
             " WHERE n.tenant_id = %s AND n.key >= v.word AND n.key < v.word || '.')",
-            ([short(word) for word in words], self._tenant),
+            (list(wanted), self._tenant),
         )
-        return {word for (word,) in found}
+        return {wanted[word] for (word,) in found}
 
     def chunks(
         self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
@@ -481,8 +482,8 @@ class PostgresStore:
         self._write(lambda writing: embed(writing, vectors, versions, model, dims, current=current))
         self._indexing.grown(sum(map(len, vectors.values())))
 
-    def unembedded(self, model: str, limit: int) -> list[Pending]:
-        return self._texts.unembedded(model, limit)
+    def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
+        return self._texts.unembedded(model, limit, after)
 
     def adopt(self, model: str) -> None:
         self._write(lambda writing: adopt(writing, model))

@@ -36,13 +36,13 @@ class Embeddings:
         waiting = ((decode(schema, body, content), *rest) for _, schema, body, content, *rest in found)
         return [Pending(r.id, embedded_text(r), tries, error or "", doc or 0) for r, tries, error, doc in waiting]
 
-    def unembedded(self, model: str, limit: int) -> list[Pending]:
+    def unembedded(self, model: str, limit: int, after: int) -> list[Pending]:
         with self._database.snapshot() as cursor:
             found = cursor.execute(
-                f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1"
+                f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.doc > ? AND NOT EXISTS (SELECT 1"
                 " FROM vectors v JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?)"
-                " ORDER BY r.rid LIMIT ?",
-                (model, limit),
+                " ORDER BY r.doc LIMIT ?",
+                (after, model, limit),
             ).fetchall()
         texts = ((decode(schema, body, content), doc) for _, schema, body, content, doc in found)
         return [Pending(record.id, embedded_text(record), version=doc) for record, doc in texts]

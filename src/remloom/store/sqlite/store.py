@@ -469,8 +469,8 @@ class SqliteStore:
             lambda cursor: writing.store_vectors(cursor, vectors, versions, name=model, dims=dims, current=current)
         )
 
-    def unembedded(self, model: str, limit: int) -> list[Pending]:
-        return self._embeddings.unembedded(model, limit)
+    def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
+        return self._embeddings.unembedded(model, limit, after)
 
     def adopt(self, model: str) -> None:
         self._database.write(lambda cursor: writing.adopt(cursor, model))

@@ -56,8 +56,21 @@ class Likeness(Opened):
     def test_first_words_are_those_that_a_name_or_alias_begins_with(self, store: Store) -> None:
         put(store, Entity(name="Sarah Chen", aliases=("The Chief",)), Entity(name="Acme"), Entity(name="e-mail server"))
         put(store, Entity(name="Zed " + "long " * 400))
-        words = ["sarah", "chen", "the", "chief", "acme", "acm", "e-mail", "e", "zed", "zebra"]
-        assert store.first_words(words) == {"sarah", "the", "acme", "e-mail", "e", "zed"}
+        put(store, Entity(name="l" + "o" * 2_000 + "ng"))
+        words = [
+            "sarah",
+            "chen",
+            "the",
+            "chief",
+            "acme",
+            "acm",
+            "e-mail",
+            "e",
+            "zed",
+            "zebra",
+            "l" + "o" * 2_000 + "ng",
+        ]
+        assert store.first_words(words) == {"sarah", "the", "acme", "e-mail", "e", "zed", words[-1]}
         assert store.first_words([]) == set()
 
     # -- fuzzy -------------------------------------------------------------------------------------------------
@@ -220,7 +233,13 @@ class Likeness(Opened):
 
     def test_moving_to_another_model_keeps_the_old_vectors_until_it_is_adopted(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="hello", embedding=[1.0, 0.0]), model="old")
-        assert [item.id for item in store.unembedded("new", 10)] == ["r"]
+        put(store, Resource(id="s", name="s", content=" "))
+        first, second = store.unembedded("new", 10)
+        assert [(item.id, item.text) for item in (first, second)] == [("r", "hello"), ("s", " ")]
+        assert store.unembedded("new", 1) == [first]
+        assert store.unembedded("new", 10, after=first.version) == [second]
+        assert store.unembedded("new", 10, after=second.version) == []
+        store.delete(["s"])
         new = Vector(0, 5, np.array([0, 0, 1], np.float32).tobytes())
         store.embed({"r": (new,)}, model="new", dims=3, current=False)
         assert store.unembedded("new", 10) == []
