@@ -129,7 +129,7 @@ def test_a_tenant_file_of_a_newer_remloom_is_refused_with_both_versions(tmp_path
 # -- which are good enough -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weak", ["x", "secret", "aaaaaaaaaaaaaaaaaaaa", "abababababababab", "0123456789a"])
+@pytest.mark.parametrize("weak", ["x", "secret", "aaaaaaaaaaaaaaaaaaaa", "abababababababab", "0123456789a", "0" * 64])
 def test_a_weak_key_makes_no_tenant_and_opens_the_one_that_has_it_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weak: str, cheap: ScryptCost
 ) -> None:

@@ -289,6 +289,8 @@ def test_an_entity_cannot_be_given_the_name_of_another_of_its_type(memory: Memor
     one, other = memory.write([Entity(name="Ann", type="person"), Entity(name="Bill", type="person")])
     with pytest.raises(ConflictError, match="another person called 'Bill'") as refused:
         memory.update_entity(one, name="BILL")
+    with pytest.raises(ConflictError, match="Bill"):  # the other way to be two that nobody can tell apart
+        memory.update_entity(memory.create_entity(Entity(name="bill", type="place")), type="person")
     assert refused.value.fields["id"] == other
     memory.write([Entity(name="Paris", type="place"), Edge(src="Ann", rel_type="likes", dst="Rome")])
     assert memory.update_entity(one, name="Paris").aliases == ("Ann",)

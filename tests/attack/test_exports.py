@@ -84,7 +84,8 @@ def test_an_export_changed_at_any_byte_is_not_taken_in(
 
 def test_lines_left_out_added_or_given_twice_are_noticed(home: str, exported: bytes) -> None:
     lines = exported.splitlines(keepends=True)
-    others = [lines[:2] + lines[3:], [*lines[:-1], lines[-2], lines[-1]], [*lines, lines[2]], lines + lines]
+    others = [lines[:place] + lines[place - 1 :] for place in range(1, len(lines) + 1)]
+    others += [lines[:2] + lines[3:], [*lines[:-1], lines[-2], lines[-1]], [*lines, lines[2]], lines + lines]
     with memory(home, tenant="target") as target:
         for other in others:
             with pytest.raises(InvalidInputError):

@@ -171,10 +171,10 @@ class Records(Opened):
             merged = {**entity.properties, **(properties or {})}
             merged.pop(batch.EXTRACTED, None)
             changed = msgspec.structs.replace(entity, **{"properties": merged, "thin": False, **changes})
-            if changed.name != entity.name:
+            if (changed.name, changed.type) != (entity.name, entity.type):
                 _free(reads, changed)
-                if "aliases" not in changes:
-                    changed = msgspec.structs.replace(changed, aliases=_aliases(entity, changed.name))
+            if changed.name != entity.name and "aliases" not in changes:
+                changed = msgspec.structs.replace(changed, aliases=_aliases(entity, changed.name))
             return self._build([changed], reads=reads)
 
         self._update(work)
@@ -436,7 +436,7 @@ def _found(reads: Reads, kind: type[_R], id: str) -> _R:
 
 
 def _free(reads: Reads, entity: Entity) -> None:
-    """Refuse a new name that another of the type has: nobody could tell the two apart."""
+    """Refuse a new name or type if another has both: nobody could tell the two apart."""
     key = labels.key(entity.name)
     for other in reads.lookup([key], edges=0)[key]:
         same = isinstance(other, Entity) and other.type == entity.type and labels.key(other.name) == key

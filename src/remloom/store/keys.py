@@ -120,7 +120,7 @@ def weakness(master: str) -> str:
     """What is wrong with a master key, or nothing."""
     material = _material(master)
     if _raw(material) is not None:
-        return ""
+        return "the master key is one digit again and again" if len(set(material.lower())) == 1 else ""
     if len(material) < _SHORTEST:
         return f"the master key is a passphrase of {len(material)} characters, and {_SHORTEST} is the least"
     if len(set(material)) < _FEWEST:

@@ -223,6 +223,7 @@ class _Gathered:
         self.header = _Header(FORMAT)
         self.records: list[BatchRecord] = []
         self.edges: list[Edge] = []
+        self._ids: set[str] = set()
         self._names: dict[str, tuple[str, str]] = {}  # of the ends of paths
         self._model = model
 
@@ -231,7 +232,11 @@ class _Gathered:
         return len(self.records) + len(self.edges) >= _BATCH
 
     def add_record(self, line: _RecordLine) -> None:
-        self.records.append(_batch_record(line, self.header, self._model))
+        found = _batch_record(line, self.header, self._model)
+        if found.record.id in self._ids:
+            raise InvalidInputError(f"the record {found.record.id} stands here a second time", remedy=_AGAIN)
+        self._ids.add(found.record.id)
+        self.records.append(found)
 
     def add_path(self, path: str) -> None:
         built = build([Edge.from_path(path)], tenant="", model="")
@@ -244,6 +249,7 @@ class _Gathered:
         model = self._model or self.header.model
         batch = Batch(tuple(self.records), tuple(self.edges), dict(self._names), (), dims, model)
         self.records.clear()
+        self._ids.clear()
         self.edges.clear()
         self._names.clear()
         return batch
