@@ -394,9 +394,11 @@ class PostgresStore:
         own = f"(r.schema || '') = '{schema}'" if known else f"r.schema = '{schema}'"
         statement = (
             f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND {own} AND ({sql})"
-            f" ORDER BY {', '.join([*terms, 'r.seq'])} LIMIT %s OFFSET %s"
+            f" ORDER BY {', '.join([*terms, 'r.seq'])}"
         )
-        asked = (self._tenant, *values, query.count, query.skip)
+        asked: tuple[Any, ...] = (self._tenant, *values)
+        if query.count is not None or query.skip:  # a limit that is none would be planned for as one
+            statement, asked = f"{statement} LIMIT %s OFFSET %s", (*asked, query.count, query.skip)
         if not asks_regex(rest):
             return [decode(*row) for row in self._open.fetch(self._tenant, statement, asked)]
         with self._open.filtering(self._tenant, rest) as cursor:
