@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from remloom import Entity, Memory
 from remloom.errors import ConflictError, StoreClosedError, StoreError, TenantNotFoundError, WrongKeyError
+from remloom.predicates import Query
 from remloom.serve.cli.app import program
 
 KEY, OTHER = "5a" * 32, "6b" * 32
@@ -89,6 +90,7 @@ def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(tmp_path: Path,
     with memory(tmp_path, tenant="a", key=key) as opened:
         opened.write([Entity(name="before")])
         opened.lookup("before")
+        assert opened.sql("SELECT name FROM entities").rows == [("before",)]
         Memory.delete_tenant(tmp_path, "a")
         if anew:
             filled(tmp_path, "a", OTHER if key else None)
@@ -103,6 +105,11 @@ def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(tmp_path: Path,
             lambda: opened.write([Entity(name="after")]),
             lambda: opened.lookup("before"),
             lambda: opened.fuzzy("befor"),
+            lambda: opened.sql("SELECT name FROM entities"),
+            lambda: opened.traverse("before"),
+            lambda: opened.query_entities(Query()),
+            lambda: list(opened._store.records()),
+            lambda: opened.stats(),
             lambda: opened.forget("before"),
             lambda: opened.check(),
         ):

@@ -257,9 +257,17 @@ class Database:
             finalize(user, self._idle.append, cursor).atexit = False
             return cursor
 
-    def _spare_reader(self) -> apsw.Cursor:
+    def require(self) -> None:
+        """Refuse to read what is closed or gone, once that was noticed.
+
+        Raises:
+            StoreClosedError: it is.
+        """
         if self._gone:
             self._present()
+
+    def _spare_reader(self) -> apsw.Cursor:
+        self.require()
         with suppress(IndexError):
             if not self._closed:
                 return self._idle.pop()

@@ -91,6 +91,7 @@ class Tables:
     @contextmanager
     def _connection(self, timeout: float) -> Iterator[apsw.Cursor]:
         """A cursor that stops after so many seconds. Some statements run beside each other, the others wait."""
+        self._database.require()
         if not self._places.acquire(timeout=timeout):
             raise StoreBusyError(
                 f"{_AT_ONCE} statements are being run already",
