@@ -17,6 +17,7 @@ import pytest
 from remloom import Edge, Entity, Resource
 from remloom.errors import StoreBusyError, StoreClosedError
 from remloom.store.contract import Batch, Reads
+from remloom.store.copying import copy
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.database import Database
 from remloom.store.sqlite.functions import prepare
@@ -296,3 +297,14 @@ def test_a_memory_closes_however_busy_others_are(tmp_path: Path, monkeypatch: py
             store.get(None, "x")
     with closing(SqliteStore(path)) as store:
         assert store.check() == []
+
+
+def test_what_a_file_has_still_to_erase_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
+    with closing(SqliteStore(tmp_path / "one.db")) as store, closing(SqliteStore(tmp_path / "two.db")) as other:
+        (id, _) = put(store, Resource(name="r", content=SECRET), Entity(name="stays")).ids
+        assert store.delete([id]).traces
+        copy(store, other, origin="one")
+        store.settle()
+        assert other.journal("erasing") == []
+        assert copy(store, other, origin="one").written == 0

@@ -31,6 +31,7 @@ from ..sql.answers import Rows
 from ..sql.values import Select
 
 __all__ = [
+    "ERASING",
     "INDEX",
     "SCHEMAS",
     "TOP",
@@ -53,6 +54,7 @@ __all__ = [
 ]
 
 TOP = "\U0010ffff"  # sorts behind every character that an id continues with
+ERASING = "erasing"  # journal kind of what a store still has to erase: its own matter, which is not copied
 INDEX = "index"  # journal kind of what `create_index` made; the id is `<schema>.<path>`
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,

@@ -23,7 +23,7 @@ from ..errors import ConflictError, InvalidInputError, StoreError
 from ..journal import JournalEntry
 from ..model import Copied, Edge, Entity, Moment, Record, Resource
 from .batch import searchable_text
-from .contract import INDEX, Batch, BatchRecord, Store, Vector
+from .contract import ERASING, INDEX, Batch, BatchRecord, Store, Vector
 from .places import place
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["copy", "copy_tenant", "unfinished"]
 
 _UNDER_WAY = "copy"  # journal kind of the mark in a target that is not complete; the id is the source
+_OWN = frozenset((_UNDER_WAY, ERASING))  # kinds that speak of one store alone
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
 
@@ -102,7 +103,7 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
     """
     theirs, ours = source.stats(), target.stats()
     resumed = target.journal_entry(_UNDER_WAY, origin) is not None
-    empty = not (any(ours["records"].values()) or ours["journal"])
+    empty = not (any(ours["records"].values()) or ours["journal"].keys() - {ERASING})
     if not resumed and not empty:
         wanted = _sums(source)
         if _totals(theirs) == _totals(ours) and wanted == _sums(target):
@@ -151,7 +152,7 @@ class _Copying:
         return self._written
 
     def _journal(self, kind: str) -> None:
-        if kind == _UNDER_WAY:
+        if kind in _OWN:
             return
         for entries in _batches(_entries(self._source, kind), _AT_ONCE):
             if kind == INDEX:
@@ -272,7 +273,7 @@ def _sums(store: Store) -> _Sums:
         sums.add(_edge_digest(edge))
         sums.edges += 1
     for kind in store.stats()["journal"]:
-        if kind != _UNDER_WAY:
+        if kind not in _OWN:
             for entry in _entries(store, kind):
                 sums.add(_hash(_encode([entry.kind, entry.id, entry.data, entry.subjects])))
                 sums.journal += 1

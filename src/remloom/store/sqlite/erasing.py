@@ -18,6 +18,7 @@ import msgspec
 
 from ...errors import StoreBusyError, StoreFullError
 from ...journal import JournalEntry
+from ..contract import ERASING
 from . import journal
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Erasing"]
 
-KIND = "erasing"  # of journal entry
-LOG, PAGES = "log", "pages"  # their ids
+LOG, PAGES = "log", "pages"  # ids of journal entries
 _HELD = "the write-ahead log still holds it, as somebody reads an older state; it is emptied then"
 _TRACES = "unused parts of pages may hold copies of it; they go when the file is written anew, soon or by settle()"
 _WAIT = 0.5  # seconds for readers to end, of a write that stands and whose caller waits
@@ -45,7 +45,7 @@ class Erasing:
         self._database = database
         self._lock = threading.Lock()  # one thread erases at a time
         with database.snapshot() as cursor:
-            self._owed = {entry.id for entry in journal.listed(cursor, KIND, "", "", None, False)}
+            self._owed = {entry.id for entry in journal.listed(cursor, ERASING, "", "", None, False)}
         self._due = 0.0  # monotonic time from which the file may be written anew
         self.again()
 
@@ -124,16 +124,16 @@ class Erasing:
 
     def _noted(self, what: str) -> JournalEntry | None:
         with self._database.snapshot() as cursor:
-            return journal.entry(cursor, KIND, what)
+            return journal.entry(cursor, ERASING, what)
 
     def _settled(self, what: str, noted: JournalEntry | None) -> None:
         """It is done, but for what was deleted since this was noted."""
 
         def strike(cursor: apsw.Cursor) -> bool:
-            found = journal.entry(cursor, KIND, what)
+            found = journal.entry(cursor, ERASING, what)
             if found is not None and (noted is None or found.data != noted.data):
                 return False
-            journal.apply(cursor, [], [(KIND, what)])
+            journal.apply(cursor, [], [(ERASING, what)])
             return True
 
         with suppress(*_LATER):
@@ -142,4 +142,4 @@ class Erasing:
 
 
 def _note(what: str) -> JournalEntry:
-    return JournalEntry(KIND, what, msgspec.json.encode({"at": datetime.now(UTC)}))
+    return JournalEntry(ERASING, what, msgspec.json.encode({"at": datetime.now(UTC)}))
