@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from remloom.errors import (
     UnknownNameError,
     VectorError,
 )
-from remloom.predicates import Eq, Matches, Query
+from remloom.predicates import Contains, Eq, Matches, Query, StartsWith, VectorSimilar
 from remloom.settings import Settings
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
@@ -456,3 +456,40 @@ def test_deleting_a_resource_takes_it_and_what_was_derived_from_it(memory: Memor
     receipt = memory.delete_resource(id)
     assert (receipt.records, receipt.verified) == (2, True)
     assert names(memory) == set()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.get_resource("\ud800"),
+        lambda m: m.get_entity("\ud800"),
+        lambda m: m.complete("ann", limit=2**63),
+        lambda m: m.search_text("ann", limit=2**63),
+        lambda m: m.recall("ann", limit=2**63),
+        lambda m: m.made(1j),
+        lambda m: m.made(datetime(2026, 1, 1, tzinfo=UTC)),
+        lambda m: m.rollback(True),
+        lambda m: m.traverse("Ann", edge_types=...),
+        lambda m: m.get_edges("Ann", edge_types=[1]),
+        lambda m: m.query_moments(Query().filter(StartsWith("starts_at", "2026"))),
+        lambda m: m.query_resources(Query().filter(Contains("ordinal", 1))),
+        lambda m: m.query_entities(Query().filter(VectorSimilar(query=[1, 2], top_k="x"))),  # type: ignore[arg-type]
+        lambda m: m.query_entities(Query().filter(VectorSimilar(query=[1, 2], min_score=float("nan")))),
+    ],
+)
+def test_what_is_no_argument_is_refused_as_such(tmp_path: Path, call: Callable[[Memory], object]) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Entity(name="Ann")])
+        with pytest.raises(InvalidInputError):
+            call(memory)
+
+
+def test_many_labels_that_nothing_has_cost_a_few_suggestions(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Entity(name=f"Ann Number {number}") for number in range(50)])
+        asked: list[str] = []
+        fuzzy = memory._store.fuzzy
+        memory._store.fuzzy = lambda text, **options: asked.append(text) or fuzzy(text, **options)  # type: ignore
+        answer = memory.lookup(*(f"Xyq {number % 40}" for number in range(2_000)))
+        assert len(answer.metadata["missing"]) == 2_000
+        assert len(asked) < 60

@@ -47,6 +47,7 @@ __all__ = [
     "UnknownNameError",
     "VectorError",
     "WrongKeyError",
+    "unencodable",
 ]
 
 
@@ -86,6 +87,12 @@ class InvalidInputError(RemloomError, ValueError):
     """A value handed to Remloom is not what the operation takes. Nothing was written."""
 
     exit_code = 2
+
+
+def unencodable(error: UnicodeEncodeError) -> InvalidInputError:
+    """Our error for a text that is no text: no store can take half a surrogate pair."""
+    around = ascii(error.object[max(0, error.start - 20) : error.start + 20])
+    return InvalidInputError(f"{around} holds half a surrogate pair", remedy="decode it as UTF-8")
 
 
 class LabelError(InvalidInputError):

@@ -116,6 +116,9 @@ class All(Struct, frozen=True, tag=True):
     """Every record."""
 
 
+MOST_RESULTS = 2**31 - 1  # that are asked for at once: some parts fetch a few times as many
+
+
 class VectorSimilar(Struct, frozen=True, tag=True, kw_only=True):
     """The record is among the `top_k` most similar to the vector, with cosine of at least `min_score`.
 

@@ -132,7 +132,7 @@ def run(trial: Trial) -> Found:
     number = 0
     acknowledged: list[Any] = []
     usual: tuple[float, int] = (0.0, 0)
-    while found.kills < trial.kills and number < 4 * trial.kills + 8 and len(found.wrong) < 5:
+    while found.kills < trial.kills and number < 8 * trial.kills + 8 and len(found.wrong) < 5:
         tenant = f"{trial.kind}-{trial.seed}-{number // _LIVES}"
         if number % _LIVES == 0:
             acknowledged = []
@@ -164,12 +164,12 @@ def _look(kind: Any, acknowledged: list[Any], life: Life) -> list[str]:
 def _measured(kind: Any, trial: Trial, tenant: str, number: int) -> tuple[tuple[float, int], list[Any]]:
     """How long the work takes, and how many calls of the store it makes."""
     counted = [0]
-    began = time.monotonic()
     said, trouble, _ = _child(kind, trial, tenant, number, _watching(counted, 0, after=False), None)
-    calls = [told[1] for told in said if told[0] == "calls"]
+    calls = [told[1:] for told in said if told[0] == "calls"]
     if trouble or not calls:
         raise RuntimeError(f"{trial.kind} does not even work when nobody is killed: {trouble or said}")
-    return (time.monotonic() - began, calls[0]), [told for told in said if told[0] not in ("began", "calls")]
+    seconds, number_of_calls = calls[0][1], calls[0][0]
+    return (seconds, number_of_calls), [told for told in said if told[0] not in ("began", "calls")]
 
 
 def _killed(
@@ -282,12 +282,19 @@ def _work(kind: Any, trial: Trial, tenant: str, number: int, watch: Any, pipe: A
     """The child: it works until it is done or killed."""
     from remloom import RemloomError
 
-    say = lambda *told: _send(pipe, told)  # noqa: E731
+    began = time.monotonic()
+
+    def say(*told: Any) -> None:
+        nonlocal began
+        if told[0] == "began":
+            began = time.monotonic()
+        _send(pipe, told)
+
     try:
         life = Life(trial, tenant, number, say)
         life.watch = watch
         kind.work(life)
-        say("calls", watch.counted[0] if hasattr(watch, "counted") else 0)
+        say("calls", watch.counted[0] if hasattr(watch, "counted") else 0, time.monotonic() - began)
     except RemloomError as error:
         say("refused", f"{type(error).__name__}: {error}")
     except BaseException:
@@ -364,11 +371,13 @@ def _fill(disk: Path, room: int) -> Path:
 
 
 def _limit(home: str, room: int) -> None:
-    """From now on no file of this process grows larger than the largest of the home, and this."""
+    """From now on this process writes no byte of a file beyond this one: of every second trial beyond the end of the
+    largest of the home, and this."""
     import resource
 
-    largest = max((path.stat().st_size for path in Path(home).rglob("*") if path.is_file()), default=0)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + room, largest + room))
+    if room % 2:
+        room += max((path.stat().st_size for path in Path(home).rglob("*") if path.is_file()), default=0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
 
 def files(home: str, tenant: str) -> Iterator[Path]:

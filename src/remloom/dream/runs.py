@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ChangedError, ConflictError, NotFoundError
+from ..errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
 from ..model import Edge, Record
 from ..store.batch import new_id
 from ..store.contract import Batch, Expected, JournalEntry, Store
@@ -154,6 +154,8 @@ def find(store: Store, id: str) -> Run:
     Raises:
         NotFoundError: there is none, or several; says which there are.
     """
+    if not isinstance(id, str):
+        raise InvalidInputError(f"the id of a run is text, not {type(id).__name__}")
     if id and (exact := store.journal_entry(RUN, id)):
         return msgspec.json.decode(exact.data, type=Run)
     matching = [run for run in runs(store) if id and (run.id.startswith(id) or run.id.endswith(id))]

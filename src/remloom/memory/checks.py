@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
-from ..predicates import Query
+from ..predicates import MOST_RESULTS, Query
 
 __all__ = ["Progress", "asked", "aware", "names", "of", "positive", "run_kind", "text"]
 
@@ -23,7 +23,10 @@ def aware(at: datetime) -> None:
 
 
 def names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
-    return (edge_types,) if isinstance(edge_types, str) else tuple(edge_types or ())
+    found = (edge_types,) if isinstance(edge_types, str) else edge_types or ()
+    if not isinstance(found, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in found):
+        raise InvalidInputError(f"types of edges are texts, not {edge_types!r}", remedy='edge_types=["knows"]')
+    return tuple(found)
 
 
 def of(value: Any, kind: type[Any]) -> Any:
@@ -50,8 +53,8 @@ def text(value: Any, what: str) -> str:
 
 
 def positive(limit: int) -> int:
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise InvalidInputError(f"a limit is a whole number from 1, not {limit!r}")
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_RESULTS:
+        raise InvalidInputError(f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}")
     return limit
 
 

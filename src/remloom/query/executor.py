@@ -106,9 +106,9 @@ class Executor:
         )
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:
-        """What is like the labels that nothing has; never passed off as a match."""
+        """What is like the first labels that nothing has; never passed off as a match."""
         hits: dict[str, Hit] = {}
-        for label in missing:
+        for label in list(dict.fromkeys(missing))[:MAX_SUGGESTIONS]:
             if len(hits) >= MAX_SUGGESTIONS:
                 break
             for match in self.store.fuzzy(label, type=None, threshold=0.5, limit=SUGGESTIONS):

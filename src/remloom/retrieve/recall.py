@@ -16,7 +16,7 @@ from msgspec import Struct
 from .. import labels
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Recall, RecallHit
-from ..predicates import Predicate
+from ..predicates import MOST_RESULTS, Predicate
 from ..store.contract import Store
 from . import parts
 from .budget import Tokens, cut
@@ -203,8 +203,8 @@ def _check(ask: Ask) -> None:
     for part in ask.without:
         if part not in PARTS:
             raise UnknownNameError("part", str(part), PARTS)
-    if not isinstance(ask.limit, int) or ask.limit < 1:
-        raise InvalidInputError(f"a limit is a whole number from 1, not {ask.limit!r}")
+    if not isinstance(ask.limit, int) or not 1 <= ask.limit <= MOST_RESULTS:
+        raise InvalidInputError(f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {ask.limit!r}")
     for name, count in (("hops", ask.hops), ("neighbours", ask.neighbours)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise InvalidInputError(f"{name} takes a whole number from 0, not {count!r}")

@@ -137,18 +137,13 @@ class Conditions:
             case In() | NotIn():
                 return self._among(predicate)
             case Containing():
-                return Contains(self.value(predicate.field), self._comparable(predicate.field, predicate.value))
+                return Contains(self._looked_into(predicate), self._comparable(predicate.field, predicate.value))
             case StartsWith(value=wanted) if isinstance(wanted, str):
-                return Starts(self.value(predicate.field), _text(wanted))
+                return Starts(self._looked_into(predicate), _text(wanted))
             case EndsWith(value=wanted) if isinstance(wanted, str):
-                return Ends(self.value(predicate.field), _text(wanted))
+                return Ends(self._looked_into(predicate), _text(wanted))
             case Matching(value=pattern) if isinstance(pattern, str):
-                looked_into = self.value(predicate.field)
-                if looked_into.type in ("time", "date", "integer", "number", "boolean"):
-                    raise InvalidInputError(
-                        f"{predicate.field} is no text, and MATCHES looks into texts", remedy="compare it with < and >"
-                    )
-                return Matches(looked_into, patterns.regular_expression(pattern))
+                return Matches(self._looked_into(predicate), patterns.regular_expression(pattern))
             case Eq(value=None):
                 return IsNull(self.value(predicate.field))
             case Ne(value=None):
@@ -157,6 +152,16 @@ class Conditions:
                 return self._compared(predicate)
             case _:
                 raise InvalidInputError(f"{predicate!r} is no predicate", remedy="see remloom.predicates")
+
+    def _looked_into(self, predicate: Containing | StartsWith | EndsWith | Matching) -> Expression:
+        """What a field means that is to be a text, or may be one."""
+        value = self.value(predicate.field)
+        if value.type in ("time", "date", "integer", "real", "number", "boolean"):
+            raise InvalidInputError(
+                f"{predicate.field} is no text, and {type(predicate).__name__} looks into texts",
+                remedy="compare it with < and >",
+            )
+        return value
 
     def _compared(self, predicate: Eq | Ne | Gt | Gte | Lt | Lte) -> Expression:
         left, right = self.value(predicate.field), self._comparable(predicate.field, predicate.value)

@@ -123,7 +123,8 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
         raise VectorError(f"{what}: the vector is not a sequence of numbers: {error}") from error
     if vector.ndim != 1 or not vector.size:
         raise VectorError(f"{what}: a vector has one dimension and at least one number, not shape {vector.shape}")
-    length = math.sqrt(float(vector @ vector))
+    with np.errstate(over="ignore"):
+        length = math.sqrt(float(vector @ vector))
     if not math.isfinite(length):
         raise VectorError(f"{what}: the vector holds NaN or infinity", remedy="embed the text again")
     if length == 0:

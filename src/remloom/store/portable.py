@@ -60,6 +60,7 @@ class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
     path: str
 
 
+_LONGEST = 1.01  # that a number of a vector of length 1 can be, once it was rounded to 16 bits
 _decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _EndLine).decode
 _encode = msgspec.json.encode
 
@@ -278,8 +279,8 @@ def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
         numbers = np.frombuffer(vector.data, dtype=np.float32)
     except ValueError as error:
         raise VectorError(f"a vector of the export is damaged: {error}") from error
-    if numbers.size != dims or not np.isfinite(numbers).all():
-        raise VectorError(f"a vector of the export is damaged: it is not {dims} finite numbers")
+    if numbers.size != dims or not (np.abs(numbers) <= _LONGEST).all():  # nor is NaN
+        raise VectorError(f"a vector of the export is damaged: it is not {dims} numbers, of a vector of length 1")
     return vector
 
 

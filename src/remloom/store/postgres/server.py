@@ -24,6 +24,7 @@ from ...errors import (
     StoreClosedError,
     StoreError,
     StoreFullError,
+    unencodable,
 )
 from ..compiling import asks_regex
 from .arrays import register_columns
@@ -275,7 +276,7 @@ class Server:
     @contextmanager
     def stream(self, tenant: str) -> Iterator[Any]:
         """A cursor on a connection of its own that fetches as it is read, of one state of the database."""
-        with self.connect() as connection, translate(self.place):
+        with translate(self.place), self.connect() as connection:
             self._configure(connection)
             self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
             with connection.cursor("remloom_stream") as cursor:
@@ -391,7 +392,7 @@ class translate:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is not None and issubclass(kind, psycopg.Error | PoolTimeout | PoolClosed):
+        if kind is not None and issubclass(kind, psycopg.Error | PoolTimeout | PoolClosed | UnicodeEncodeError):
             raise translated(error, self.place) from error
 
 
@@ -400,6 +401,8 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
     errors = psycopg.errors
     said = str(error).strip().partition("\n")[0]
     match error:
+        case UnicodeEncodeError():
+            return unencodable(error)
         case PoolClosed():
             return StoreClosedError("the memory is closed", remedy="open it again")
         case PoolTimeout() | errors.TooManyConnections() | psycopg.OperationalError() if _is_full(error):

@@ -20,12 +20,14 @@ from ...errors import (
     CorruptStoreError,
     InvalidInputError,
     ReadOnlyStoreError,
+    RemloomError,
     SchemaVersionError,
     StoreBusyError,
     StoreClosedError,
     StoreError,
     StoreFullError,
     WrongKeyError,
+    unencodable,
 )
 from . import upkeep
 from .admitting import admit
@@ -570,7 +572,7 @@ class translate:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is not None and issubclass(kind, (apsw.Error, msgspec.DecodeError, UnicodeDecodeError)):
+        if kind is not None and issubclass(kind, (apsw.Error, msgspec.DecodeError, UnicodeError)):
             raise translated(error, self.path) from error
 
 
@@ -582,9 +584,11 @@ def damaged(path: Path, what: object) -> CorruptStoreError:
     return CorruptStoreError(f"{path} is damaged: {what}", remedy=_RESTORE)
 
 
-def translated(error: BaseException | None, path: Path) -> StoreError:
+def translated(error: BaseException | None, path: Path) -> RemloomError:
     """Our error for one of SQLite's, with what to do about it."""
     match error:
+        case UnicodeEncodeError():
+            return unencodable(error)
         case apsw.NotADBError():
             return WrongKeyError(
                 f"{path} does not open with this key, or is no Remloom database",
