@@ -189,6 +189,10 @@ class Phrases(Pieces):
                 high *= 2 if self.word(place).startswith("fortnight") else 1
                 yield Found(self._rolling(-high if back else high, grain), place + 1)
             return
+        if which != "this" and (length := self._length(place)):
+            count, grain, end = length
+            yield Found(self._rolling(-count if back else count, grain), end)
+            return
         grain = self.unit(place)
         plural = self.word(place).endswith("s")
         if grain is not None and plural and which != "this" and grain in _ROLLING:  # "in the past weeks"
@@ -203,6 +207,15 @@ class Phrases(Pieces):
             yield Found(part.current(day), place + 1)
         else:
             yield from self._which(which, back, place)
+
+    def _length(self, at: int) -> tuple[int, Grain, int] | None:
+        """A length of time that no calendar counts by, and where it ends: a fortnight, half a year."""
+        if self.word(at) == "fortnight":
+            return 2, Grain.WEEK, at + 1
+        year = at + 1 + (self.word(at + 1) == "-")
+        if self.word(at) == "half" and self.word(year) == "year":
+            return 6, Grain.MONTH, year + 1
+        return None
 
     def _one(self, which: str, grain: Grain, the: bool, place: int) -> Span | None:
         """ "last week" is the calendar's, "the last week" and "the past week" the seven days until now."""
