@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -152,6 +153,31 @@ def test_documents_and_chats_of_one_title_that_many_read_at_once_have_each_a_nam
     assert len(named) == 2 * len(told)
     assert [name for name, count in Counter(named).items() if count > 1] == []
     counted(f"documents and chats of one title, read by 32 at once, {store}", len(named))
+
+
+def test_at_no_time_is_there_whom_only_an_earlier_version_of_a_document_named(
+    home: str, rounds: Callable[[int, int], int]
+) -> None:
+    """So a process that is killed while it reads leaves nobody behind."""
+    names, over, seen = ("Tobias Lindqvist", "Ines Duarte"), threading.Event(), Counter[tuple[str, ...]]()
+
+    def look() -> None:
+        with opened(home) as other:
+            while not over.is_set():
+                with other._store.snapshot():
+                    seen[tuple(name for name in names if other.lookup(name).records)] += 1
+
+    with opened(home) as memory:
+        memory.read_text(f"Then {names[1]} came.", uri="doc:versions", name="Versions")
+        watching = threading.Thread(target=look)
+        watching.start()
+        try:
+            for n in range(rounds(40, 400)):
+                memory.read_text(f"Then {names[n % 2]} came.", uri="doc:versions", name="Versions")
+        finally:
+            over.set()
+            watching.join()
+    assert set(seen) == {(name,) for name in names}, seen
 
 
 def test_of_a_chat_that_many_append_to_every_acknowledged_turn_is_there(

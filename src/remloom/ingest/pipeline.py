@@ -16,7 +16,7 @@ from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
 from ..sources import Document, Skipped
 from ..store.batch import READ_EDGES
 from ..store.contract import Expected, Reads, Store, Written
-from ..store.forgetting import orphans
+from ..store.forgetting import keys_of, orphans
 from . import chats, documents
 from .documents import Prepared
 from .entities import CapitalizedNames, Extractor
@@ -185,22 +185,21 @@ class _Reading:
     def _chat_held(self, document: Document) -> None:
         """Others write to the chat again and again: it is read and written while nobody else can."""
         assert self._update is not None  # noqa: S101
-        found: list[tuple[Prepared, set[str], list[Link]]] = []
+        found: list[tuple[Prepared, set[str]]] = []
 
         def work(reads: Reads) -> Items:
             prepared, known = self._chat_from(reads, document)
-            removed, unlinked = _superseded(reads, prepared)
-            found[:] = [(prepared, known, unlinked)]
-            return prepared.items, removed, unlinked
+            found[:] = [(prepared, known)]
+            return _cleared(reads, prepared.items, *_superseded(reads, prepared))
 
         written = self._update(work)
-        ((prepared, known, unlinked),) = found
+        ((prepared, known),) = found
         if not prepared.resources:
             self._unchanged(document.uri, prepared.there)
             return
         self._add(prepared, known, None, flush=False)
         waiting, self._waiting, self._size = self._waiting, [], 0
-        self._done(waiting, written, unlinked)
+        self._done(waiting, written)
 
     def _unchanged(self, uri: str, ids: Sequence[str]) -> None:
         self._ids += ids
@@ -222,25 +221,23 @@ class _Reading:
         waiting, self._waiting, self._size = self._waiting, [], 0
         if not waiting:
             return
-        unlinked: list[Link] = []
         expected: dict[str, datetime | None] = {}
         for one in waiting:
             expected |= one.prepared.expected
 
         def work(reads: Reads) -> Items:
-            nonlocal unlinked
             waiting[:] = [_named(reads, one) for one in waiting]
             items = [item for one in waiting for item in one.prepared.items]
             found = [_superseded(reads, one.prepared) for one in waiting]
-            unlinked = [link for _, loose in found for link in loose]
-            return items, [id for gone, _ in found for id in gone], unlinked
+            removed, unlinked = [id for ids, _ in found for id in ids], [link for _, links in found for link in links]
+            return _cleared(reads, items, removed, unlinked)
 
         try:
             if self._update is not None and not expected:
                 written = self._update(work)
             else:
                 written = self._write(*work(self._store), Expected(records=expected) if expected else None)
-            self._done(waiting, written, unlinked)
+            self._done(waiting, written)
         except (StoreError, ChangedError):
             raise
         except RemloomError as error:
@@ -252,16 +249,7 @@ class _Reading:
                 self._waiting = [one]
                 self.flush()
 
-    def _done(self, waiting: Sequence[_Waiting], written: Written, unlinked: Sequence[Link]) -> None:
-        """Clear up what nothing leads to any more, and count."""
-
-        def work(reads: Reads) -> Items:
-            return [], [record.id for record in orphans(reads, {}, named={dst for _, _, dst in unlinked})], []
-
-        if unlinked and self._update is not None:
-            self._update(work)
-        elif unlinked:
-            self._write(*work(self._store), None)
+    def _done(self, waiting: Sequence[_Waiting], written: Written) -> None:
         self._edges += written.edges
         for one in waiting:
             prepared = one.prepared
@@ -336,6 +324,17 @@ def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]
         if edge.rel_type in READ_EDGES
     )
     return [record.id for record in before if record.id not in keep], [link for link in linked if link not in made]
+
+
+def _cleared(reads: Reads, items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[Link]) -> Items:
+    """What is to be written, and to be removed with the rest whom nothing leads to once it is."""
+    if not unlinked:
+        return items, removed, unlinked
+    named = {labels.key(end) for item in items if isinstance(item, Edge) for end in (item.src, item.dst)}
+    named.update(key for item in items if isinstance(item, Entity) for key in keys_of(item))
+    going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
+    found = orphans(reads, going, unlinked, named={dst for _, _, dst in unlinked})
+    return items, [*removed, *(entity.id for entity in found if named.isdisjoint(keys_of(entity)))], unlinked
 
 
 def _reason(error: Exception) -> str:
