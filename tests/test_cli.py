@@ -311,9 +311,9 @@ def test_an_unknown_record_exits_with_3(home: Path) -> None:
 
 
 def test_a_wrong_key_exits_with_7(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REMLOOM_KEY", "11" * 32)
+    monkeypatch.setenv("REMLOOM_KEY", "1c" * 32)
     assert run("tenant", "create", "sealed").exit_code == 0
-    monkeypatch.setenv("REMLOOM_KEY", "22" * 32)
+    monkeypatch.setenv("REMLOOM_KEY", "2d" * 32)
     result = run("stats", "--tenant", "sealed")
     assert result.exit_code == 7
     assert "22222222" not in result.stderr

@@ -253,8 +253,8 @@ def test_a_session_on_a_terminal(home: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_the_history_of_an_encrypted_tenant_is_not_written_down(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REMLOOM_KEY", "11" * 32)
-    Memory.create_tenant(home, "sealed", "11" * 32)
+    monkeypatch.setenv("REMLOOM_KEY", "1c" * 32)
+    Memory.create_tenant(home, "sealed", "1c" * 32)
     terminal = Terminal(home, REMLOOM_TENANT="sealed")
     terminal.wait_for("sealed>")
     terminal.type("LOOKUP xyzzy plugh\r")

@@ -174,7 +174,7 @@ def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(tmp_path: P
         return ModelUnavailableError("Captain is away", status=500) if request.task == "dream" else None
 
     flaky.before = failing
-    key = "00" * 32
+    key = "5a" * 32
     settings = Settings.load(home=str(home), llm_retries=0)
     with Memory.open(embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings, key=key) as memory:
         memory.learn(minds.folder(tmp_path / "essays"), dreams=2)
