@@ -184,6 +184,21 @@ def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
     store.close()
 
 
+@pytest.mark.parametrize("statistics", [False, True], ids=["new", "known"])
+def test_the_first_words_of_names_are_found_with_a_probe_each(postgres: str, statistics: bool) -> None:
+    store = PostgresStore(postgres, f"t{uuid4().hex}")
+    put(store, *(Entity(name=f"{word} {i}") for word in ("ant", "doc", "zoo") for i in range(500)))
+    if statistics:
+        with connect(postgres) as connection:
+            connection.execute("VACUUM ANALYZE")
+    with store._server.read(store._tenant) as cursor:
+        before = [_read(cursor, index) for index in ("names_pkey", "names_id")]
+        assert store.first_words(["a", "an", "ant", "be", "doc", "docs", "dog", "you"]) == {"ant", "doc"}
+        after = [_read(cursor, index) for index in ("names_pkey", "names_id")]
+    assert sum(after) - sum(before) <= 8
+    store.close()
+
+
 def test_the_first_edges_of_a_hub_are_read_in_their_order(store: PostgresStore) -> None:
     ends = [(f"n{i % 9}", f"Name {i} {i * 7919 % 1000}") for i in range(300)]
     put(store, *(Edge(src=src, rel_type="s", dst=dst, created_at=T0) for src, dst in ends))  # equal, and few first

@@ -245,9 +245,9 @@ class PostgresStore:
         wanted = {short(word): word for word in words}
         found = self._open.fetch(
             self._tenant,
-            "SELECT v.word FROM unnest(%s::text[]) v (word) WHERE EXISTS (SELECT FROM remloom.names n"
-            " WHERE n.tenant_id = %s AND n.key >= v.word AND n.key < v.word || '.')",
-            (list(wanted), self._tenant),
+            "SELECT v.word FROM unnest(%s::text[]) v (word) CROSS JOIN LATERAL (SELECT n.key FROM remloom.names n"
+            " WHERE n.tenant_id = %s AND n.key >= v.word ORDER BY n.key LIMIT 1) n WHERE n.key < v.word || '.'",
+            (list(wanted), self._tenant),  # the first name from there on, for what has two bounds is read to its end
         )
         return {wanted[word] for (word,) in found}
 
