@@ -10,12 +10,13 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from forgetting_histories import HISTORIES, MONDAY, SAID, WHO, WORDS, reply
+from forgetting_histories import HISTORIES, MONDAY, SAID, WHO, WORDS, refuse, reply
 
 from remloom import Memory, Resource
 from remloom.settings import Settings
@@ -209,6 +210,22 @@ def test_a_process_that_is_killed_while_forgetting_leaves_it_whole_or_gone(
                 assert left(place) == []
         assert left(place) == []  # what the killed one had yet to erase is erased in the background, or at the end
     counted("kills while forgetting, sqlite", kills)
+
+
+def test_a_refusal_goes_with_whatever_the_model_had_been_told_before_it(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    settings = Settings.load(home=home, llm_retries=0)
+    with Memory.open(embedder=WordEmbedder(), llm=ScriptedModel(refuse), settings=settings) as memory:
+        for n in range(5):
+            text = f"# Day {n}\n\nOn day {n} boats and harbour of Lisbon, with Ines Duarte."
+            memory.read_text(text, uri=f"n{n}", at=MONDAY + timedelta(days=n))
+        text = f"# Engines\n\nThe vexotherm of {WHO} hums, and {WHO} knows Ines Duarte."
+        memory.read_text(text, uri="engines", at=MONDAY + timedelta(days=2))
+        memory.dream()
+        assert memory.parked()
+        assert memory.forget("engines").verified
+        assert left(home) == []
+    assert left(home) == []
 
 
 def test_a_backup_taken_before_is_yours_to_delete(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class Thought(Struct, frozen=True, omit_defaults=True):
     entity: str = ""
     reason: str = ""  # of failing
     step: Step = ""  # that failed
+    seen: tuple[str, ...] = ()  # ids of what the model was told then, and may have quoted in its refusal
     told: Told | None = None  # that was not held against what is known of its entity
 
 
@@ -151,7 +152,7 @@ def _without(
     for thought in thoughts:
         own = tuple(id for id in thought.passages if id in known)
         rested = (*thought.insight.parents,) if thought.insight else (*thought.told.passages,) if thought.told else ()
-        if own and {*rested} & {*forgotten}:
+        if own and {*rested, *thought.seen} & {*forgotten}:
             found.append(Thought(own, "failed", reason="what it rests on was forgotten meanwhile"))
         elif own:
             found.append(replace(thought, passages=own))
@@ -182,13 +183,14 @@ def _store(
             failed = failures[passage.id]
             rest = left(passage.ids, [(thought.step, thought.told) for thought in failed])
             told_by = (id for told in rest.told for id in told.passages)
+            seen = (id for thought in failed for id in thought.seen)
             notes.append(
                 park(
                     mind.store,
                     "learn",
                     passage.id,
                     failed[-1].reason,
-                    tuple(dict.fromkeys((*passage.ids, *(id for by in told_by for id in _ids(by_id, by))))),
+                    tuple(dict.fromkeys((*passage.ids, *(id for by in told_by for id in _ids(by_id, by)), *seen))),
                     name=passage.name,
                     details={"uri": uri, "rest": msgspec.to_builtins(rest)},
                     run=mind.writer.id,
@@ -278,7 +280,8 @@ def _told(mind: Mind, passages: Sequence[Passage], replies: Iterable[Any]) -> tu
 
 def _thought(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> Thought:
     if isinstance(reply, ModelError):
-        return Thought(tuple(passages), "failed", reason=reason(reply), step=step)
+        seen = tuple(resource.id for resource in idea.sources)
+        return Thought(tuple(passages), "failed", reason=reason(reply), step=step, seen=seen)
     found = insight(idea, reply)
     return Thought(tuple(passages), "learned" if found else "nothing", found)
 

@@ -187,8 +187,10 @@ def _implant(mind: Mind, cycle: Cycle, dreams: Sequence[_Dream], period: Period 
     nothing = 0
     for dream in dreams:
         error: ModelError | None = dream.error
+        told = (*dream.nodes, *dream.related)  # what the model was told, and may have said in its refusal
         if error is None:
             idea, reply = next(replies)
+            told = idea.sources
             if isinstance(reply, ModelError):
                 error = reply
             elif (found := insight(idea, reply)) is None:
@@ -223,7 +225,7 @@ def _implant(mind: Mind, cycle: Cycle, dreams: Sequence[_Dream], period: Period 
                     "dream",
                     dream.plan.id,
                     error,
-                    dream.plan.nodes,
+                    tuple(dict.fromkeys((*dream.plan.nodes, *(resource.id for resource in told)))),
                     name=_name(dream),
                     details=details,
                     run=mind.writer.run.id,
