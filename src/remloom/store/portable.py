@@ -280,7 +280,7 @@ def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
     except ValueError as error:
         raise VectorError(f"a vector of the export is damaged: {error}") from error
     if numbers.size != dims or not (np.abs(numbers) <= _LONGEST).all():  # nor is NaN
-        raise VectorError(f"a vector of the export is damaged: it is not {dims} finite numbers, of a vector of length 1")
+        raise VectorError(f"a vector of the export is damaged: it is not {dims} finite numbers of a length of 1")
     return vector
 
 
