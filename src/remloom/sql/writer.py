@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .functions import FUNCTIONS
@@ -59,16 +59,21 @@ class Writer(ABC):
 
     mark: re.Pattern[str]  # of what is bound, by its number
 
+    _templates: Mapping[str, str]  # of the functions, by their names
+
+    def __init_subclass__(cls) -> None:
+        cls._templates = {function.name: cls.template(function.sqlite, function.postgres) for function in FUNCTIONS}
+
     def __init__(self, schema: str) -> None:
         self.schema = schema
         self.values: list[Any] = []
         self._numbers: dict[tuple[Any, Type], int] = {}
-        self._templates = {function.name: self.template(function.sqlite, function.postgres) for function in FUNCTIONS}
 
     # -- what a provider says --------------------------------------------------------------------------------------
 
+    @staticmethod
     @abstractmethod
-    def template(self, sqlite: str, postgres: str) -> str:
+    def template(sqlite: str, postgres: str) -> str:
         """The one of the two that is its own."""
 
     @abstractmethod

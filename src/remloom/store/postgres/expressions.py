@@ -105,7 +105,8 @@ class PostgresWriter(Writer):
         super().__init__(schema)
         self.by_expression = False  # whether an index of an expression is asked for: row security keeps it from use
 
-    def template(self, sqlite: str, postgres: str) -> str:
+    @staticmethod
+    def template(sqlite: str, postgres: str) -> str:
         return postgres
 
     def bind(self, value: Any, kind: Type) -> str:

@@ -72,7 +72,8 @@ class SqliteWriter(Writer):
     false = "0"
     mark = re.compile(r"\?(\d+)")
 
-    def template(self, sqlite: str, postgres: str) -> str:
+    @staticmethod
+    def template(sqlite: str, postgres: str) -> str:
         return sqlite
 
     def bind(self, value: Any, kind: Type) -> str:
