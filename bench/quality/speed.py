@@ -66,7 +66,7 @@ def main() -> int:
     asked = [f"{text} {known[n % KNOWN]}" if n % 2 else text for n, text in enumerate(asked)]
     near = vectors(given.questions, start=7, total=given.records)
     lines = [HEAD]
-    with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder="none", key="0" * 64) as memory:
+    with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder="none", key="5e" * 32) as memory:
         fill(memory, given.records)
         for text, vector in zip(asked, near, strict=True):  # warm
             memory.recall(text, vector=vector)
