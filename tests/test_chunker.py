@@ -242,3 +242,8 @@ def test_no_sentence_of_a_huge_paragraph_ends_at_an_abbreviation() -> None:
     ends = sentence_ends(sentence)
     assert not any(sentence[:end].endswith(("e.g. ", "Dr. ", "U.S. ")) for end in ends)
     assert sentence_ends(sentence * 600) == [len(sentence) * number + end for number in range(600) for end in ends]
+
+
+def test_a_long_paragraph_whose_sentences_end_like_abbreviations_is_cut_at_their_ends():
+    sentence = "We met, e.g. at noon, Dr. Sand and Mr. Pell of St. Ives. "
+    assert sentence_ends(sentence * 500) == [len(sentence) * count for count in range(1, 501)]

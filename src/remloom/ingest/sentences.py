@@ -88,10 +88,13 @@ def _in_parts(text: str) -> list[int]:
     size = _PART if len(text) > _LONGEST else _LONGEST
     while len(text) - start > size:
         cuts = [found.end() for found in _CUT.finditer(text, start, start + size)]
-        if not cuts:  # no place where it could be parted: the marks must do
-            found = _CANDIDATE.search(text, start + size)
-            cut = found.end() if found else len(text)
-            ends += [*(mark.end() for mark in _CANDIDATE.finditer(text, start, cut)), cut]
+        if not cuts and (found := _by_rule(text[start : start + _PART])[:-1]):  # the last is cut off
+            ends += [start + end for end in found]
+            cut = ends[-1]
+        elif not cuts:  # no sentence ends in it: the marks must do
+            mark = _CANDIDATE.search(text, start + size)
+            cut = mark.end() if mark else len(text)
+            ends += [*(found.end() for found in _CANDIDATE.finditer(text, start, cut)), cut]
         else:
             cut = cuts[-1]
             ends += [start + end for end in _by_rule(text[start:cut])]
