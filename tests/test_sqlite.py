@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from remloom import Resource
 from remloom.store.sqlite import SqliteStore
-from remloom.testing.conformance import Opening, StoreConformance
+from remloom.testing.conformance import Opening, StoreConformance, put
 
 
 class TestPlain(StoreConformance):
@@ -20,3 +23,22 @@ class TestEncrypted(StoreConformance):
     @pytest.fixture
     def opening(self, tmp_path: Path) -> Opening:
         return lambda: SqliteStore(tmp_path / "memory.db", "ab" * 32)
+
+
+def test_who_reads_an_older_state_sets_no_index_back(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store, ThreadPoolExecutor(1) as other:
+        put(store, Resource(content="The first light.", name="Ann"))
+
+        def search() -> list[list[str]]:
+            fuzzy = store.fuzzy("ann", type=None, threshold=0.5, limit=9)
+            text = store.search_text("light", schema=None, where=None, limit=9)
+            return [[hit.record.id for hit in found] for found in (fuzzy, text)]
+
+        for number in range(3):
+            with store.snapshot():
+                before = search()
+                other.submit(put, store, Resource(content=f"Light {number}.", name=f"Ann {number}")).result()
+                assert [len(found) for found in other.submit(search).result()] == [number + 2, number + 2]
+                assert search() == before
+        assert [len(found) for found in search()] == [4, 4]
+        assert store.check() == []

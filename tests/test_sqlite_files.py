@@ -29,6 +29,7 @@ from remloom.errors import (
     CorruptStoreError,
     InvalidInputError,
     ReadOnlyStoreError,
+    RemloomError,
     SchemaVersionError,
     SettingsError,
     StoreBusyError,
@@ -425,6 +426,18 @@ def test_a_backup_stands_in_for_the_tenant(tmp_path: Path) -> None:
         assert len(restored.fuzzy(SECRET, limit=50).records) > 5
 
 
+def test_a_backup_whose_process_was_killed_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path)
+    made = tmp_path / "tenants" / "default" / "memory.db"
+    with memory(tmp_path) as opened, monkeypatch.context() as patched:
+        patched.setattr("remloom.store.home.shutil.rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
+        patched.setattr(opened._store, "backup", lambda path: shutil.copy(made, path) and _interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            opened.backup(tmp_path / "copy" / "tenants" / "default")
+    with pytest.raises(RemloomError):
+        Memory.open(tmp_path / "copy", embedder="none", create=False)
+
+
 @pytest.mark.parametrize("how", ["export", "backup"])
 def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
@@ -433,7 +446,7 @@ def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_on
     with memory(tmp_path, key=KEY) as opened:
         with monkeypatch.context() as patched:
             patched.setattr(opened._store, "all_edges", _interrupted)
-            patched.setattr("remloom.store.home.shutil.copy2", _interrupted)
+            patched.setattr("remloom.store.home.folders.write_new", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(opened, how)(tmp_path / "copy")
         assert not (tmp_path / "copy").exists()

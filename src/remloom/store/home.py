@@ -377,10 +377,13 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     except OSError as error:
         raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
     try:
+        kept = None
         with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
-            shutil.copy2(folder / tenant_file.NAME, target / tenant_file.NAME)
+            kept = (folder / tenant_file.NAME).read_bytes()
         store.backup(str(target / _DATABASE))
         os.chmod(target / _DATABASE, 0o600)
+        if kept is not None:  # last, for nothing opens a folder without it
+            folders.write_new(target / tenant_file.NAME, kept)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)  # half a backup must not be taken for a whole one
         raise

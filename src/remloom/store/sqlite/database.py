@@ -130,6 +130,7 @@ class Database:
 
     def _enter(self, *, accept: bool) -> apsw.Connection:
         """The writer's connection to a file that is all there."""
+        refused: set[tuple[tuple[int, int] | None, bool]] = set()  # which file, taken for a sealed one or a plain one
         while True:
             found = _identity(self.path)
             try:
@@ -138,9 +139,16 @@ class Database:
                 self._leave()
                 if self._key:
                     raise
-                if not self._sealed:
+                refused.add((found, self._sealed))
+                if found == _identity(self.path) and {(found, True), (found, False)} <= refused:
                     raise damaged(self.path, "it is no database") from None
-                self._sealed = False
+                self._sealed = not self._sealed  # a plain file, or one that another process has sealed just now
+                continue
+            except ReadOnlyStoreError:  # SQLite says so too of a file that was replaced while it was opened
+                self._leave()
+                if self.read_only or found == _identity(self.path):
+                    raise
+                self._sealed = True
                 continue
             if self.read_only or found == _identity(self.path):
                 break

@@ -124,16 +124,17 @@ class Derived:
         if state is None or outdated:
             state = self._states[kind] = self._load(kind, cursor, dead)
             self.start()
+        # A transaction that began earlier sees less than the index has: what it does not find is no hit of its.
         if state.index is not None:
-            if state.dead != dead:
+            if state.dead < dead:
                 gone = cursor.execute("SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)).fetchall()
                 if gone:
                     state.index.remove([number for (number,) in gone])
-            if state.seen != newest:
+            if state.seen < newest:
                 _ADD[kind](state, cursor)
             if kind != "vectors" and len(state.index) <= _SMALL and state.index.tail_size > _SMALL_TAIL:
                 state.index.compact()
-        state.seen, state.dead = newest, dead
+        state.seen, state.dead = max(state.seen, newest), max(state.dead, dead)
         return state
 
     # -- loading and storing ---------------------------------------------------------------------------------
