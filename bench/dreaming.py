@@ -25,11 +25,11 @@ import apsw
 import numpy as np
 
 from remloom import Memory
-from remloom.dream.learning import Progress
-from remloom.ingest.embedding import EmbeddingQueue
+from remloom.dream.learn.loop import Progress
+from remloom.ingest.embedding_worker import EmbeddingQueue
 from remloom.llm import Request
 from remloom.settings import Settings
-from remloom.store.index.vectors import VectorIndex
+from remloom.store.indexes.hnsw import VectorIndex
 from remloom.testing.models import ScriptedModel
 
 PLACES = ("Boston", "London", "Salem", "Paris", "Madrid", "Berlin", "Vienna", "Lisbon", "Dublin", "Oslo")

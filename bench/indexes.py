@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from remloom.store.index.names import NameIndex
-from remloom.store.index.terms import TermIndex
-from remloom.store.index.vectors import VectorIndex
+from remloom.store.indexes.bm25 import TermIndex
+from remloom.store.indexes.hnsw import VectorIndex
+from remloom.store.indexes.trigrams import NameIndex
 
 FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara richard susan joseph
     jessica thomas sarah charles karen christopher lisa daniel nancy matthew betty anthony margaret mark sandra donald

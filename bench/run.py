@@ -149,7 +149,7 @@ def _overlap(pairs: list[tuple[list[int], list[int]]]) -> float:
 
 
 def _text_search(bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]) -> None:
-    from remloom.store.index.terms import analyse
+    from remloom.store.indexes.bm25 import analyse
 
     texts = [record.content for record in records]
     exact = reference.Bm25(texts, analyse)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from remloom.ingest.blocks import blocks
 from remloom.ingest.chunker import LEAST, MOST, TARGET, Chunk, chunk_table, chunk_text
-from remloom.ingest.sentences import count_words, sentence_ends
+from remloom.text.sentences import count_words, sentence_ends
 
 SENTENCE = "The harbour master of a small port moves one vessel on the board. "  # 13 words
 

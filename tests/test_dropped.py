@@ -63,12 +63,12 @@ def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(tm
 
 
 def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: str) -> None:
-    from remloom.store.postgres.server import Server
+    from remloom.store.postgres.database import Database
 
     before = held()
     for number in range(20):
         drop(postgres, f"dropped{number % 3}")
-    assert within(20, lambda: not Server._open)
+    assert within(20, lambda: not Database._open)
     assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
     for number in range(3):
         Memory.delete_tenant(postgres, f"dropped{number}")

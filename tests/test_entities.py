@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.errors import MissingExtraError
-from remloom.ingest.entities import CapitalizedNames, Name, kind_of
-from remloom.ingest.spacy_names import SpacyNames
+from remloom.ingest.names.rules import CapitalizedNames, Name, kind_of
+from remloom.ingest.names.spacy import SpacyNames
 
 
 def extract(text: str, **known: str) -> dict[str, Name]:

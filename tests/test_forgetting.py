@@ -12,9 +12,9 @@ import pytest
 
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import NotFoundError
-from remloom.ingest import remaking
-from remloom.store import batch
-from remloom.store.forgetting import forget
+from remloom.ingest import remake
+from remloom.store import validation
+from remloom.store.forget import forget
 from steps import steps
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
@@ -86,9 +86,9 @@ def test_what_was_derived_goes_with_all_that_was_derived_from_it(memory: Memory)
 
 def test_an_entity_written_again_by_name_keeps_its_summary_and_takes_a_new_one() -> None:
     old = Entity(id="e", name="Sarah", summary="Leads.", aliases=("S",), properties={"a": 1})
-    kept = batch.merge(old, Entity(id="x", name="Sarah", properties={"b": 2}))
+    kept = validation.merge(old, Entity(id="x", name="Sarah", properties={"b": 2}))
     assert (kept.id, kept.summary, kept.aliases, kept.properties) == ("e", "Leads.", ("S",), {"a": 1, "b": 2})
-    assert batch.merge(old, Entity(id="x", name="Sarah", summary="Left.")).summary == "Left."
+    assert validation.merge(old, Entity(id="x", name="Sarah", summary="Left.")).summary == "Left."
 
 
 def test_forgetting_a_document_called_like_a_person_in_it_leaves_nobody_whom_it_alone_named(memory: Memory) -> None:
@@ -135,7 +135,7 @@ def test_the_sweep_looks_where_edges_of_a_name_that_stays_lead(memory: Memory) -
     (id,) = memory.write([Resource(name="Harbour", content="Quexil Draymoor lives here."), Entity(name="Harbour")])[:1]
     memory.write(
         [
-            Entity(name="Quexil Draymoor", properties={batch.EXTRACTED: True}),
+            Entity(name="Quexil Draymoor", properties={validation.EXTRACTED: True}),
             Edge(src="Harbour", rel_type="near", dst="Quexil Draymoor"),
         ]
     )
@@ -181,8 +181,8 @@ def test_the_sweep_says_where_words_are_left_that_nothing_remade(memory: Memory)
     memory.read_chat(chat(*range(5)), uri="chat")
     turn = memory._store.chunks("chat")[2]
 
-    def build(reads: object, items: object) -> batch.Batch:
-        return batch.build(items, tenant="default", model="")  # type: ignore[arg-type]
+    def build(reads: object, items: object) -> validation.Batch:
+        return validation.build(items, tenant="default", model="")  # type: ignore[arg-type]
 
     receipt = forget(memory._store, [turn.id], build=build, remakes=())
     assert not receipt.verified
@@ -213,7 +213,7 @@ def test_counts_of_a_source_follow(memory: Memory) -> None:
     (itself,) = [hit.record for hit in memory.lookup("Team").records if isinstance(hit.record, Entity)]
     assert itself.properties["turns"] == 3
     assert msgspec.json.encode(itself.properties)
-    assert remaking.remake(memory._store, {}) == remaking.Remade()
+    assert remake.remake(memory._store, {}) == remake.Remade()
 
 
 def test_what_a_document_no_longer_says_is_no_longer_told_of_it(memory: Memory) -> None:
@@ -231,8 +231,10 @@ def test_what_a_document_no_longer_says_is_no_longer_told_of_it(memory: Memory) 
 def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
-    memory.write([Entity(type="person", name="Sarah Chen", aliases=("Sarah",), properties={batch.EXTRACTED: True})])
+    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
+    memory.write(
+        [Entity(type="person", name="Sarah Chen", aliases=("Sarah",), properties={validation.EXTRACTED: True})]
+    )
     costs, count = [], 0
     for more in (1_500, 6_000):
         names = [f"note {n}" for n in range(count, count + more)]

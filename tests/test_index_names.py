@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from remloom.store.index.names import NameIndex
+from remloom.store.indexes.trigrams import NameIndex
 
 _FIRST = "james mary robert patricia sarah linda david karen nancy steven wei ana josé olga hiro"
 _LAST = "smith johnson chen garcia miller davis nakamura wilson anderson thomas moore müller"
@@ -185,7 +185,7 @@ def test_ties_come_shorter_first_then_by_name_then_by_id(sealed: bool) -> None:
 def test_sealing_in_many_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     names = people()
     at_once = index_of(*names, sealed=True)
-    monkeypatch.setattr("remloom.store.index.names._BLOCK", 100)
+    monkeypatch.setattr("remloom.store.indexes.trigrams._BLOCK", 100)
     in_blocks = index_of(*names, sealed=True)
     assert in_blocks.dump() == at_once.dump()
 

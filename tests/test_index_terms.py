@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.index.terms import K1, STOP_WORDS, B, TermIndex, analyse
+from remloom.store.indexes.bm25 import K1, STOP_WORDS, B, TermIndex, analyse
 
 WORDS = np.array([f"w{number:x}q" for number in range(3_000)])
 
@@ -170,7 +170,7 @@ def test_removed_texts_are_gone_and_after_compaction_from_the_statistics_too() -
 
 
 def test_sealing_in_many_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remloom.store.index.terms._BLOCK", 50)  # postings
+    monkeypatch.setattr("remloom.store.indexes.bm25._BLOCK", 50)  # postings
     texts = dict(enumerate(zipf_texts(200), 1))
     index = TermIndex()
     for start in (1, 101, 181):
@@ -183,7 +183,7 @@ def test_sealing_in_many_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatc
     index = TermIndex.load(index.dump())
     index.remove([2])
     texts.pop(2)
-    monkeypatch.setattr("remloom.store.index.segments._DEAD_SHARE", 0.0)
+    monkeypatch.setattr("remloom.store.indexes.segments._DEAD_SHARE", 0.0)
     index.compact()
     for query in QUERIES:
         agrees(index, texts, query)

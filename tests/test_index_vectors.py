@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.index.vectors import GRAPH_MINIMUM, VectorIndex
+from remloom.store.indexes.hnsw import GRAPH_MINIMUM, VectorIndex
 
 DIMS = 32
 

@@ -16,8 +16,8 @@ from remloom.ingest import ingest
 from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
-from remloom.store import batch
-from remloom.store.contract import Expected, Store, Written
+from remloom.store import validation
+from remloom.store.contract import Preconditions, Store, Written
 from remloom.store.sqlite import SqliteStore
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo"
@@ -37,9 +37,9 @@ def read(store: Store) -> Read:
         items: list[Record | Edge],
         removed: Sequence[str],
         unlinked: Sequence[tuple[str, str, str]],
-        expected: Expected | None,
+        expected: Preconditions | None,
     ) -> Written:
-        prepared = batch.build(items, tenant="t", model="", removed=removed, unlinked=unlinked)
+        prepared = validation.build(items, tenant="t", model="", removed=removed, unlinked=unlinked)
         return store.write(msgspec.structs.replace(prepared, expected=expected))
 
     def reading(source: object, **options: object) -> ReadReport:
@@ -344,7 +344,7 @@ def test_a_changed_document_keeps_the_edges_that_others_made(read: Read, store: 
     read(path)
     read([from_text("See [the plan](plan.md).", uri="notes/1", name="Note")])
     mine = Edge(src="Plan", rel_type="approved_by", dst="The Board")
-    store.write(batch.build([mine], tenant="t", model=""))
+    store.write(validation.build([mine], tenant="t", model=""))
     path.write_text("---\ntitle: Plan\ndate: 2025-01-01\n---\nGwendolyn Pike decided otherwise.\n")
     read(path)
     assert edges(store, "Plan", "approved_by") == ["the-board"]
@@ -354,9 +354,9 @@ def test_a_changed_document_keeps_the_edges_that_others_made(read: Read, store: 
 def test_a_name_that_somebody_wrote_of_stays_when_its_document_changes(read: Read, store: Store, tmp_path: Path):
     path = tmp_path / "plan.md"
     path.write_text(MEMO)
-    store.write(batch.build([Entity(name="Gwendolyn Pike", type="person")], tenant="t", model=""))
+    store.write(validation.build([Entity(name="Gwendolyn Pike", type="person")], tenant="t", model=""))
     read(path)
-    store.write(batch.build([Entity(name="Marmaduke Fisk", summary="Told.")], tenant="t", model=""))
+    store.write(validation.build([Entity(name="Marmaduke Fisk", summary="Told.")], tenant="t", model=""))
     path.write_text("---\ntitle: Plan\n---\nNobody is named.\n")
     read(path)
     assert one(store, "Marmaduke Fisk").summary == "Told."

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from postgres_server import database
-from remloom.journal import JournalEntry
+from remloom.kv import JournalEntry
 from remloom.model import Resource
 from remloom.store.postgres import PostgresStore
 from remloom.store.sqlite import SqliteStore
@@ -76,7 +76,7 @@ _TAKE = """
 import sys
 from pathlib import Path
 from remloom.errors import ConflictError
-from remloom.journal import JournalEntry
+from remloom.kv import JournalEntry
 from remloom.store.sqlite import SqliteStore
 
 store = SqliteStore(Path(sys.argv[1]))

@@ -15,7 +15,7 @@ from remloom import Entity, Memory
 from remloom.errors import ConflictError, CorruptStoreError, SchemaVersionError, SettingsError, WrongKeyError
 from remloom.serve.cli.app import program
 from remloom.settings import Settings
-from remloom.store import keys
+from remloom.store import encryption
 from remloom.store.tenant_file import ScryptCost
 
 PHRASE = "four quinces and a pear"
@@ -33,7 +33,7 @@ def tenant_file(home: Path, tenant: str = "default") -> Path:
 def cheap(monkeypatch: pytest.MonkeyPatch) -> ScryptCost:
     """Passphrases cost little, so that a test is quick."""
     cost = ScryptCost(2**4, 8, 1)
-    monkeypatch.setattr(keys, "COST", cost)
+    monkeypatch.setattr(encryption, "COST", cost)
     return cost
 
 
@@ -49,7 +49,7 @@ def test_a_tenant_that_was_made_with_less_is_wrapped_anew_at_its_next_opening(
         opened.write([Entity(name="Ann")])
     before = json.loads(tenant_file(tmp_path).read_text())
     more = ScryptCost(2**6, 8, 1)
-    monkeypatch.setattr(keys, "COST", more)
+    monkeypatch.setattr(encryption, "COST", more)
     with pytest.raises(WrongKeyError):
         memory(tmp_path, key="four quinces and a plum")
     assert json.loads(tenant_file(tmp_path).read_text()) == before
@@ -59,7 +59,7 @@ def test_a_tenant_that_was_made_with_less_is_wrapped_anew_at_its_next_opening(
         after = json.loads(tenant_file(tmp_path).read_text())
         assert after["scrypt"]["n"] == more.n
         assert after["salt"] != before["salt"]
-    monkeypatch.setattr(keys, "COST", cheap)  # an older program beside it lowers nothing
+    monkeypatch.setattr(encryption, "COST", cheap)  # an older program beside it lowers nothing
     memory(tmp_path, key=PHRASE).close()
     assert json.loads(tenant_file(tmp_path).read_text()) == after
 
@@ -67,7 +67,7 @@ def test_a_tenant_that_was_made_with_less_is_wrapped_anew_at_its_next_opening(
 def test_a_tenant_of_the_first_format_which_did_not_say_what_a_guess_costs_opens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "COST", ScryptCost(2**15, 8, 1))
+    monkeypatch.setattr(encryption, "COST", ScryptCost(2**15, 8, 1))
     memory(tmp_path, key=PHRASE).close()
     first = json.loads(tenant_file(tmp_path).read_text())
     first.pop("scrypt", None)
@@ -138,7 +138,7 @@ def test_a_weak_key_makes_no_tenant_and_opens_the_one_that_has_it_with_a_warning
     assert "remloom tenant key" in caught.value.remedy
     assert Memory.tenants(tmp_path) == []
     with monkeypatch.context() as patched:
-        patched.setattr(keys, "refuse_weak", lambda _: None)
+        patched.setattr(encryption, "refuse_weak", lambda _: None)
         Memory.create_tenant(tmp_path, "default", weak)
     with pytest.warns(UserWarning, match="copy tenant 'default' to one with a better key"):
         memory(tmp_path, key=weak).close()

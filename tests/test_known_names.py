@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from remloom import Edge, Entity, Memory, Message
-from remloom.ingest.entities import CapitalizedNames
-from remloom.ingest.known import KnownNames
+from remloom.ingest.names.known import KnownNames
+from remloom.ingest.names.rules import CapitalizedNames
 from steps import steps
 
 KNOWN = [

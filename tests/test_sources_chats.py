@@ -12,7 +12,7 @@ import pytest
 from remloom.errors import InvalidInputError
 from remloom.model import Message
 from remloom.sources import Document, Skipped, from_messages, from_text, open_source
-from remloom.sources.dates import parse
+from remloom.text.dates import parse
 
 SAID = [("Ann", "hi"), ("Bob", "yo")]
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.errors import SourceError
-from remloom.sources import Document, Skipped, converting, open_source, read_bytes
+from remloom.sources import Document, Skipped, convert, open_source, read_bytes
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
@@ -319,7 +319,7 @@ def test_html_becomes_markdown_with_its_title_author_and_date(tmp_path: Path):
 def test_a_docx_that_unpacks_to_more_than_a_document_holds_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("remloom.sources.converted.LARGEST_UNPACKED", 1_000_000)
+    monkeypatch.setattr("remloom.sources.formats.LARGEST_UNPACKED", 1_000_000)
     (tmp_path / "a.docx").write_bytes(docx("a" * 3_000_000))
     assert "unpacks to 3 MB" in skipped(tmp_path / "a.docx").reason
 
@@ -375,7 +375,7 @@ def test_an_interrupted_conversion_leaves_no_answer_for_the_next_document(
 ):
     for name in ("one", "two", "three"):
         (tmp_path / f"{name}.html").write_text(f"<html><body><p>This is {name}.</p></body></html>")
-    receive = converting.receive
+    receive = convert.receive
 
     def interrupted(stream: IO[bytes]) -> bytes | None:
         if receive(stream) == b"":  # the child is at work
@@ -383,7 +383,7 @@ def test_an_interrupted_conversion_leaves_no_answer_for_the_next_document(
         raise AssertionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(converting, "receive", interrupted)
+        patch.setattr(convert, "receive", interrupted)
         with pytest.raises(KeyboardInterrupt):
             document(tmp_path / "one.html")
     assert document(tmp_path / "two.html").text.strip() == "This is two."

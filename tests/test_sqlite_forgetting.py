@@ -17,11 +17,11 @@ import pytest
 from remloom import Edge, Entity, Resource
 from remloom.errors import StoreBusyError, StoreClosedError
 from remloom.store.contract import Batch, Reads
-from remloom.store.copying import copy
+from remloom.store.copy import copy
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.database import Database
-from remloom.store.sqlite.functions import prepare
 from remloom.store.sqlite.sealing import unlock
+from remloom.store.sqlite.sql_functions import prepare
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 
@@ -127,8 +127,8 @@ def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) ->
 
 @pytest.mark.parametrize("erase", [True, False])
 def test_burials_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.writing._PRUNED", 10)
-    monkeypatch.setattr("remloom.store.sqlite.derived._BURIED", 20)
+    monkeypatch.setattr("remloom.store.sqlite.batch_writer._PRUNED", 10)
+    monkeypatch.setattr("remloom.store.sqlite.index_manager._BURIED", 20)
     for n in range(60):
         (id,) = put(store, Resource(id=f"r{n}", name=f"r{n}", content="text")).ids
         if erase:
@@ -153,8 +153,8 @@ def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path:
 def test_a_large_file_is_written_anew_later(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: float
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
-    monkeypatch.setattr("remloom.store.sqlite.erasing._REST", rest)
+    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.erasure._REST", rest)
     put(store, *(Entity(name=f"{SECRET} {n:03}") for n in range(300)))
     put(store, *(Entity(name=f"{SECRET[:-1]} {n:03}") for n in range(300)))
     deletion = store.delete([record.id for record in store.records() if record.name.startswith(SECRET)])
@@ -201,7 +201,7 @@ def others_writing(path: Path, seconds: float) -> Iterator[threading.Event]:
 def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", small)
+    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", small)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=0.2)) as store:
         ids = put(store, *(Resource(name=f"r{n}", content=f"{SECRET} {n} " * 50) for n in range(12))).ids
@@ -228,7 +228,7 @@ def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
 def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         ids = put(store, *(Resource(id=f"r{n}", name=f"r{n}", content="text") for n in range(3))).ids
@@ -267,7 +267,7 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_background_goes_on_once_others_let_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.derived._TAIL", 5)
+    monkeypatch.setattr("remloom.store.sqlite.index_manager._TAIL", 5)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=0.1)) as store:
         put(store, *(Entity(name=f"person {n}") for n in range(20)))
@@ -284,7 +284,7 @@ def test_the_background_goes_on_once_others_let_it(tmp_path: Path, monkeypatch: 
 
 
 def test_a_memory_closes_however_busy_others_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.derived._TAIL", 5)
+    monkeypatch.setattr("remloom.store.sqlite.index_manager._TAIL", 5)
     path = tmp_path / "memory.db"
     store = SqliteStore(path, busy_timeout=0.1)
     put(store, *(Entity(name=f"person {n}") for n in range(20)))
@@ -300,7 +300,7 @@ def test_a_memory_closes_however_busy_others_are(tmp_path: Path, monkeypatch: py
 
 
 def test_what_a_file_has_still_to_erase_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasing.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
     with closing(SqliteStore(tmp_path / "one.db")) as store, closing(SqliteStore(tmp_path / "two.db")) as other:
         (id, _) = put(store, Resource(name="r", content=SECRET), Entity(name="stays")).ids
         assert store.delete([id]).traces

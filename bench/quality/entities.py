@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from remloom import labels
-from remloom.ingest.entities import CapitalizedNames, Extractor, Name
+from remloom.ingest.names.rules import CapitalizedNames, Extractor, Name
 from remloom.sources import open_source
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "milestones"
@@ -68,7 +68,7 @@ def main() -> int:
         return 0
     extractors: dict[str, Extractor] = {"capitalised names": CapitalizedNames()}
     try:
-        from remloom.ingest.spacy_names import SpacyNames
+        from remloom.ingest.names.spacy import SpacyNames
 
         extractors["spaCy (extra ner)"] = SpacyNames()
     except ImportError:

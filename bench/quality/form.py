@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from remloom import Message
-from remloom.sources.dates import parse
+from remloom.text.dates import parse
 
 __all__ = ["Conversation", "Question", "load"]
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remloom.ingest import chats
-from remloom.retrieve import doubt, recall
+from remloom.retrieve import abstention, recall
 
 from .cached import CachedEmbedder
-from .locomo import ADVERSARIAL, ANSWERABLE, FOLDER, Asked, Opened, Run, ask_all, mean, opened, recalled
+from .locomo import ADVERSARIAL, ANSWERABLE, FOLDER, AskResult, Opened, Run, ask_all, mean, opened, recalled
 from .tables import put_into_page
 
 OPTIONS: dict[str, tuple[float, ...]] = {  # the first value of each is where the search begins
@@ -115,7 +115,7 @@ class Doubted:
         return 2 * said / max(1, said + missed + len(wrong)), 100 * lost
 
     @staticmethod
-    def _of(run: Run, categories: Sequence[int], ids: set[str]) -> list[Asked]:
+    def _of(run: Run, categories: Sequence[int], ids: set[str]) -> list[AskResult]:
         return [one for one in run.of(*categories) if one.conversation in ids]
 
 
@@ -125,22 +125,22 @@ def doubted(conversations: Sequence[Opened]) -> list[Doubted]:
         return [id for hit in found.hits for id in hit.message_ids], found.abstained, found.tokens
 
     free = ask_all("", conversations, recalled())
-    shipped, tried = doubt.MISATTRIBUTED, []
+    shipped, tried = abstention.MISATTRIBUTED, []
     for threshold in THRESHOLDS:
-        doubt.MISATTRIBUTED = threshold
+        abstention.MISATTRIBUTED = threshold
         try:
             tried.append(Doubted(threshold, ask_all("", conversations, search), free))
         finally:
-            doubt.MISATTRIBUTED = shipped
+            abstention.MISATTRIBUTED = shipped
     return tried
 
 
-def worth(some: Sequence[Asked]) -> float:
+def worth(some: Sequence[AskResult]) -> float:
     """What options are chosen by: the mean of frac@10, all@10 and frac@20, in points."""
     return sum(three(some)) / 3
 
 
-def three(some: Sequence[Asked]) -> tuple[float, float, float]:
+def three(some: Sequence[AskResult]) -> tuple[float, float, float]:
     return (
         100 * mean(one.frac_at(10) for one in some),
         100 * mean(one.all_at(10) for one in some),
@@ -155,7 +155,7 @@ def chosen_table(trials: Trials) -> str:
         "| held out | chosen on the others | frac@10, all@10, frac@20 there | frac@10 | all@10 | frac@20 |",
         "|---|---|---|---|---|---|",
     ]
-    gathered: list[Asked] = []
+    gathered: list[AskResult] = []
     for out in ids:
         choice = trials.best(out)
         run = trials.run(choice)
@@ -194,7 +194,7 @@ def doubt_table(tried: Sequence[Doubted], ids: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _cells(some: Sequence[Asked]) -> str:
+def _cells(some: Sequence[AskResult]) -> str:
     return " | ".join(f"{value:.1f}" for value in three(some))
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from remloom import Memory
 from remloom.retrieve import PARTS, Recaller
-from remloom.retrieve.budget import tokens_of
+from remloom.retrieve.prompt_context import tokens_of
 
 from .cached import CachedEmbedder, Remembered
 from .form import Question, load
@@ -37,7 +37,7 @@ ADVERSARIAL = 5
 
 
 @dataclass
-class Asked:
+class AskResult:
     """A question as it went: where its evidence came, and whether an answer was given."""
 
     conversation: str
@@ -63,9 +63,9 @@ class Run:
     """The questions of all conversations, asked one way."""
 
     name: str
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AskResult] = field(default_factory=list)
 
-    def of(self, *categories: int, conversation: str = "") -> list[Asked]:
+    def of(self, *categories: int, conversation: str = "") -> list[AskResult]:
         return [one for one in self.asked if one.category in categories and conversation in ("", one.conversation)]
 
 
@@ -114,7 +114,7 @@ def ask_all(name: str, conversations: Sequence[Opened], search: Search) -> Run:
             if question.gold or question.category == ADVERSARIAL:
                 found, abstained, tokens = search(opened, question.text, max(KS))
                 ranks = [place for place, id in enumerate(found) if id in question.gold]
-                run.asked.append(Asked(opened.id, question.category, ranks, len(question.gold), abstained, tokens))
+                run.asked.append(AskResult(opened.id, question.category, ranks, len(question.gold), abstained, tokens))
     return run
 
 
@@ -155,7 +155,7 @@ _plains: dict[str, Any] = {}
 def _plain(opened: Opened) -> Any:
     if opened.id not in _plains:
         from remloom.predicates import Query
-        from remloom.store.index.terms import TermIndex
+        from remloom.store.indexes.bm25 import TermIndex
 
         turns = opened.memory.query_resources(Query().order_by("ordinal"))
         texts = [f"{turn.metadata['speaker']}: {turn.content}" for turn in turns]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
+from .ask.result import AskResult
 from .errors import RemloomError
 from .model import (
     Answer,
@@ -22,7 +23,6 @@ from .model import (
     Speaker,
 )
 from .predicates import Query
-from .query.asked import Asked
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
-    "Asked",
+    "AskResult",
     "AsyncMemory",
     "Edge",
     "Entity",

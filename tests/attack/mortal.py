@@ -109,8 +109,8 @@ def main() -> None:
     import psycopg  # noqa: F401
     import psycopg_pool  # noqa: F401
 
-    import remloom.dream.learning
-    import remloom.dream.rollback
+    import remloom.dream.learn.loop
+    import remloom.runs.rollback
     import remloom.store.postgres
     import remloom.store.sqlite
     import remloom.testing.models  # noqa: F401

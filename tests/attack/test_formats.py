@@ -17,7 +17,7 @@ from tried import Counted, Rounds
 
 from remloom import Memory, Settings
 from remloom.model import ReadReport
-from remloom.sources import converting
+from remloom.sources import convert
 
 WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
 PARAGRAPH = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
@@ -138,7 +138,7 @@ def test_one_child_reads_many_documents_and_another_takes_the_place_of_one_that_
         (folder / f"{number:02}.html").write_bytes(GOOD[".html"](f"Page {number}."))
     used, report = set(), []
     for number, document in enumerate(converting_source(folder)):
-        process = converting._child._process
+        process = convert._child._process
         assert process is not None
         used.add(process.pid)
         report.append(document)

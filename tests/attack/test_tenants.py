@@ -242,10 +242,10 @@ import os, signal, sys
 from pathlib import Path
 home, work, key, last = sys.argv[1:5]
 from remloom import Entity, Memory
-from remloom.store import keys, sqlite
+from remloom.store import encryption, sqlite
 from remloom.store.tenant_file import ScryptCost
 if work == "raise":
-    keys.COST = ScryptCost(2**5, 8, 1)
+    encryption.COST = ScryptCost(2**5, 8, 1)
 calls = 0
 def dying(name, function):
     def call(*args, **options):
@@ -339,10 +339,10 @@ def test_a_creation_killed_at_any_step_is_in_nobodys_way(
 def test_a_tenant_file_being_rewritten_by_a_killed_process_still_opens_the_tenant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str, rounds: Rounds, counted: Counted
 ) -> None:
-    from remloom.store import keys
+    from remloom.store import encryption
     from remloom.store.tenant_file import ScryptCost
 
-    monkeypatch.setattr(keys, "COST", ScryptCost(2**4, 8, 1))
+    monkeypatch.setattr(encryption, "COST", ScryptCost(2**4, 8, 1))
     key, made = "seven quinces in a bowl", "acme" if work == "raise" else "other"
     filled(tmp_path, made, key)
     folder = tmp_path / "tenants" / "acme"

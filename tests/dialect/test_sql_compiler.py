@@ -18,8 +18,8 @@ from remloom.errors import InvalidInputError, QuerySyntaxError, RemloomError, Sq
 from remloom.sql.compile import compile_select
 from remloom.sql.functions import AGGREGATES, FUNCTIONS, table
 from remloom.sql.show import statement
-from remloom.store.postgres.expressions import PostgresWriter
-from remloom.store.sqlite.expressions import SqliteWriter
+from remloom.store.postgres.sql_writer import PostgresWriter
+from remloom.store.sqlite.sql_writer import SqliteWriter
 
 SMUGGLED = ", (SELECT max(content) FROM remloom.records) FROM resources LIMIT 1 --"
 # Where a parser takes a name, a type, a unit or an option that it would write again as it stands.

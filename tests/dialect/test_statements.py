@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.errors import InvalidInputError, QuerySyntaxError, RemloomError, SqlGuardError, UnknownNameError
-from remloom.predicates import (
+from remloom.predicates import (  # fmt: skip
     All,
     And,
     Contains,
@@ -33,11 +33,11 @@ from remloom.predicates import (
     Or,
     StartsWith,
     VectorSimilar,
-)  # fmt: skip
-from remloom.query import where
-from remloom.query.parameters import from_parameters
+)
+from remloom.query import conditions
+from remloom.query.json_form import from_parameters
 from remloom.query.parser import parse
-from remloom.query.plan import ORDER_FIELDS, Fuzzy, Lookup, Search, Sql, Statement, Traverse, render
+from remloom.query.statements import ORDER_FIELDS, Fuzzy, Lookup, Search, Sql, Statement, Traverse, render
 
 # -- values and texts of every kind ----------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ def test_every_value_has_a_text_that_means_it(statement: Statement) -> None:
 @given(predicates)
 @settings(max_examples=150, deadline=None)
 def test_every_condition_has_a_text_that_means_it(predicate: Any) -> None:
-    assert where.parse(where.render(predicate)) == predicate
+    assert conditions.parse(conditions.render(predicate)) == predicate
 
 
 WORDS = (
@@ -287,13 +287,13 @@ def test_a_select_ends_where_the_traverse_goes_on(text: str, sql: str, rest: dic
     ],
 )
 def test_a_condition_becomes_its_predicate(pattern: str, predicate: Any) -> None:
-    assert where.parse(pattern) == predicate
+    assert conditions.parse(pattern) == predicate
 
 
 def test_what_has_no_text_says_so() -> None:
     for predicate in (VectorSimilar(query=[1.0]), Eq("f", object()), Eq("f", float("inf"))):
         with pytest.raises(InvalidInputError, match="cannot be written"):
-            where.render(predicate)
+            conditions.render(predicate)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import EmbedderError
-from remloom.query.plan import Lookup, Statement, Traverse
+from remloom.query.statements import Lookup, Statement, Traverse
 from remloom.testing.embedder import WordEmbedder
 
 NODES = [f"n{number}" for number in range(14)]

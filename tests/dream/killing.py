@@ -21,7 +21,7 @@ import minds
 
 from remloom import Memory
 from remloom.llm import Request
-from remloom.llm.replies import KIND, identify
+from remloom.llm.reply_cache import KIND, identify
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import Said, ScriptedModel
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Resource
-from remloom.dream.implant import Idea, asking, identity, insight, is_nothing
+from remloom.dream.synthesis import Idea, asking, identity, insight, is_nothing
 from remloom.llm import LLM
 from remloom.testing.models import ScriptedModel
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from remloom import Edge, Memory, Message, Moment, Resource
-from remloom.dream.describing import Background, speakers, topics
-from remloom.dream.sessions import sessions
+from remloom.dream.moments.describe import Background, speakers, topics
+from remloom.dream.moments.sessions import sessions
 from remloom.errors import InvalidInputError, ModelNotConfiguredError, ModelRefusedError
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel

@@ -10,7 +10,7 @@ import minds
 import pytest
 
 from remloom import Memory, Message, Resource
-from remloom.dream.lessons import lessons, passages
+from remloom.dream.learn.units import lessons, passages
 from remloom.errors import (
     BudgetError,
     ConflictError,

@@ -10,7 +10,7 @@ import minds
 import pytest
 
 from remloom import Memory, Resource
-from remloom.dream.sampling import Pool, how_many, sample
+from remloom.dream.rem.sampling import Pool, how_many, sample
 from remloom.errors import ConflictError, InvalidInputError, ModelUnavailableError
 from remloom.llm import Request
 from remloom.testing.embedder import WordEmbedder
@@ -195,7 +195,7 @@ def test_an_empty_memory_dreams_nothing(tmp_path: Path) -> None:
 
 
 def test_two_runs_of_a_kind_do_not_go_on_at_once(memory: Memory) -> None:
-    from remloom.dream.runs import begin
+    from remloom.runs.run import begin
 
     begin(memory._store, "dream", {})
     with pytest.raises(ConflictError, match="going on"):

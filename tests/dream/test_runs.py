@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Resource
-from remloom.dream.rollback import made, rollback
-from remloom.dream.runs import begin, entry, find, runs
-from remloom.dream.writer import SUPERSEDED, Writer
 from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
-from remloom.store.batch import build
+from remloom.runs.rollback import made, rollback
+from remloom.runs.run import begin, entry, find, runs
+from remloom.runs.writer import SUPERSEDED, Writer
 from remloom.store.contract import Batch, JournalEntry, Store, Vector, Written
+from remloom.store.validation import build
 from remloom.testing.embedder import WordEmbedder
 
 EMBEDDER = WordEmbedder()

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct
 
-from remloom.dream.judging import Verdict
-from remloom.dream.reading import Learnings
-from remloom.dream.telling import Telling
+from remloom.ask.agent import Step
+from remloom.dream.affinity.judge import Verdict
+from remloom.dream.learn.steps import Learnings
+from remloom.dream.moments.llm import Telling
 from remloom.llm.prompts import prompt
-from remloom.llm.shapes import bounded, read, schema
-from remloom.query.ask import Step
-from remloom.retrieve.llm_rerank import Helpful
+from remloom.llm.schemas import bounded, read, schema
+from remloom.retrieve.rerankers.llm import Helpful
 
 TASKS = {"affinity": Verdict, "ask": Step, "entities": Learnings, "moment": Telling, "rerank": Helpful}
 

@@ -15,7 +15,7 @@ import pytest
 
 from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import ConflictError, InvalidInputError, StoreError, WrongKeyError
-from remloom.journal import JournalEntry
+from remloom.kv import JournalEntry
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 KEY = "ab" * 32

@@ -17,7 +17,7 @@ from postgres_server import connect
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
 from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
-from remloom.store.postgres import PostgresStore, migrate, migrations, server
+from remloom.store.postgres import PostgresStore, database, migrate, migrations
 from remloom.store.postgres.migrations import newest
 from remloom.testing.conformance import put
 
@@ -250,7 +250,7 @@ def _vector(number: int) -> list[float]:
 def test_a_filter_whose_regular_expression_takes_too_long_is_stopped(
     opening: Opening, monkeypatch: pytest.MonkeyPatch, way: str, inside: bool
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.5)
+    monkeypatch.setattr(database, "PATIENCE", 0.5)
     store = opening()
     put(store, *(Resource(name=f"r{n}", content=f"word {'a' * 300_000}{n}", embedding=(1.0, 0.0)) for n in range(4)))
     square = Or((Eq("name", "r9"), Not(Not(Matches("content", "(?=a*z)q")))))  # looks to the end from every place

@@ -12,7 +12,7 @@ import pytest
 from postgres_server import connect
 from remloom import Entity
 from remloom.store.contract import Match, Store
-from remloom.store.postgres import PostgresStore, names
+from remloom.store.postgres import PostgresStore, trigram_index
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
 
@@ -24,7 +24,7 @@ _SYLLABLES = ("ba", "chen", "dro", "fi", "gul", "ha", "jin", "ka", "lo", "mar", 
 
 @pytest.fixture(autouse=True)
 def _short_tail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "TAIL", 50)
+    monkeypatch.setattr(trigram_index, "TAIL", 50)
 
 
 def _people(count: int, seed: int = 1) -> list[str]:

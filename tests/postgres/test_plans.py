@@ -16,11 +16,11 @@ import pytest
 
 from postgres_server import connect
 from remloom import Edge, Entity, Moment, Resource, labels
-from remloom.journal import JournalEntry
+from remloom.kv import JournalEntry
 from remloom.predicates import Eq, Gte, Query
-from remloom.store import batch
+from remloom.store import validation
 from remloom.store.contract import EdgeOrder
-from remloom.store.postgres import PostgresStore, names, nearest
+from remloom.store.postgres import PostgresStore, trigram_index, vector_search
 from remloom.testing.conformance import put, selected
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
@@ -110,7 +110,7 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
 def few() -> Iterator[None]:
     """Few names wait for the index."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(names, "TAIL", 50)
+        patch.setattr(trigram_index, "TAIL", 50)
         yield
 
 
@@ -131,7 +131,7 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
     put(store, Moment(name="long", starts_at=T0 - timedelta(days=90), ends_at=T0 + timedelta(days=90)))
     put(store, *(Resource(name=f"insight {i}", content="derived", parents=(f"r{i}",)) for i in range(200)))
     put(store, Resource(name="late", content="not yet", starts_at=LATE, created_at=LATE))
-    store.write(batch.build([Resource(name="waits", content="to be embedded")], tenant="t", model="given"))
+    store.write(validation.build([Resource(name="waits", content="to be embedded")], tenant="t", model="given"))
     store.create_index("entities", "properties.team")
     store.note([JournalEntry("usage", "2025", b"{}")])
     store.settle()
@@ -146,7 +146,7 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
 def test_a_question_is_answered_from_its_indexes(
     store: PostgresStore, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest, "_FEW", 50)
+    monkeypatch.setattr(vector_search, "_FEW", 50)
     ask, indexes = ASKED[kind]
     with store._server.read(store._tenant) as cursor:
         before = _counts(cursor)
@@ -158,7 +158,7 @@ def test_a_question_is_answered_from_its_indexes(
 
 def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
     records = [Entity(name="Name 3 757", summary="new"), Resource(id="r7", content="other"), Entity(name="fresh")]
-    given = batch.build([*records, Edge(src="fresh", rel_type="r", dst="n1")], tenant="t", model="")
+    given = validation.build([*records, Edge(src="fresh", rel_type="r", dst="n1")], tenant="t", model="")
 
     def write(writing: Any) -> set[str]:
         before = _counts(writing.cursor)
@@ -215,7 +215,7 @@ def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(store
     new = PostgresStore(postgres, f"t{uuid4().hex}")
     for start in (0, 20):
         edges = [Edge(src=f"a{i}", rel_type="r", dst=f"b{i}") for i in range(start, start + 20)]
-        given = batch.build(edges, tenant="t", model="")
+        given = validation.build(edges, tenant="t", model="")
 
         def write(writing: Any, given: Any = given) -> set[str]:
             before = _counts(writing.cursor)

@@ -28,12 +28,12 @@ from remloom.errors import (
 )
 from remloom.predicates import Eq, Gt, Query
 from remloom.settings import Settings
-from remloom.store.batch import to_vector
 from remloom.store.contract import EdgeOrder, Vector
 from remloom.store.postgres import PostgresStore, migrate
 from remloom.store.postgres.migrations import newest
 from remloom.store.postgres.tenants import TABLES
 from remloom.store.sqlite import SqliteStore
+from remloom.store.validation import to_vector
 from remloom.testing.conformance import names, put, selected
 
 Opening = Callable[..., PostgresStore]

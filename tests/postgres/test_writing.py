@@ -14,8 +14,8 @@ from postgres_server import connect
 from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import InvalidInputError, StoreError
 from remloom.model import Record
-from remloom.store.postgres import PostgresStore, arrays, names
-from remloom.store.postgres.writing import Writing
+from remloom.store.postgres import PostgresStore, binary_arrays, trigram_index
+from remloom.store.postgres.batch_writer import Writing
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
 
@@ -24,8 +24,8 @@ Opening = Callable[..., PostgresStore]
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "_PART", 3)
-    monkeypatch.setattr(names, "TAIL", 8)
+    monkeypatch.setattr(binary_arrays, "_PART", 3)
+    monkeypatch.setattr(trigram_index, "TAIL", 8)
 
 
 @pytest.mark.parametrize("place", [0, 4, 9])

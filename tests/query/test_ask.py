@@ -15,7 +15,7 @@ import pytest
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import InvalidInputError, ModelNotConfiguredError, ReplyError
 from remloom.llm.prompts import prompt
-from remloom.query.parameters import from_parameters, to_parameters
+from remloom.query.json_form import from_parameters, to_parameters
 from remloom.query.parser import parse
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel

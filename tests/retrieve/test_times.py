@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom.errors import InvalidInputError
-from remloom.retrieve.times import find_window, words
+from remloom.retrieve.time_expressions import find_window, words
 
 NOW = datetime(2024, 5, 15, 15, 30, tzinfo=UTC)  # a Wednesday
 PHRASES = json.loads((Path(__file__).parent / "time_phrases.json").read_text(encoding="utf-8"))

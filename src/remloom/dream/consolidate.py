@@ -16,13 +16,13 @@ from .. import labels
 from ..errors import BudgetError, MissingExtraError, ModelError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
+from ..runs.failures import park, place
+from ..runs.writer import SUPERSEDED, Writer
 from ..store.contract import Store
-from .describing import Background, topics
-from .implant import identity
-from .mind import quote, years
-from .parked import park, place
+from .context import quote, years
+from .moments.describe import Background, topics
+from .synthesis import identity
 from .vectors import matrix, typical
-from .writer import SUPERSEDED, Writer
 
 if TYPE_CHECKING:
     from .vectors import Floats

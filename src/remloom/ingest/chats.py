@@ -18,11 +18,11 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..sources import Document, Turn
-from ..store.batch import resource_id
 from ..store.contract import Reads
+from ..store.validation import resource_id
+from ..text.sentences import count_words
 from .documents import OWNS, Prepared, chain, digest, entity, identity, label, mention
-from .entities import Extractor, Name
-from .sentences import count_words
+from .names.rules import Extractor, Name
 
 __all__ = [
     "AFTER",

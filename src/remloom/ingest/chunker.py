@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from ..text.sentences import count_words, sentence_ends
 from .blocks import Block, blocks
-from .sentences import count_words, sentence_ends
 
 __all__ = ["TARGET", "Chunk", "chunk_table", "chunk_text"]
 

@@ -18,9 +18,9 @@ from .. import labels
 from ..errors import LabelError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..sources import Document
-from ..store.batch import EXTRACTED, resource_id
+from ..store.validation import EXTRACTED, resource_id
 from .chunker import Chunk, chunk_table, chunk_text
-from .entities import Extractor, Name
+from .names.rules import Extractor, Name
 
 __all__ = [
     "MENTIONS",

@@ -14,14 +14,14 @@ from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
 from ..sources import Document, Skipped
-from ..store.batch import READ_EDGES
-from ..store.contract import Expected, Reads, Store, Written
-from ..store.forgetting import keys_of, orphans
+from ..store.contract import Preconditions, Reads, Store, Written
+from ..store.forget import keys_of, orphans
+from ..store.validation import READ_EDGES
 from . import chats, documents
+from .chat_append import following, whole
 from .documents import Prepared
-from .entities import CapitalizedNames, Extractor
-from .following import following, whole
-from .known import KnownNames
+from .names.known import KnownNames
+from .names.rules import CapitalizedNames, Extractor
 
 __all__ = ["BATCH", "ingest"]
 
@@ -33,7 +33,7 @@ Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
 Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]  # to write; ids and edges to remove before
 Update = Callable[[Callable[[Reads], Items]], Written]
 Again = Callable[[Reads], Prepared]  # a document once more, under a name that is free there
-Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link], Expected | None], Written]
+Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None], Written]
 
 
 class _Waiting(Struct, frozen=True):
@@ -236,7 +236,7 @@ class _Reading:
             if self._update is not None and not expected:
                 written = self._update(work)
             else:
-                written = self._write(*work(self._store), Expected(records=expected) if expected else None)
+                written = self._write(*work(self._store), Preconditions(records=expected) if expected else None)
             self._done(waiting, written)
         except (StoreError, ChangedError):
             raise

@@ -4,7 +4,7 @@ A job calls one method of `Memory` (`work.KINDS`); doing it directly is calling 
 """
 
 from .contract import Job, JobQueue, Queue
-from .stored import StoredQueue
+from .queue import StoredQueue
 from .worker import Worker
 
 __all__ = ["Job", "JobQueue", "Queue", "StoredQueue", "Worker"]

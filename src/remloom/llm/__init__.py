@@ -8,10 +8,10 @@ with llm.run("run-7", Budget(tokens=100_000), keep=True) as calls:
 from __future__ import annotations
 
 from .budget import Budget
-from .caller import LLM, Call
+from .client import LLM, Call
 from .contract import Closing, Model, Priced, Reply, Request, Turn
 from .ledger import Usage, UsageLine, UsageReport
-from .opening import open_llm, open_model
+from .load import open_llm, open_model
 from .prompts import Quote, tasks
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from ..journal import Journal, JournalEntry
+from ..kv import Journal, JournalEntry
 
 __all__ = ["DAY", "KIND", "Day", "Spent", "Usage", "UsageLine", "UsageReport", "added", "report", "rows"]
 

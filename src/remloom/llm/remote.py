@@ -6,16 +6,10 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..errors import (
-    ModelCallsForbiddenError,
-    ModelError,
-    ModelRefusedError,
-    ModelUnavailableError,
-    SettingsError,
-)
+from ..errors import ModelCallsForbiddenError, ModelError, ModelRefusedError, ModelUnavailableError, SettingsError
 from ..settings import Settings, calls_forbidden
 from .contract import Reply, Request
-from .prices import cost
+from .pricing import cost
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .care import Care
+from .home import Tenants
+from .jobs import Working
+from .maintenance import Care
 from .queries import Queries
-from .recalling import Recalling
-from .tenants import Tenants
-from .working import Working
+from .recall import Recalling
 
 __all__ = ["Memory"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import StoreClosedError
 
 if TYPE_CHECKING:
-    from ..ingest.embedding import EmbeddingQueue
+    from ..ingest.embedding_worker import EmbeddingQueue
     from ..llm import LLM
     from ..store.contract import Store
 

@@ -11,14 +11,14 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Answer, Direction, Hit
 from ..predicates import Predicate
-from .checks import aware, names, positive
+from .arguments import aware, names, positive
 from .closing import weakly
 from .records import Records
 
 if TYPE_CHECKING:
-    from ..query.asked import Asked, AskTurn
+    from ..ask.result import AskResult, AskTurn
     from ..query.executor import Executor
-    from ..query.plan import Plan, Statement, Strategy
+    from ..query.statements import Plan, Statement, Strategy
 
 __all__ = ["Queries"]
 
@@ -48,7 +48,7 @@ class Queries(Records):
         """
         if parameters is None:
             return self.query(query_type)
-        from ..query.parameters import from_parameters
+        from ..query.json_form import from_parameters
 
         return self._executor.run(from_parameters(query_type, parameters))
 
@@ -61,14 +61,14 @@ class Queries(Records):
             InvalidInputError: `as_of` has no time zone.
             NotFoundError: what an entity was then is no longer kept: of each, its last thousand changes are.
         """
-        from ..query.plan import Lookup, Statement
+        from ..query.statements import Lookup, Statement
 
         query = Lookup(labels)
         return self._executor.run(query if as_of is None else Statement(query, as_of=as_of))
 
     def fuzzy(self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5) -> Answer:
         """Records whose name or alias is like the text, best first."""
-        from ..query.plan import Fuzzy
+        from ..query.statements import Fuzzy
 
         return self._executor.run(Fuzzy(text, type, threshold, limit))
 
@@ -93,14 +93,14 @@ class Queries(Records):
 
             where = parse_where(where)
         if vector is None:
-            from ..query.plan import Search
+            from ..query.statements import Search
 
             return self._executor.run(Search(text, schema, where, min_score, limit))
-        from ..query import copies
+        from ..query import duplicates
         from ..query.executor import known_schema
 
         schema = known_schema(schema)
-        found = copies.search(
+        found = duplicates.search(
             lambda count: self._store.search_vector(
                 vector, schema=schema, where=where, limit=count, min_score=min_score
             ),
@@ -122,11 +122,11 @@ class Queries(Records):
             from ..query.parser import parse_where
 
             where = parse_where(where)
-        from ..query import copies
+        from ..query import duplicates
         from ..query.executor import known_schema
 
         schema = None if schema is None else known_schema(schema)
-        found = copies.search(
+        found = duplicates.search(
             lambda count: self._store.search_text(text, schema=schema, where=where, limit=count), positive(limit)
         )
         return Answer(query_type="search", records=found)
@@ -172,7 +172,7 @@ class Queries(Records):
                 each branch to its end before the next ("depth-first"). What is reached is the same.
             edge_type: one type to follow, as seed 2 calls it.
         """
-        from ..query.plan import DEFAULT_ORDER, Lookup, Statement, Traverse
+        from ..query.statements import DEFAULT_ORDER, Lookup, Statement, Traverse
 
         if edge_type is not None and edge_types is not None:
             raise InvalidInputError("edge_type and edge_types are both given", remedy="give edge_types alone")
@@ -184,7 +184,7 @@ class Queries(Records):
 
     def sql(self, text: str) -> Answer:
         """One read-only SELECT over one schema. See docs/dialect.md for the columns."""
-        from ..query.plan import Sql
+        from ..query.statements import Sql
 
         return self._executor.run(Sql(text))
 
@@ -208,7 +208,7 @@ class Queries(Records):
         budget_tokens: int = 20_000,
         now: datetime | None = None,
         told: Callable[[AskTurn], None] | None = None,
-    ) -> Asked:
+    ) -> AskResult:
         """Let a model find the answer: it asks this memory in statements, turn by turn, and cites what it found.
         Source: seed 5, `ask_rem`. See docs/ask.md.
 
@@ -224,8 +224,8 @@ class Queries(Records):
         """
         from uuid_utils import uuid7
 
+        from ..ask.agent import Asker
         from ..llm import Budget
-        from ..query.ask import Asker
         from ..retrieve.question import checked, names_in
 
         question, now = checked(question), now or datetime.now(UTC)

@@ -12,13 +12,13 @@ import msgspec
 
 from ..errors import EmbedderError, VectorError
 from ..model import Edge, Message, ReadReport, Record
-from ..store.contract import Batch, Expected, Reads, Written
-from .checks import Progress
+from ..store.contract import Batch, Preconditions, Reads, Written
+from .arguments import Progress
 from .records import Records
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
-    from ..ingest.entities import Extractor
+    from ..ingest.names.rules import Extractor
     from ..ingest.pipeline import Items
     from ..sources import Document, Skipped
 
@@ -117,7 +117,7 @@ class Reading(Records):
         """
         from ..ingest.chats import check_appendable
         from ..sources import from_messages
-        from ..sources.given import check_uri
+        from ..sources.inline import check_uri
 
         messages = list(messages)
         check_uri(uri)
@@ -142,7 +142,7 @@ class Reading(Records):
             items: list[Record | Edge],
             removed: Sequence[str],
             unlinked: Sequence[tuple[str, str, str]],
-            expected: Expected | None,
+            expected: Preconditions | None,
         ) -> Written:
             if removed:
                 items, removed, unlinked = _without(self._store, items, removed, unlinked)
@@ -181,11 +181,11 @@ class Reading(Records):
 
     @cached_property
     def _extractor(self) -> Extractor:
-        from ..ingest.entities import CapitalizedNames
+        from ..ingest.names.rules import CapitalizedNames
 
         if self._settings.names == "rules":
             return CapitalizedNames()
-        from ..ingest.spacy_names import SpacyNames
+        from ..ingest.names.spacy import SpacyNames
 
         return SpacyNames()
 
@@ -194,8 +194,8 @@ def _without(
     reads: Reads, items: Sequence[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
 ) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
     """What is to be written, and with it what dreaming made of what is removed, made again without that."""
-    from ..dream.remaking import remake
-    from ..store.forgetting import add_derived, keys_of
+    from ..dream.remake import remake
+    from ..store.forget import add_derived, keys_of
 
     going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
     add_derived(reads, going)

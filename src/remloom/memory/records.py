@@ -13,10 +13,10 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
 from ..predicates import Eq, Query
-from ..store import batch
-from ..store.contract import SCHEMAS, Batch, EdgeOrder, Expected, Reads, Written
-from .checks import asked, aware, names, of, positive, text
-from .opened import Opened
+from ..store import validation
+from ..store.contract import SCHEMAS, Batch, EdgeOrder, Preconditions, Reads, Written
+from .arguments import asked, aware, names, of, positive, text
+from .engine import Opened
 
 __all__ = ["Records"]
 
@@ -62,7 +62,7 @@ class Records(Opened):
         removed: Sequence[str] = (),
         unlinked: Sequence[tuple[str, str, str]] = (),
         *,
-        expected: Expected | None = None,
+        expected: Preconditions | None = None,
         background: bool = True,
     ) -> Written:
         prepared = self._build(items, removed, unlinked, expected)
@@ -86,14 +86,14 @@ class Records(Opened):
         items: Iterable[Record | Edge],
         removed: Sequence[str] = (),
         unlinked: Sequence[tuple[str, str, str]] = (),
-        expected: Expected | None = None,
+        expected: Preconditions | None = None,
         *,
         reads: Reads | None = None,
     ) -> Batch:
         model = self._model_name
         if not model and (stored := (reads or self._store).model()):
             model = stored[0]  # whoever opens it with that embedder finds these texts in the queue
-        prepared = batch.build(items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked)
+        prepared = validation.build(items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked)
         if prepared.dims and self._model_name and self._embedder is not None:
             dims = self._embedder.dims
             if prepared.dims != dims:
@@ -169,7 +169,7 @@ class Records(Opened):
         def work(reads: Reads) -> Batch:
             entity = _found(reads, Entity, id)
             merged = {**entity.properties, **(properties or {})}
-            merged.pop(batch.EXTRACTED, None)
+            merged.pop(validation.EXTRACTED, None)
             changed = msgspec.structs.replace(entity, **{"properties": merged, "thin": False, **changes})
             if (changed.name, changed.type) != (entity.name, entity.type):
                 _free(reads, changed)
@@ -190,9 +190,9 @@ class Records(Opened):
         return self._forget((id,))
 
     def _forget(self, targets: Sequence[str], *, dry_run: bool = False) -> Receipt:
-        from ..dream import remaking as dreamt
-        from ..ingest import remaking as read
-        from ..store.forgetting import forget
+        from ..dream import remake as dreamt
+        from ..ingest import remake as read
+        from ..store.forget import forget
 
         def build(reads: Reads, items: Sequence[Record | Edge]) -> Batch:
             return self._build(items, reads=reads)
@@ -223,7 +223,7 @@ class Records(Opened):
         entity = _found(self._store, Entity, id)
         if as_of is None:
             return entity
-        from ..store.past import entity_at
+        from ..store.history import entity_at
 
         aware(as_of)
         was = entity_at(self._store, entity, as_of)
@@ -254,7 +254,7 @@ class Records(Opened):
             NotFoundError: nothing has this id or label; the remedy names what is most like it.
             InvalidInputError: `as_of` has no time zone.
         """
-        from ..store.forgetting import targets
+        from ..store.forget import targets
 
         if as_of is not None:
             aware(as_of)
@@ -293,7 +293,7 @@ class Records(Opened):
 
     def _then(self, id_or_label: str, records: Sequence[Record], as_of: datetime) -> list[Record]:
         """What these records were then; of a label, what had it then."""
-        from ..store.past import lookup_at, record_at
+        from ..store.history import lookup_at, record_at
 
         if any(record.id == id_or_label for record in records):
             shown = [was for record in records if (was := record_at(self._store, record, as_of)) is not None]
@@ -334,7 +334,7 @@ class Records(Opened):
             }  # fmt: skip
             queue += [(parent, depth + 1) for id in above if (parent := self._store.get(None, id)) is not None]
         if isinstance(itself, Entity):
-            from ..store.past import told
+            from ..store.history import told
 
             found[id]["changes"] = list(told(self._store, itself))
         return list(found.values())

@@ -11,11 +11,11 @@ from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
 from ..model import Answer, Hit
 from ..store.contract import SCHEMAS, Match, Store
-from ..store.past import lookup_at
-from . import copies
-from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
-from .resolving import resolve, told
-from .selecting import compiled
+from ..store.history import lookup_at
+from . import duplicates
+from .label_resolution import resolve, told
+from .select import compiled
+from .statements import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
 
 __all__ = ["MAX_ROWS", "Executor"]
 
@@ -128,7 +128,7 @@ class Executor:
 
         `metadata["waiting"]` says how many texts (at most `WAITING` are counted) have no vector yet.
         """
-        hits = copies.search(lambda count: self.search_matches(replace(query, limit=count)), query.limit)
+        hits = duplicates.search(lambda count: self.search_matches(replace(query, limit=count)), query.limit)
         waiting = len(self.store.pending(WAITING))
         return Answer(
             query_type="search",

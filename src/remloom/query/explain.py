@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from .. import labels
 from ..model import Answer
+from .conditions import render as render_where
 from .executor import MAX_ROWS, SQL_TIMEOUT, known_schema
-from .plan import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
-from .selecting import compiled
+from .select import compiled
+from .statements import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
 from .traverse import edge_types
-from .where import render as render_where
 
 if TYPE_CHECKING:
     from .executor import Executor

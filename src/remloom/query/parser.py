@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..errors import InvalidInputError, QuerySyntaxError, SqlGuardError
 from ..predicates import Predicate
 from ..sql.bounds import tokens_of
-from .builder import EXAMPLES, Builder, Clause, Fault, Parsed, Raw, Tail
-from .plan import Plan, Sql, Statement
+from .statements import Plan, Sql, Statement
+from .transformer import EXAMPLES, Builder, Clause, Fault, Parsed, Raw, Tail
 
 if TYPE_CHECKING:
     from lark import Lark

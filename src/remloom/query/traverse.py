@@ -16,8 +16,8 @@ from .. import labels
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Answer, Entity, Hit, Record, Resource, Stage, record_dict
 from ..store.contract import EdgeOrder, Step, Store, Walk
-from .plan import Fuzzy, Lookup, Search, Sql, Start, Traverse, render
-from .resolving import resolve, told
+from .label_resolution import resolve, told
+from .statements import Fuzzy, Lookup, Search, Sql, Start, Traverse, render
 
 if TYPE_CHECKING:
     from .executor import Executor

@@ -11,7 +11,7 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Entity, Message
 from ..store.contract import Store
-from .pool import Pool
+from .candidates import Pool
 from .question import LONGEST, Named, names_in, terms
 
 __all__ = ["HALF_LIFE", "Conversation", "Said", "recency"]

@@ -12,7 +12,7 @@ from .. import labels
 from ..errors import InvalidInputError, LabelError
 from ..model import Entity, Record, Resource
 from ..store.contract import Store
-from ..store.index.terms import STOP_WORDS, analyse
+from ..store.indexes.bm25 import STOP_WORDS, analyse
 
 __all__ = ["LONGEST", "Named", "bare", "checked", "names_in", "subjects", "terms"]
 

@@ -18,19 +18,19 @@ from ..errors import InvalidInputError, UnknownNameError
 from ..model import Recall, RecallHit
 from ..predicates import MOST_RESULTS, Predicate
 from ..store.contract import Store
-from . import parts
-from .budget import Tokens, cut
+from . import signals
+from .abstention import drop_far, misattributed, unrelated
+from .candidates import Pool, hit
 from .conversation import HALF_LIFE, Conversation, Said, recency
-from .doubt import drop_far, misattributed, unrelated
+from .expansion import follow, made_room
 from .fusion import Fusion
-from .hops import follow, made_room
 from .languages import foreign
 from .neighbours import beside
-from .pool import Pool, hit
+from .prompt_context import Tokens, cut
 from .question import Named, bare, checked, names_in, subjects
-from .rerank import LOOKED_AT, Reranker, rerank
+from .rerankers.load import LOOKED_AT, Reranker, rerank
+from .time_expressions import Window, find_window
 from .timeline import timeline
-from .times import Window, find_window
 
 __all__ = ["MODES", "PARTS", "Ask", "Recaller"]
 
@@ -132,17 +132,17 @@ class Recaller:
         pool = Pool()
         count = max(POOL, _DEEP * ask.limit)
         if "text" in on:
-            parts.by_text(store, pool, text, where, count)
+            signals.by_text(store, pool, text, where, count)
         vector = ask.vector
         if "vector" in on and vector is None:
             vector = self._embed(bare(words, names_in(store, words) if words is not text else names))
         if "vector" in on and vector is not None:
-            parts.by_vector(store, pool, vector, where, count)
+            signals.by_vector(store, pool, vector, where, count)
         if where is None:  # edges know no filter
             if "entity" in on:
-                parts.by_names(store, pool, names)
+                signals.by_names(store, pool, names)
             if "graph" in on:
-                parts.by_relations(store, pool, names)
+                signals.by_relations(store, pool, names)
         lost = FOREIGN if foreign(text, self._model) else 1.0
         pool.fuse(ask.fusion, WEIGHTS | {"vector": lost * WEIGHTS["vector"]})
         self._weigh(ask, on, pool, text, names, window, conversation)
@@ -175,18 +175,18 @@ class Recaller:
     ) -> None:  # fmt: skip
         weights = {part: WEIGHTS[part] * (RANKS_APART if ask.fusion == "rrf" else 1.0) for part in on}
         if "speaker" in on:
-            parts.spoken_by(pool, subjects(text, names), weights["speaker"])
+            signals.spoken_by(pool, subjects(text, names), weights["speaker"])
         if "asks" in on:
-            parts.asks(pool, weights["asks"])
+            signals.asks(pool, weights["asks"])
         if "answers" in on:
-            parts.answers(pool, weights["answers"])
+            signals.answers(pool, weights["answers"])
         if window and "time" in on:
             window.weigh(pool, weights["time"])
         if conversation and "history" in on:
-            parts.about(pool, conversation.wanted, "history", weights["history"])
+            signals.about(pool, conversation.wanted, "history", weights["history"])
         if "preferences" in on:
             wanted = {labels.key(label): worth for label, worth in ask.preferences.items()}
-            parts.about(pool, wanted, "preferences", weights["preferences"])
+            signals.about(pool, wanted, "preferences", weights["preferences"])
         if (ask.half_life is not None or ask.mode == "contextual") and "recency" in on:
             recency(pool, ask.now, weights["recency"], ask.half_life or HALF_LIFE)
 

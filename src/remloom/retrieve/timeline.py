@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..model import Moment, Reason, RecallHit, Resource
 from ..predicates import Predicate, Query
-from ..query.copies import text_of
+from ..query.duplicates import text_of
 from ..store.contract import Store
-from .times import Window
+from .time_expressions import Window
 
 __all__ = ["timeline"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .converting import Limits
+from .convert import Limits
 from .document import Document, Skipped, Turn
 from .files import Source, open_source, read_bytes
-from .given import from_messages, from_text
+from .inline import from_messages, from_text
 
 __all__ = ["Document", "Limits", "Skipped", "Source", "Turn", "from_messages", "from_text", "open_source", "read_bytes"]

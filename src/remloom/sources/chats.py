@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..model import Message
-from . import dates
+from ..text import dates
 from .document import Turn
 
 __all__ = ["Chat", "from_json", "from_json_lines"]

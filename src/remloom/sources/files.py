@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RemloomError, SourceError
-from . import chats, converted, converting, dates, decode, frontmatter, transcript
-from .converting import Limits
+from ..text import dates
+from . import chats, convert, decode, formats, frontmatter, transcript
+from .convert import Limits
 from .document import Document, Skipped
 
 __all__ = ["MAX_BYTES", "Source", "markdown", "open_source", "read_bytes", "title_of"]
@@ -111,8 +112,8 @@ def read_bytes(
         MissingExtraError: reading it needs an extra.
     """
     title = title or _pretty(uri)
-    if suffix in converted.MEDIA_TYPES:
-        return [converting.convert(uri, data, suffix, title, limits)]
+    if suffix in formats.MEDIA_TYPES:
+        return [convert.convert(uri, data, suffix, title, limits)]
     try:
         text, encoding = decode.to_text(data)
     except decode.NotTextError as error:
@@ -219,7 +220,7 @@ def _read_file(path: Path, named: bool, max_bytes: int, limits: Limits) -> Itera
     if state.st_size > max_bytes:
         yield Skipped(uri=uri, reason=f"{_size(state.st_size)}: larger than {_size(max_bytes)}")
         return
-    known = suffix in (*_MARKDOWN, *_TEXT, *_TABLES, *_JSON, *converted.MEDIA_TYPES)
+    known = suffix in (*_MARKDOWN, *_TEXT, *_TABLES, *_JSON, *formats.MEDIA_TYPES)
     if not named and not known and not (not suffix and path.stem.lower() in _BARE_NAMES):
         yield Skipped(
             uri=uri, reason=f"{suffix or 'no suffix'}: not a kind of document; name the file to read it as text"

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 from ..model import Message
-from . import dates
+from ..text import dates
 from .document import Turn
 
 __all__ = ["turns"]

@@ -8,15 +8,9 @@ from typing import Any
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
-from ..predicates import (
-    All as Every,
-)  # fmt: skip
-from ..predicates import (
-    And as Every_,
-)
-from ..predicates import (
-    Contains as Containing,
-)
+from ..predicates import All as Every  # fmt: skip
+from ..predicates import And as Every_
+from ..predicates import Contains as Containing
 from ..predicates import (
     EndsWith,
     Eq,
@@ -33,20 +27,14 @@ from ..predicates import (
     StartsWith,
     VectorSimilar,
 )
-from ..predicates import (
-    Matches as Matching,
-)
-from ..predicates import (
-    Not as Inverse,
-)
-from ..predicates import (
-    Or as Either,
-)
+from ..predicates import Matches as Matching
+from ..predicates import Not as Inverse
+from ..predicates import Or as Either
 from . import patterns
 from .coercion import literal
 from .columns import DEFAULTS, OBJECTS, RENAMED, SCHEMAS, TIMES, column, fields, is_json
 from .times import instant
-from .values import (
+from .values import (  # fmt: skip
     And,
     AnyOf,
     Compare,
@@ -64,7 +52,7 @@ from .values import (
     Starts,
     Type,
     Value,
-)  # fmt: skip
+)
 
 __all__ = ["Conditions"]
 

@@ -11,7 +11,7 @@ from .calls import call
 from .columns import is_json
 from .containing import contains, key_there, overlaps
 from .paths import json_path
-from .values import (
+from .values import (  # fmt: skip
     And,
     AnyOf,
     Arithmetic,
@@ -28,7 +28,7 @@ from .values import (
     Or,
     Shift,
     Value,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -6,7 +6,7 @@ import msgspec
 
 from . import times
 from .functions import find
-from .values import (
+from .values import (  # fmt: skip
     Aggregate,
     And,
     AnyOf,
@@ -34,7 +34,7 @@ from .values import (
     Shift,
     Starts,
     Value,
-)  # fmt: skip
+)
 
 __all__ = ["name_of", "shown", "statement"]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .functions import FUNCTIONS
-from .values import (
+from .values import (  # fmt: skip
     Aggregate,
     And,
     AnyOf,
@@ -41,7 +41,7 @@ from .values import (
     Starts,
     Type,
     Value,
-)  # fmt: skip
+)
 
 __all__ = ["Writer", "asks_for", "plain"]
 

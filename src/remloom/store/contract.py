@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from ..journal import Journal, JournalEntry
+from ..kv import Journal, JournalEntry
 from ..model import Direction, Edge, Entity, Moment, Order, Record, Resource
 from ..predicates import Predicate, Query
 from ..sql.answers import Rows
@@ -41,10 +41,10 @@ __all__ = [
     "Deletion",
     "EdgeCount",
     "EdgeOrder",
-    "Expected",
     "JournalEntry",
     "Match",
     "Pending",
+    "Preconditions",
     "Reads",
     "Step",
     "Store",
@@ -85,7 +85,7 @@ class BatchRecord(Struct, frozen=True, gc=False):
     merge: bool = False  # an entity found by name: what is stored of it is kept (`store.batch.merge`)
 
 
-class Expected(Struct, frozen=True):
+class Preconditions(Struct, frozen=True):
     """What must be so for a batch to be written. It is looked at inside the transaction: nobody can come in between."""
 
     there: tuple[str, ...] = ()  # ids of records that must be there
@@ -107,7 +107,7 @@ class Batch(Struct, frozen=True):
     places: tuple[int, ...] = ()  # of each record handed in, its place in `records`; empty: they are the same
     struck: tuple[tuple[str, str], ...] = ()  # (kind, id) of journal entries to remove
     journal: tuple[JournalEntry, ...] = ()  # to write, after `removed` and `struck`
-    expected: Expected | None = None  # else nothing is written
+    expected: Preconditions | None = None  # else nothing is written
     exact: bool = False  # a copy: no edge follows a record whose name is another, and what it was is not noted
 
 

@@ -27,7 +27,7 @@ from ..errors import (
     TenantNotFoundError,
 )
 from ..model import TenantInfo
-from . import folders, keys, tenant_file
+from . import encryption, folders, tenant_file
 from .contract import Store
 
 __all__ = ["Home", "backup", "tenant_name"]
@@ -108,8 +108,8 @@ class Home:
         """
         folder = self.path(tenant).parent
         self._refuse_taken(tenant, folder)
-        keys.refuse_weak(master)
-        file, data_key = keys.wrap(master, tenant)
+        encryption.refuse_weak(master)
+        file, data_key = encryption.wrap(master, tenant)
         try:
             folders.make_private(self._staging)
             making = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._staging))
@@ -160,7 +160,7 @@ class Home:
             file = self._read(tenant, database.parent)
             if file is None:
                 raise self._missing(tenant)
-        data_key = keys.unwrap(file, master)
+        data_key = encryption.unwrap(file, master)
         if not _size(database):
             if tenant_file.read(database.parent) != file:  # deleted meanwhile, and perhaps made anew
                 return self.open(tenant, master, create=create)
@@ -168,10 +168,10 @@ class Home:
                 f"{database} is {'empty' if database.exists() else 'gone'}",
                 remedy="restore it from a backup, or delete the tenant to begin anew",
             )
-        if keys.weaker(file):
+        if encryption.weaker(file):
             with suppress(OSError):  # no room, or nothing may be written here: at another opening
-                tenant_file.change(database.parent, lambda now: keys.rewrap(now, master))
-        if data_key and (why := keys.weakness(master)):
+                tenant_file.change(database.parent, lambda now: encryption.rewrap(now, master))
+        if data_key and (why := encryption.weakness(master)):
             told = f"{why}: copy tenant {tenant!r} to one with a better key (remloom copy --to-key file:PATH)"
             warnings.warn(told, stacklevel=2)
         return data_key
@@ -190,11 +190,11 @@ class Home:
         file = tenant_file.read(folder) if tenant in self._names() else None
         if file is None:
             raise self._missing(tenant)
-        keys.unwrap(file, master)
+        encryption.unwrap(file, master)
         if file.tenant == tenant:
             return
         try:
-            tenant_file.change(folder, lambda now: keys.rewrap(now, master, tenant=tenant))
+            tenant_file.change(folder, lambda now: encryption.rewrap(now, master, tenant=tenant))
         except OSError as error:
             raise folders.told(error, f"{folder} cannot be written", "check its permissions") from error
 

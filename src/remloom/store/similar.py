@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..errors import InvalidInputError
 from ..predicates import MOST_RESULTS, Predicate, Query
-from .compiling import check_window, known, split
 from .contract import Match, Store
+from .predicate_sql import check_window, known, split
 
 __all__ = ["similar"]
 

@@ -99,7 +99,7 @@ def check(memory: Memory, case: Case) -> None:
         AssertionError: the memory answers otherwise; says what was expected, and what came.
     """
     from ..query.parser import parse
-    from ..query.plan import render
+    from ..query.statements import render
 
     assert (case.statement is None) != (case.value is None), f"{case.name}: a case has a statement or a value"
     assert (case.result is None) != (case.error is None), f"{case.name}: a case has a result or an error"

@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from .. import labels
 from ..model import Edge, Entity, Resource
-from ..store import batch
+from ..store import validation
 from ..store.contract import EdgeOrder, Store
 
 __all__ = ["StoreMachine"]
@@ -173,7 +173,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.check() == []
 
     def _write(self, item: Resource | Entity | Edge) -> tuple[str, ...]:
-        return self.store.write(batch.build([item], tenant="stateful", model="")).ids
+        return self.store.write(validation.build([item], tenant="stateful", model="")).ids
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

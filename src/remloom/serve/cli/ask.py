@@ -12,8 +12,8 @@ from .terminal import console, echo, visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from ...ask.result import AskResult, AskTurn
     from ...memory import Memory
-    from ...query.asked import Asked, AskTurn
 
 
 @command("ask")
@@ -32,7 +32,7 @@ def ask(call: Call, question: str, turns: int, budget: int) -> None:
     call.show(asked.as_dict(), lambda: _answered(asked))
 
 
-def _asked(call: Call, memory: Memory, question: str, turns: int, budget: int) -> Asked:
+def _asked(call: Call, memory: Memory, question: str, turns: int, budget: int) -> AskResult:
     """Ask; on the way, show each turn as it comes."""
     shown = 0
 
@@ -67,7 +67,7 @@ def _turn(number: int, turn: AskTurn) -> RenderableType:
     return Group(*lines)
 
 
-def _answered(asked: Asked) -> RenderableType:
+def _answered(asked: AskResult) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 

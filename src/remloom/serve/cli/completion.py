@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from ...query.plan import DIRECTIONS, KEYWORDS, ORDER_FIELDS, label_text, quoted
+from ...query.statements import DIRECTIONS, KEYWORDS, ORDER_FIELDS, label_text, quoted
 from .statements import split
 from .terminal import visible
 

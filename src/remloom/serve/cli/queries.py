@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...memory import Memory
     from ...model import Answer, Direction
-    from ...query.plan import Strategy
+    from ...query.statements import Strategy
 
 __all__ = ["STRATEGIES", "instant", "show_answer"]
 

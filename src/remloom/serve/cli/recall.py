@@ -54,13 +54,13 @@ def recall(
             explain=explain,
         )  # fmt: skip
     if as_context and not call.json:
-        from ...retrieve.budget import text_of
+        from ...retrieve.prompt_context import text_of
 
         echo(text_of(found), nl=False)
         return
 
     def view() -> RenderableType:
-        from .recalled import drawn
+        from .recall_view import drawn
 
         return drawn(found, explain=explain)
 

@@ -14,8 +14,8 @@ from click.exceptions import Exit
 
 from ...errors import InvalidInputError, RemloomError, UnknownNameError
 from .app import Call, command, report
-from .care import show_stats
 from .queries import show_answer
+from .records import show_stats
 from .statements import from_lines, is_open, split
 from .terminal import console, echo
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from psycopg.errors import Error
 
 from ...errors import StoreError
+from .database import Database, translate
 from .migrations import LOCK
-from .server import Server, translate
 from .tenants import TABLES
 
 __all__ = ["distribute"]
 
 
-def distribute(server: Server) -> list[str]:
+def distribute(server: Database) -> list[str]:
     """Distribute every table that is not distributed yet; returns their names. The schema must be up to date.
 
     Raises:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge
-from ..columns import micros
 from ..contract import EdgeCount, EdgeOrder, Step, Walk
-from .arrays import Column
-from .edge_sql import NEAR, Fetch, counted, ends, others
-from .keys import is_short, short
+from ..encoding import micros
+from .binary_arrays import Column
+from .database import Database
+from .edge_queries import NEAR, Fetch, counted, ends, others
 from .rows import COLUMNS, EDGE, edge_of
-from .server import Server
-from .walks import MARK, SEVERAL, walking
+from .short_keys import is_short, short
+from .traversal import MARK, SEVERAL, walking
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -52,7 +52,7 @@ class Graph:
 
     kin = False  # a record of several keys was met: from then on they are looked for
 
-    def __init__(self, server: Server, tenant: str) -> None:
+    def __init__(self, server: Database, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
         self._rels: Sequence[str] = ()  # edge types that were there when they were last asked for

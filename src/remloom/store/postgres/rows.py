@@ -1,4 +1,4 @@
-"""How a record is a row: JSON body, content apart, times as integers. The times and types are those of `store.rows`."""
+"""How a record is a row: JSON body, content apart, times as integers, as in `store.sqlite.rows`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
-from ..columns import moment_of, times_of, type_of
 from ..contract import SCHEMAS
-from ..free import encode_free
+from ..encoding import moment_of, times_of, type_of
+from ..json_values import encode_free
 
 __all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
 

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import force_setattr, replace
 
 from ...errors import InvalidInputError, StoreClosedError
-from ...journal import JournalEntry
+from ...kv import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
 from ...sql.answers import Rows
 from ...sql.columns import columns
 from ...sql.values import Select
 from ...sql.writer import asks_for, plain
-from ..columns import micros
-from ..compiling import Compiler, asks_regex, direction, known
 from ..contract import (
     INDEX,
     Batch,
@@ -35,23 +33,25 @@ from ..contract import (
     Walk,
     Written,
 )
+from ..encoding import micros
+from ..predicate_sql import Compiler, asks_regex, direction, known
 from ..similar import similar
-from . import journal
-from .checking import check
-from .counting import counts, queued
-from .deleting import delete
-from .embeddings import Embeddings, adopt, embed, park, unpark
-from .expecting import expect
-from .expressions import PostgresWriter, json_value, order, sortable
+from . import kv
+from .batch_writer import Writing
+from .database import Database
+from .deletion import delete
+from .embedding_queue import Embeddings, adopt, embed, park, unpark
 from .graph import Graph
-from .indexing import TAIL, Indexing
-from .keys import short
-from .likeness import Likeness
+from .hnsw_builder import TAIL, Indexing
+from .integrity import check
+from .preconditions import expect
 from .rows import COLUMNS, decode, paths_of
-from .server import Server
-from .tables import Tables
+from .search import Likeness
+from .select import Tables
+from .short_keys import short
+from .sql_writer import PostgresWriter, json_value, order, sortable
+from .stats import counts, queued
 from .tenants import Tenants
-from .writing import Writing
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -97,7 +97,7 @@ class PostgresStore:
         hnsw = hnsw or {}
         self._tenant = tenant
         self._closed = False
-        self._server = server = Server.at(url, pool_size, timeout)
+        self._server = server = Database.at(url, pool_size, timeout)
         try:
             tenants = Tenants(server)
             tenants.prepare(migrate=create)
@@ -196,7 +196,7 @@ class PostgresStore:
         return self._open.fetch(self._tenant, sql, (self._tenant, *values))
 
     @property
-    def _open(self) -> Server:
+    def _open(self) -> Database:
         if self._closed:
             raise StoreClosedError("the memory is closed", remedy="open it again")
         return self._server
@@ -516,7 +516,7 @@ class PostgresStore:
     ) -> None:
         self._open.write(
             self._tenant,
-            lambda cursor: journal.apply(
+            lambda cursor: kv.apply(
                 Writing(self._server, cursor, self._tenant).cursor, self._tenant, entries, struck, expect
             ),
         )
@@ -524,11 +524,11 @@ class PostgresStore:
     def journal(
         self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
     ) -> list[JournalEntry]:
-        sql, values = journal.listing(prefix, after, limit, newest_first)
-        return [_entry(*row) for row in self._fetch(journal.SELECT + sql, kind, *values)]
+        sql, values = kv.listing(prefix, after, limit, newest_first)
+        return [_entry(*row) for row in self._fetch(kv.SELECT + sql, kind, *values)]
 
     def journal_entry(self, kind: str, id: str) -> JournalEntry | None:
-        rows = self._fetch(f"{journal.SELECT} AND id = %s", kind, id)
+        rows = self._fetch(f"{kv.SELECT} AND id = %s", kind, id)
         return _entry(*rows[0]) if rows else None
 
     # -- whole store -----------------------------------------------------------------------------------------
@@ -588,7 +588,7 @@ class PostgresStore:
 class _Inside(PostgresStore):
     """What a transaction that writes sees, on the thread that is in it. It remembers nothing that outlives it."""
 
-    def __init__(self, server: Server, tenant: str) -> None:
+    def __init__(self, server: Database, tenant: str) -> None:
         self._tenant = tenant
         self._closed = False
         self._server = server

@@ -11,7 +11,7 @@ from ...errors import ConflictError, TenantNotFoundError
 from ...model import TenantInfo
 from ..home import tenant_name
 from . import migrations
-from .server import Server, translate
+from .database import Database, translate
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -42,7 +42,7 @@ def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]
     """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`."""
     from .citus import distribute
 
-    server = Server.at(url, 2, timeout)
+    server = Database.at(url, 2, timeout)
     try:
         versions = migrations.migrate(server)
         if citus:
@@ -55,7 +55,7 @@ def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]
 @contextmanager
 def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[Tenants]:
     """The tenants of the database at this URL, whose schema is brought up to date if `migrate`, else only checked."""
-    server = Server.at(url, 2, timeout)
+    server = Database.at(url, 2, timeout)
     try:
         found = Tenants(server)
         found.prepare(migrate=migrate)
@@ -67,7 +67,7 @@ def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[Tenants]:
 class Tenants:
     """Lists, makes and removes the tenants of a database."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Database) -> None:
         self._server = server
 
     def prepare(self, *, migrate: bool) -> None:

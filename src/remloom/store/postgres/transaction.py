@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import names
+from . import trigram_index
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-    from .server import Server
+    from .database import Database
 
 __all__ = ["Transaction"]
 
@@ -17,7 +17,7 @@ __all__ = ["Transaction"]
 class Transaction:
     """Holds the tenant's lock from the start, so that nothing read in it changes before it is written."""
 
-    def __init__(self, server: Server, cursor: Cursor[Any], tenant: str) -> None:
+    def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
         self.tenant = tenant
         row: tuple[Any, ...] | None = cursor.execute(
@@ -29,8 +29,8 @@ class Transaction:
 
     def close(self) -> None:
         """Store the highest numbers given out, and index the names that wait for it once they are many."""
-        while self.names - self.sealed >= names.TAIL:
-            names.seal(self, names.take(self))
+        while self.names - self.sealed >= trigram_index.TAIL:
+            trigram_index.seal(self, trigram_index.take(self))
         self.cursor.execute(
             "UPDATE remloom.tenants SET seq = %s, doc = %s, names = %s, sealed = %s, unnamed = %s WHERE tenant_id = %s",
             (self.seq, self.doc, self.names, self.sealed, self.unnamed, self.tenant),

@@ -29,11 +29,11 @@ from ...errors import (
     WrongKeyError,
     unencodable,
 )
-from . import upkeep
-from .admitting import admit
-from .log import log_of
-from .mark import Commit, Mark
+from . import maintenance
+from .commit_mark import Commit, Mark
+from .lost_writes import admit
 from .sealing import make_private, seal, unlock
+from .write_ahead_log import log_of
 
 __all__ = ["Database", "Held", "migrations", "translate"]
 
@@ -352,7 +352,7 @@ class Database:
     def _watch(self) -> None:
         """Have `tidy` called."""
         self._watched = True
-        upkeep.watch(self)
+        maintenance.watch(self)
 
     def rewrite(self) -> None:
         """Write every page anew. What was moved from page to page as trees were balanced leaves copies in the unused

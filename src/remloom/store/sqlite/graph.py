@@ -11,11 +11,11 @@ import msgspec
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge
-from ..columns import moment_of
 from ..contract import EdgeCount, EdgeOrder
+from ..encoding import moment_of
 from .database import Database
-from .edge_sql import COLUMNS, Fetch, ends, fetch_of, in_force, instant, near, tied
-from .seen import Seen, Triple
+from .edge_queries import COLUMNS, Fetch, ends, fetch_of, in_force, instant, near, tied
+from .graph_cache import Seen, Triple
 
 if TYPE_CHECKING:
     import apsw

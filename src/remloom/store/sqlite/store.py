@@ -17,15 +17,13 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...errors import ConflictError, InvalidInputError
-from ...journal import JournalEntry
+from ...kv import JournalEntry
 from ...model import Direction, Edge, Moment, Record, Resource
 from ...predicates import Predicate, Query
 from ...sql.answers import Rows
 from ...sql.columns import columns
 from ...sql.values import Select
 from ...sql.writer import asks_for
-from ..columns import micros
-from ..compiling import Compiler, direction, known
 from ..contract import (
     INDEX,
     Batch,
@@ -40,20 +38,22 @@ from ..contract import (
     Walk,
     Written,
 )
+from ..encoding import micros
+from ..predicate_sql import Compiler, direction, known
 from ..similar import similar
-from . import expecting, journal, writing
-from .counting import counts, queued
+from . import batch_writer, kv, preconditions
 from .database import Database, Held, translate
-from .derived import Derived
-from .embeddings import Embeddings
-from .erasing import Erasing
-from .expressions import SqliteWriter, of_schema, stored
-from .functions import bounded, prepare
+from .embedding_queue import Embeddings
+from .erasure import Erasing
 from .graph import Graph
-from .likeness import Likeness
+from .index_manager import Derived
 from .rows import COLUMNS, decode
-from .tables import Tables
-from .walks import walk
+from .search import Likeness
+from .select import Tables
+from .sql_functions import bounded, prepare
+from .sql_writer import SqliteWriter, of_schema, stored
+from .stats import counts, queued
+from .traversal import walk
 
 if TYPE_CHECKING:
     import apsw
@@ -145,30 +145,30 @@ class SqliteStore:
     # -- writing ---------------------------------------------------------------------------------------------
 
     def write(self, batch: Batch) -> Written:
-        return self._database.write(lambda cursor: writing.apply(cursor, batch))
+        return self._database.write(lambda cursor: batch_writer.apply(cursor, batch))
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
         def work(cursor: apsw.Cursor) -> Written:
             written = Written(())
             for batch in batches():
-                written = written.plus(writing.apply(cursor, batch))
+                written = written.plus(batch_writer.apply(cursor, batch))
             return written
 
         return self._database.write(work)
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
-        return self._database.write(lambda cursor: writing.apply(cursor, work(_Inside(self.path, cursor))))
+        return self._database.write(lambda cursor: batch_writer.apply(cursor, work(_Inside(self.path, cursor))))
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         wanted = list(ids)
         if erase and derived:
             return self.erase(lambda _: Batch(removed=tuple(wanted)))
         if erase:
-            return self._erase(lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=True))
-        return self._database.write(lambda cursor: writing.delete(cursor, wanted, derived=derived, erase=False))[0]
+            return self._erase(lambda cursor: batch_writer.delete(cursor, wanted, derived=derived, erase=True))
+        return self._database.write(lambda cursor: batch_writer.delete(cursor, wanted, derived=derived, erase=False))[0]
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
-        return self._erase(lambda cursor: writing.erase(cursor, work(_Inside(self.path, cursor))))
+        return self._erase(lambda cursor: batch_writer.erase(cursor, work(_Inside(self.path, cursor))))
 
     def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, dict[str, list[int]]]]) -> Deletion:
         def run(cursor: apsw.Cursor) -> tuple[Deletion, dict[str, list[int]]]:
@@ -202,7 +202,7 @@ class SqliteStore:
                 (msgspec.json.encode(deletion.ids).decode(),),
             )
             found += [f"journal {id}" for (id,) in spoken]
-            found += [f"the snapshot of {kind}" for (kind,) in cursor.execute(writing.OUTDATED)]
+            found += [f"the snapshot of {kind}" for (kind,) in cursor.execute(batch_writer.OUTDATED)]
         for kind, index in self._derived.loaded().items():
             if index is not None and kind in buried:
                 held = getattr(self._derived, kind)().holds(buried[kind])
@@ -329,7 +329,7 @@ class SqliteStore:
 
     def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
         with self._database.snapshot() as cursor:
-            return expecting.edges_at(cursor, keys, direction)
+            return preconditions.edges_at(cursor, keys, direction)
 
     def edge_keys(
         self,
@@ -410,7 +410,7 @@ class SqliteStore:
             cursor.execute(
                 f"CREATE INDEX IF NOT EXISTS {name} ON records (schema, {expression}) WHERE schema = '{schema}'"
             )
-            journal.apply(cursor, [JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
+            kv.apply(cursor, [JournalEntry(INDEX, f"{schema}.{path}", b"{}")])
 
         self._database.write(define)
 
@@ -466,14 +466,14 @@ class SqliteStore:
         versions: Mapping[str, int] = {},
     ) -> None:
         self._database.write(
-            lambda cursor: writing.store_vectors(cursor, vectors, versions, name=model, dims=dims, current=current)
+            lambda cursor: batch_writer.store_vectors(cursor, vectors, versions, name=model, dims=dims, current=current)
         )
 
     def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
         return self._embeddings.unembedded(model, limit, after)
 
     def adopt(self, model: str) -> None:
-        self._database.write(lambda cursor: writing.adopt(cursor, model))
+        self._database.write(lambda cursor: batch_writer.adopt(cursor, model))
 
     def park(self, id: str, error: str) -> None:
         self._embeddings.park(id, error)
@@ -498,17 +498,17 @@ class SqliteStore:
     def note(
         self, entries: Sequence[JournalEntry], *, struck: Sequence[tuple[str, str]] = (), expect: int | None = None
     ) -> None:
-        self._database.write(lambda cursor: journal.apply(cursor, entries, struck, expect))
+        self._database.write(lambda cursor: kv.apply(cursor, entries, struck, expect))
 
     def journal(
         self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
     ) -> list[JournalEntry]:
         with self._translate:
-            return journal.listed(self._database.reader, kind, prefix, after, limit, newest_first)
+            return kv.listed(self._database.reader, kind, prefix, after, limit, newest_first)
 
     def journal_entry(self, kind: str, id: str) -> JournalEntry | None:
         with self._translate:
-            return journal.entry(self._database.reader, kind, id)
+            return kv.entry(self._database.reader, kind, id)
 
     # -- whole store -----------------------------------------------------------------------------------------
 
@@ -542,7 +542,7 @@ class SqliteStore:
         return found | {"encrypted": self.capabilities.encrypted, "bytes": size}
 
     def check(self) -> list[str]:
-        from .checking import check
+        from .integrity import check
 
         return [*self._erasing.problems(), *check(self._database, self._derived)]
 

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from ...errors import ChangedError, GoneError, UnknownNameError
-from ...journal import JournalEntry
+from ...kv import JournalEntry
 from ...model import Edge, Entity, Resource
-from ...store import batch
-from ...store.contract import EdgeOrder, Expected, Store
+from ...store import validation
+from ...store.contract import EdgeOrder, Preconditions, Store
 from .opening import DAY, T0, Opened, names, put
 
 __all__ = ["Edges"]
@@ -64,7 +64,7 @@ class Edges(Opened):
         )
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
-        store.write(batch.build(again, tenant="conformance", model="", unlinked=gone))
+        store.write(validation.build(again, tenant="conformance", model="", unlinked=gone))
         assert {(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()} == {("a", "s", "y"), ("a", "t", "z")}
         assert store.lookup(["x"])["x"] == []
         assert names(store.lookup(["y"])["y"]) == ["y"]
@@ -100,23 +100,23 @@ class Edges(Opened):
         assert record is not None
         (edge,) = store.all_edges()
         place = ("r", "is", "x")
-        right = Expected(
+        right = Preconditions(
             there=("r",),
             records={"r": record.updated_at, "gone": None},
             edges={place: edge, ("r", "is", "y"): None},
             notes={("run", "1"): 1, ("run", "2"): 0},
         )
-        new = batch.build([Entity(name="new")], tenant="conformance", model="")
+        new = validation.build([Entity(name="new")], tenant="conformance", model="")
         for wrong, error in (
-            (Expected(there=("r", "gone")), GoneError),
-            (Expected(records={"r": T0}), ChangedError),
-            (Expected(records={"gone": T0}), ChangedError),
-            (Expected(records={"r": None}), ChangedError),
-            (Expected(edges={place: None}), ChangedError),
-            (Expected(edges={place: replace(edge, weight=0.5)}), ChangedError),
-            (Expected(edges={("r", "is", "y"): edge}), ChangedError),
-            (Expected(notes={("run", "1"): 0}), ChangedError),
-            (Expected(notes={("run", "2"): 1}), ChangedError),
+            (Preconditions(there=("r", "gone")), GoneError),
+            (Preconditions(records={"r": T0}), ChangedError),
+            (Preconditions(records={"gone": T0}), ChangedError),
+            (Preconditions(records={"r": None}), ChangedError),
+            (Preconditions(edges={place: None}), ChangedError),
+            (Preconditions(edges={place: replace(edge, weight=0.5)}), ChangedError),
+            (Preconditions(edges={("r", "is", "y"): edge}), ChangedError),
+            (Preconditions(notes={("run", "1"): 0}), ChangedError),
+            (Preconditions(notes={("run", "2"): 1}), ChangedError),
         ):
             with pytest.raises(error):
                 store.write(replace(new, expected=wrong, removed=("r",)))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ...errors import ConflictError, InvalidInputError
-from ...journal import JournalEntry
+from ...kv import JournalEntry
 from ...model import Entity, Resource
-from ...store import batch
+from ...store import validation
 from ...store.contract import Batch, Store
 from .opening import Opened, Opening, put
 
@@ -89,8 +89,8 @@ class Journaling(Opened):
         put(store, Entity(id="x", name="Ann"))
         store.note([JournalEntry("parked", "doc", b"0")])
         entry, done = JournalEntry("run", "r", b"0"), (("parked", "doc"),)
-        whole = batch.build([Resource(id="y", name="b", content="b")], tenant="t", model="")
-        clash = batch.build([Resource(id="x", name="a", content="a")], tenant="t", model="")
+        whole = validation.build([Resource(id="y", name="b", content="b")], tenant="t", model="")
+        clash = validation.build([Resource(id="x", name="a", content="a")], tenant="t", model="")
         with pytest.raises(ConflictError):
             store.write(Batch(records=clash.records, journal=(entry,), struck=done))
         assert (store.journal("run"), len(store.journal("parked"))) == ([], 1)

@@ -11,7 +11,7 @@ import pytest
 from ...model import Edge, Record
 from ...sql.answers import Rows
 from ...sql.compile import compile_select
-from ...store import batch
+from ...store import validation
 from ...store.contract import Store, Written
 
 __all__ = ["DAY", "T0", "Opened", "Opening", "names", "put", "selected"]
@@ -28,7 +28,7 @@ def selected(store: Store, sql: str, limit: int = 1_000) -> Rows:
 
 def put(store: Store, *items: Record | Edge, model: str = "") -> Written:
     """Write items as `Memory` does."""
-    return store.write(batch.build(items, tenant="conformance", model=model))
+    return store.write(validation.build(items, tenant="conformance", model=model))
 
 
 def names(found: list[Any]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from ...errors import NotFoundError
 from ...model import Entity, Resource
-from ...store import past
+from ...store import history
 from ...store.contract import Store
 from .opening import DAY, T0, Opened, names, put
 
@@ -32,16 +32,16 @@ class Past(Opened):
         now = store.get("entities", "e")
         assert isinstance(now, Entity)
         for step, at in zip(steps, times, strict=True):
-            was = past.entity_at(store, now, at)
+            was = history.entity_at(store, now, at)
             assert was is not None
             assert _shown(was) == _shown(step)
             for key in ("sarah-chen", "sarah-miller", "s.-m."):
-                found = past.lookup_at(store, [key], at)[key]
+                found = history.lookup_at(store, [key], at)[key]
                 assert bool(found) == (key in {name.lower().replace(" ", "-") for name in (step.name, *step.aliases)})
                 assert [_shown(one) for one in found if isinstance(one, Entity)] == [_shown(step)] * len(found)
-        assert past.entity_at(store, now, T0 + DAY) is not None
-        assert past.entity_at(store, now, T0 - DAY) is None
-        changed = [step["changed"] for step in past.told(store, now)]
+        assert history.entity_at(store, now, T0 + DAY) is not None
+        assert history.entity_at(store, now, T0 - DAY) is None
+        changed = [step["changed"] for step in history.told(store, now)]
         assert changed[1]["name"] == {"from": "Sarah Chen", "to": "Sarah Miller"}
         assert changed[2]["properties"] == {
             "age": {"from": 40, "to": 41}, "team": {"from": "data", "to": None}, "dog": {"from": None, "to": None},
@@ -52,37 +52,37 @@ class Past(Opened):
             put(store, Entity(id="e", name="A", properties={"n": 1, "deep": {"b": 1, "a": [1, 2.5]}}))
         found = store.get("entities", "e")
         assert isinstance(found, Entity)
-        assert list(past.changes(store, "e")) == []
+        assert list(history.changes(store, "e")) == []
 
     def test_what_an_entity_was_goes_with_it(self, store: Store) -> None:
         put(store, Entity(id="e", name="A", summary="secret one"), Entity(id="e/", name="B"))
         put(store, Entity(id="e", name="C", summary="secret two"), Entity(id="e/", name="B", summary="x"))
-        assert len(list(past.changes(store, "e"))) == len(list(past.changes(store, "e/"))) == 1
+        assert len(list(history.changes(store, "e"))) == len(list(history.changes(store, "e/"))) == 1
         store.delete(["e"])
         kinds = store.stats()["journal"]
-        assert kinds.get(past.CHANGE) == 1
-        assert past.NAME not in kinds
-        assert past.lookup_at(store, ["a"], datetime.now(UTC)) == {"a": []}
+        assert kinds.get(history.CHANGE) == 1
+        assert history.NAME not in kinds
+        assert history.lookup_at(store, ["a"], datetime.now(UTC)) == {"a": []}
 
     def test_of_very_many_changes_the_newest_are_kept_and_the_others_said_to_be_gone(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         times = []
-        monkeypatch.setattr(past, "KEPT", 3)
+        monkeypatch.setattr(history, "KEPT", 3)
         for n in range(6):
             put(store, Entity(id="e", name="A", properties={"n": n}))
             times.append(datetime.now(UTC))
         now = store.get("entities", "e")
         assert isinstance(now, Entity)
-        kept = [past.entity_at(store, now, at) for at in times[3:]]
+        kept = [history.entity_at(store, now, at) for at in times[3:]]
         assert [entity and entity.properties["n"] for entity in kept] == [3, 4, 5]
         with pytest.raises(NotFoundError, match="not kept any more"):
-            past.entity_at(store, now, times[1])
+            history.entity_at(store, now, times[1])
 
     def test_a_resource_is_there_once_it_was_written(self, store: Store) -> None:
         put(store, Resource(name="r", content="text", created_at=T0))
-        assert names(past.lookup_at(store, ["r"], T0)["r"]) == ["r"]
-        assert past.lookup_at(store, ["r"], T0 - DAY)["r"] == []
+        assert names(history.lookup_at(store, ["r"], T0)["r"]) == ["r"]
+        assert history.lookup_at(store, ["r"], T0 - DAY)["r"] == []
 
     def test_one_and_true_are_two_values(self, store: Store) -> None:
         put(store, Entity(id="e", name="A", properties={"n": 1}))

@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from ...errors import GoneError, InvalidInputError, NotFoundError
-from ...journal import JournalEntry
+from ...kv import JournalEntry
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import Eq, Query
-from ...store import batch
-from ...store.contract import Batch, Expected, Reads, Store, Vector
+from ...store import validation
+from ...store.contract import Batch, Preconditions, Reads, Store, Vector
 from .opening import DAY, T0, Opened, Opening, put
 
 __all__ = ["Updating"]
@@ -40,8 +40,8 @@ class Updating(Opened):
     def test_batches_written_as_one_are_all_there_or_none(self, store: Store) -> None:
         def batches(good: bool) -> Iterator[Batch]:
             for number in range(3):
-                yield batch.build([Entity(id=f"{good} {number}", name=f"{good} {number}")], tenant="", model="")
-                yield batch.build(
+                yield validation.build([Entity(id=f"{good} {number}", name=f"{good} {number}")], tenant="", model="")
+                yield validation.build(
                     [Edge(src=f"{good} {number}", rel_type="after", dst=f"{good} {(number or 9) - 1}")],
                     tenant="",
                     model="",
@@ -114,7 +114,9 @@ class Updating(Opened):
         def work(reads: Reads) -> Batch:
             reads.lookup(["ghost"])
             reads.edges(["ghost"], direction="both", rel_types=None, limit=None)
-            return replace(_batch(Edge(src="Ghost", rel_type="haunts", dst="House")), expected=Expected(there=("no",)))
+            return replace(
+                _batch(Edge(src="Ghost", rel_type="haunts", dst="House")), expected=Preconditions(there=("no",))
+            )
 
         with pytest.raises(GoneError):
             store.update(work)
@@ -179,7 +181,7 @@ def _refuses(reads: Reads) -> Batch:
 
 
 def _batch(*items: Entity | Edge) -> Batch:
-    return batch.build(items, tenant="conformance", model="")
+    return validation.build(items, tenant="conformance", model="")
 
 
 def _together(workers: int, work: Callable[[int], None]) -> None:

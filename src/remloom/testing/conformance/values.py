@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ...model import Edge, Entity, Moment, Resource
-from ...store.batch import same
 from ...store.contract import Batch, Store
+from ...store.validation import same
 from .opening import Opened, put
 
 __all__ = ["Values"]

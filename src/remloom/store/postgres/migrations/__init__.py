@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ....errors import SchemaVersionError, StoreError
-from ..server import Server, translate
+from ..database import Database, translate
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -32,7 +32,7 @@ def newest() -> int:
     return max(int(found[1]) for file in files if (found := re.fullmatch(r"(\d{4})_\w+\.py", file.name)))
 
 
-def migrate(server: Server) -> tuple[int, int]:
+def migrate(server: Database) -> tuple[int, int]:
     """Bring the schema up to date; returns the version it had (0: there was none) and the one it has.
 
     Any number of processes may do so at once: one does it, the others wait, and find it done.
@@ -80,7 +80,7 @@ def _upgrade(connection: Connection[Any]) -> None:
         raise (error.orig or error) from None
 
 
-def verify(server: Server, connection: Connection[Any]) -> None:
+def verify(server: Database, connection: Connection[Any]) -> None:
     """Refuse a schema that is not the one this Remloom knows.
 
     Raises:
@@ -113,7 +113,7 @@ def version(connection: Connection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
-def _refuse_newer(server: Server, found: int) -> None:
+def _refuse_newer(server: Database, found: int) -> None:
     if found > newest():
         raise SchemaVersionError(
             f"{server.place} has schema version {found}, this Remloom knows {newest()}",
@@ -121,7 +121,7 @@ def _refuse_newer(server: Server, found: int) -> None:
         )  # fmt: skip
 
 
-def _check_server(server: Server, connection: Connection[Any]) -> None:
+def _check_server(server: Database, connection: Connection[Any]) -> None:
     if connection.info.server_version < _SERVER:
         raise StoreError(f"{server.place} is older than PostgreSQL 15", remedy="upgrade the server")
     available = dict(connection.execute("SELECT name, default_version FROM pg_available_extensions").fetchall())

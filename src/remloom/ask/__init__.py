@@ -1,0 +1,1 @@
+"""Questions in plain words: a model puts them into statements, and answers with citations."""

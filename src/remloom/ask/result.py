@@ -1,0 +1,118 @@
+"""What `ask` answers with: the conversation it had with the memory, turn by turn, and what came of it.
+
+Source: seed design 5, "ask_rem() with Staged Planning" and "Agent Scratchpad: Stage Memos".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..model import Answer, Stage, cited
+
+__all__ = ["AskResult", "AskTurn", "Citation"]
+
+
+class AskTurn(Struct, frozen=True, kw_only=True):
+    """One statement that a model made, why, and what the memory said to it."""
+
+    statement: str  # canonical text; as the model wrote it when that is no statement
+    query: dict[str, Any] | None = None  # the same as `rem_query` takes it; None when it is no statement
+    memo: str = ""  # the model's note to itself; a TRAVERSE echoes it on its stages
+    reasoning: str = ""
+    confidence: float = 0.0  # 0..1
+    staged_plan: tuple[str, ...] = ()
+    answer: Answer | None = None  # None when there is an error
+    error: str = ""  # why it could not be run, as the model was told
+
+    @property
+    def stages(self) -> list[Stage]:
+        return self.answer.stages if self.answer else []
+
+    @property
+    def found(self) -> int:
+        """How many records, nodes or rows came back."""
+        return len(self.answer.records) + len(self.answer.nodes) + len(self.answer.rows) if self.answer else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The turn as JSON-ready values; `response` is what came back, whole."""
+        shown: dict[str, Any] = {
+            "query": self.query,
+            "staged_plan": list(self.staged_plan),
+            "statement": self.statement,
+            "memo": self.memo,
+            "reasoning": self.reasoning,
+            "confidence": self.confidence,
+            "stages": [msgspec.to_builtins(stage) for stage in self.stages],
+            "found": self.found,
+        }
+        return shown | ({"error": self.error} if self.answer is None else {"response": self.answer.as_dict()})
+
+
+class Citation(Struct, frozen=True, kw_only=True):
+    """What a number in the answer stands for: a record that a turn brought back, or the rows of a SELECT."""
+
+    number: int
+    id: str = ""
+    schema: str = ""
+    name: str = ""
+    uri: str = ""
+    lines: tuple[int, int] | None = None  # first and last, from 1
+    pages: tuple[int, int] | None = None
+    statement: str = ""  # of a SELECT
+
+    @property
+    def source(self) -> str:
+        """`uri:first-last`, or what else tells where it is from."""
+        if self.uri:
+            return cited(self.uri, {"lines": self.lines, "pages": self.pages})
+        return self.name or self.statement
+
+
+class AskResult(Struct, frozen=True, kw_only=True):
+    """A question and its answer; `query` and `staged_plan` are how it was understood at first.
+
+    An empty `answer` means that there is none, and `doubts` say why. `connections` are not the model's words but what
+    is remembered: however little a model makes of what it walked along, here is all of it.
+    """
+
+    question: str
+    answer: str = ""
+    connections: tuple[str, ...] = ()  # the edges walked along: "Ada [1] manages Bob [2], Eve [3]"
+    citations: tuple[Citation, ...] = ()  # what the answer cites, by number, then what only the connections do
+    turns: tuple[AskTurn, ...] = ()
+    doubts: tuple[str, ...] = ()  # what is to be held against the answer
+    tokens: int = 0  # in and out, of all calls
+
+    @property
+    def first(self) -> AskTurn | None:
+        """The first turn that was a statement."""
+        return next((turn for turn in self.turns if turn.query is not None), None)
+
+    @property
+    def query(self) -> dict[str, Any] | None:
+        return self.first.query if self.first else None
+
+    @property
+    def staged_plan(self) -> tuple[str, ...]:
+        return self.first.staged_plan if self.first else ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The seed's JSON, `query` and `staged_plan`, with all the rest beside them."""
+        first = self.first
+        return {
+            "question": self.question,
+            "query": self.query,
+            "staged_plan": list(self.staged_plan),
+            "statement": first.statement if first else "",
+            "confidence": first.confidence if first else 0.0,
+            "reasoning": first.reasoning if first else "",
+            "answer": self.answer,
+            "connections": list(self.connections),
+            "citations": [msgspec.to_builtins(citation) | {"source": citation.source} for citation in self.citations],
+            "turns": [turn.as_dict() for turn in self.turns],
+            "doubts": list(self.doubts),
+            "tokens": self.tokens,
+        }

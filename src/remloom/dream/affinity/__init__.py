@@ -1,0 +1,1 @@
+"""Affinity: edges between resources that are about the same."""

@@ -1,0 +1,1 @@
+"""Learning: documents in time order, passage by passage."""

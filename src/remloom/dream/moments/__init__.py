@@ -1,0 +1,1 @@
+"""Moments: stretches of time, told as what happened in them."""

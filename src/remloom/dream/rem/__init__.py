@@ -1,0 +1,1 @@
+"""The REM cycle: records of different times, and what binds them."""

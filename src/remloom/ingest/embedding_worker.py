@@ -1,0 +1,183 @@
+"""The embedding queue at work: texts waiting in the store become vectors, in the background or on demand.
+
+A text whose embedding fails is tried again, and after three times parked with the reason; it stays findable by
+its words and name. When every text of a batch fails it is the embedder that is broken, not the texts: the run
+stops with its error and nothing is parked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any
+
+from ..embed.contract import Embedder
+from ..errors import EmbedderError, RemloomError, VectorError
+from ..store.contract import Pending, Store, Vector
+from ..text.sentences import count_words, sentence_ends
+
+__all__ = ["EmbeddingQueue"]
+
+_BATCH = 32  # texts between two commits
+_DIGEST = 16  # bytes
+_SENTENCE = 3  # words from which a sentence has a window of its own
+
+Progress = Callable[[int, int], None]
+
+
+class EmbeddingQueue:
+    """Embeds what one store has queued. One run at a time; any thread may start it.
+
+    Args:
+        store: where the queue is.
+        embedder: makes the vectors; its first use may load a model.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._running = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.error: RemloomError | None = None  # why the last background run stopped
+
+    def run(self, limit: int | None = None, progress: Progress | None = None) -> int:
+        """Embed up to `limit` queued texts, or all; returns how many. `progress(done, total)` after each batch.
+
+        Raises:
+            EmbedderError: the embedder does not work. What is queued stays queued.
+        """
+        done = 0
+        total = limit or self._store.queued()[0] if progress else 0
+        with self._running:
+            while not self._stop.is_set() and (limit is None or done < limit):
+                batch = self._store.pending(min(_BATCH, limit - done) if limit else _BATCH)
+                if not batch:
+                    break
+                self._embed(batch)
+                done += len(batch)
+                if progress:
+                    progress(done, max(total, done))
+        return done
+
+    def windows(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
+        """The windows of texts that are not queued, for who writes them together with their vectors.
+
+        Raises:
+            EmbedderError, VectorError: the embedder does not work.
+        """
+        found = self._vectors([Pending(str(place), text) for place, text in enumerate(texts)])
+        return [found[str(place)] for place in range(len(texts))]
+
+    def start(self) -> None:
+        """Embed in the background until the queue is empty. Does nothing while that is going on."""
+        if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._work, name="remloom-embedding", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Finish the batch at hand and stop. What is still queued waits for the next opening."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def move(self, progress: Progress | None = None) -> int:
+        """Embed every text with this embedder beside the vectors that serve, then let its own serve."""
+        done = seen = 0
+        total = sum(self._store.stats()["records"].values()) if progress else 0
+        with self._running:
+            # A text that has no windows, being blank, stays without vectors: what was seen is not asked for again.
+            while batch := self._store.unembedded(self._embedder.name, _BATCH, after=seen):
+                seen = batch[-1].version
+                versions = {item.id: item.version for item in batch}
+                vectors = self._vectors(batch)
+                name, dims = self._embedder.name, self._embedder.dims
+                self._store.embed(vectors, model=name, dims=dims, current=False, versions=versions)
+                done += sum(map(bool, vectors.values()))
+                if progress:
+                    progress(done, max(total, done))
+            self._store.adopt(self._embedder.name)
+        return done
+
+    def _work(self) -> None:
+        try:
+            self.run()
+            self.error = None
+        except RemloomError as error:
+            self.error = error
+
+    def _embed(self, batch: Sequence[Pending]) -> None:
+        name, dims = self._embedder.name, self._embedder.dims
+        versions = {item.id: item.version for item in batch}
+        try:
+            self._store.embed(self._vectors(batch), model=name, dims=dims, versions=versions)
+            return
+        except (EmbedderError, VectorError) as error:
+            if len(batch) == 1 and not batch[0].attempts:
+                self._store.park(batch[0].id, str(error))
+                raise
+            whole = error
+        failures: dict[str, RemloomError] = {}
+        for item in batch:
+            try:
+                self._store.embed(self._vectors([item]), model=name, dims=dims, versions=versions)
+            except (EmbedderError, VectorError) as error:
+                failures[item.id] = error
+        if len(failures) == len(batch) > 1:
+            raise whole
+        for id, reason in failures.items():
+            self._store.park(id, str(reason))
+
+    def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
+        spans = {item.id: _spans(self._embedder, item.text) for item in batch}
+        texts = {item.id: [item.text[start:end] for start, end in spans[item.id]] for item in batch}
+        digests = {
+            text: sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST] for id in texts for text in texts[id]
+        }
+        known = self._store.cached(list(digests.values()), model=self._embedder.name)
+        missing = [text for text, digest in digests.items() if digest not in known]
+        if missing:
+            try:
+                answered = self._embedder.embed_documents(missing)
+            except RemloomError:
+                raise
+            except Exception as error:  # of an embedder that is somebody else's
+                raise EmbedderError(f"{self._embedder.name} failed: {type(error).__name__}: {error}") from error
+            matrix = _checked(answered, len(missing), self._embedder)
+            known.update({digests[text]: row.tobytes() for text, row in zip(missing, matrix, strict=True)})
+        return {
+            item.id: tuple(
+                Vector(start, end, known[digests[text]], digests[text])
+                for (start, end), text in zip(spans[item.id], texts[item.id], strict=True)
+            )
+            for item in batch
+        }
+
+
+def _spans(embedder: Embedder, text: str) -> list[tuple[int, int]]:
+    """The windows of a text. One that fits the model whole has its sentences besides: a question is often answered
+    by one of them, which the vector of the whole blurs."""
+    spans = embedder.windows(text)
+    if len(spans) == 1:
+        ends = sentence_ends(text)
+        sentences = zip([0, *ends], ends, strict=False)
+        if len(ends) > 1:
+            spans = [*spans, *(span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE)]
+    return [(start, end) for start, end in spans if text[start:end].strip()]
+
+
+def _checked(matrix: Any, count: int, embedder: Embedder) -> Any:
+    """The vectors as float32, or an error: an embedder must not poison the index."""
+    import numpy as np
+
+    checked = np.ascontiguousarray(matrix, np.float32)
+    if checked.shape != (count, embedder.dims):
+        raise EmbedderError(
+            f"{embedder.name} answered {checked.shape} for {count} texts of {embedder.dims} dimensions",
+            remedy="check the embedder's model and endpoint",
+        )
+    lengths = np.sqrt((checked * checked).sum(axis=1, keepdims=True))
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise VectorError(f"{embedder.name} answered a vector with NaN, infinity or zeros")
+    return checked / lengths

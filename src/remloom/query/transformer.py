@@ -1,0 +1,351 @@
+"""What each rule of grammar.lark becomes: the parts of a statement, and the value they make together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import InvalidInputError, UnknownNameError
+from ..predicates import All, And, Exists, Gte, In, Lte, Not, NotExists, NotIn, Or, Predicate
+from .conditions import MAX_NESTING, OPERATORS, TESTS, like
+from .statements import KEYWORDS, Fuzzy, Lookup, Plan, Search, Sql, Traverse
+
+if TYPE_CHECKING:
+    from lark import Token
+
+__all__ = ["EXAMPLES", "Builder", "Clause", "Condition", "Fault", "Parsed", "Raw", "Tail"]
+
+EXAMPLES = {
+    "LOOKUP": 'LOOKUP "Sarah Chen"',
+    "FUZZY": 'FUZZY "sara chen" TYPE person THRESHOLD 0.6 LIMIT 5',
+    "SEARCH": "SEARCH \"database migration\" IN resources WHERE category = 'note' LIMIT 10",
+    "TRAVERSE": 'TRAVERSE manages,mentors WITH LOOKUP "Sarah Chen" DEPTH 2 LIMIT 9',
+    "SELECT": "SELECT name, category FROM resources WHERE category = 'note' LIMIT 10",
+    "WHERE": "category = 'note' AND metadata.page >= 3",
+}
+_FIELDS = {
+    "TYPE": "type", "THRESHOLD": "threshold", "LIMIT": "limit", "IN": "schema", "FROM": "schema", "WHERE": "where",
+    "MIN": "min_score", "DEPTH": "max_depth", "DIRECTION": "direction", "BREADTH": "breadth", "ORDER BY": "order_by",
+    "MEMO": "plan_memo", "FIRST": "strategy",
+}  # fmt: skip
+
+V = TypeVar("V", Fuzzy, Search, Traverse)
+
+
+class Fault(Exception):
+    """Something the grammar allows and the dialect does not."""
+
+    def __init__(self, message: str, position: int, *expected: str, example: str = "") -> None:
+        super().__init__(message)
+        self.position, self.expected, self.example = position, expected, example
+
+
+class Valued:
+    """A part of a statement with where it stands."""
+
+    __slots__ = ("position", "value")
+
+    def __init__(self, value: Any, position: int) -> None:
+        self.value, self.position = value, position
+
+
+class Clause(Valued):
+    """An option: its keyword, its value, and where the value stands."""
+
+    __slots__ = ("at", "keyword")
+
+    def __init__(self, keyword: str, value: Any, position: int, at: int) -> None:
+        super().__init__(value, position)
+        self.keyword, self.at = keyword, at
+
+
+class Condition:
+    """A predicate with how deep it is nested."""
+
+    __slots__ = ("depth", "predicate")
+
+    def __init__(self, predicate: Predicate, depth: int = 1) -> None:
+        self.predicate, self.depth = predicate, depth
+
+
+class Parsed:
+    """A statement; its query is a `Raw` when it ends in a SELECT."""
+
+    __slots__ = ("as_of", "explain", "query")
+
+    def __init__(self, query: Any, explain: bool, as_of: Valued | None) -> None:
+        self.query, self.explain, self.as_of = query, explain, as_of
+
+
+class Tail:
+    """What stands behind a SELECT."""
+
+    __slots__ = ("as_of", "clauses")
+
+    def __init__(self, clauses: Sequence[Clause], as_of: Valued | None) -> None:
+        self.clauses, self.as_of = clauses, as_of
+
+
+class Raw:
+    """A SELECT with everything behind it, and the TRAVERSE it starts, if it does."""
+
+    __slots__ = ("position", "walk")
+
+    def __init__(self, position: int, walk: Callable[[Sql, Sequence[Clause]], Plan] | None = None) -> None:
+        self.position, self.walk = position, walk
+
+
+class Builder:
+    """One method a rule of grammar.lark, called by the parser as it reduces."""
+
+    def statement(self, children: list[Any]) -> Parsed:
+        explain, query, as_of = children
+        return Parsed(query, explain is not None, as_of)
+
+    def after_select(self, children: list[Any]) -> Tail:
+        return Tail((), children[0])
+
+    def after_start(self, children: list[Any]) -> Tail:
+        return Tail(children[:-1], children[-1])
+
+    def as_of(self, children: list[Any]) -> Valued:
+        keyword, text = children
+        try:
+            at = datetime.fromisoformat(text.value)
+        except ValueError:
+            raise Fault(f"{text.value!r} is not a time", text.position, "a date or time such as 2025-01-15") from None
+        if at.tzinfo is None:
+            if len(text.value) > len("2025-01-15"):
+                raise Fault(
+                    "a time needs its zone", text.position, "Z or an offset at the end", example=f"{text.value}Z"
+                )
+            at = at.replace(tzinfo=UTC)  # a bare date is the start of that day
+        return Valued(at, keyword.start_pos)
+
+    # queries
+
+    def lookup(self, children: list[Any]) -> Lookup | Traverse:
+        _, labels, *clauses = children
+        query = Lookup(labels)
+        if not clauses:
+            return query
+        if not any(clause.keyword == "DEPTH" for clause in clauses):
+            stray = clauses[0]
+            raise Fault(
+                f"LOOKUP takes no {stray.keyword}", stray.at, "DEPTH (which makes it a TRAVERSE)", "the end",
+                example=f"{EXAMPLES['LOOKUP']} DEPTH 2 LIMIT 9",
+            )  # fmt: skip
+        return _build(Traverse, query, clauses)
+
+    def start_lookup(self, children: list[Any]) -> Lookup:
+        return Lookup(children[1])
+
+    def bare(self, children: list[Any]) -> Lookup:
+        return Lookup(children[0])
+
+    def fuzzy(self, children: list[Any]) -> Fuzzy:
+        return _build(Fuzzy, children[1].value, children[2:])
+
+    def search(self, children: list[Any]) -> Search:
+        return _build(Search, children[1].value, children[2:])
+
+    def select(self, children: list[Any]) -> Raw:
+        return Raw(children[0].start_pos)
+
+    def traverse(self, children: list[Any]) -> Traverse | Raw:
+        _, plan, edges, start, *clauses = children
+        if isinstance(start, Raw):
+            return Raw(start.position, lambda sql, after: _traverse(plan, edges, sql, after))
+        return _traverse(plan, edges, start, clauses)
+
+    # their parts
+
+    def labels(self, children: list[Any]) -> tuple[str, ...]:
+        return tuple(child.value for child in children if isinstance(child, Valued))
+
+    def label(self, children: list[Token]) -> Valued:
+        return _words(children)
+
+    def text(self, children: list[Token]) -> Valued:
+        return _words(children)
+
+    def name(self, children: list[Token]) -> Valued:
+        return _words(children)
+
+    def edges(self, children: list[Any]) -> list[str]:
+        return [child.value for child in children if isinstance(child, Valued)]
+
+    def clause(self, children: list[Any]) -> Clause:
+        keyword, value = children
+        name = keyword.upper()
+        if not isinstance(value, Valued):
+            value = Valued("all" if value.type == "ALL" else _number(value), _start(value))
+        if name == "DIRECTION":
+            value.value = value.value.lower()
+        return Clause(name, value.value, value.position, _start(keyword))
+
+    def strategy(self, children: list[Token]) -> Clause:
+        way = children[0]
+        return Clause("FIRST", f"{way.lower()}-first", _start(way), _start(way))
+
+    def order_clause(self, children: list[Any]) -> Clause:
+        keyword, field, way = children
+        return Clause("ORDER BY", f"{field.value} {way or 'ASC'}", field.position, _start(keyword))
+
+    def where_clause(self, children: list[Any]) -> Clause:
+        keyword, condition = children
+        return Clause("WHERE", condition.predicate, _start(keyword), _start(keyword))
+
+    # conditions
+
+    def where(self, children: list[Condition]) -> Condition:
+        return children[0]
+
+    def conjunction(self, children: list[Condition]) -> Condition:
+        return Condition(And(tuple(child.predicate for child in children)), 1 + max(child.depth for child in children))
+
+    def disjunction(self, children: list[Condition]) -> Condition:
+        return Condition(Or(tuple(child.predicate for child in children)), 1 + max(child.depth for child in children))
+
+    def negation(self, children: list[Any]) -> Condition:
+        keyword, inner = children
+        return _nested(Not(inner.predicate), inner.depth, keyword)
+
+    def group(self, children: list[Any]) -> Condition:
+        bracket, inner, _ = children
+        return _nested(inner.predicate, inner.depth, bracket)
+
+    def comparison(self, children: list[Any]) -> Condition:
+        field, operator, value = children
+        return Condition(OPERATORS[operator](field, value))
+
+    def membership(self, children: list[Any]) -> Condition:
+        field, negated, *values = children
+        listed = tuple(value for value in values if not hasattr(value, "start_pos"))
+        return Condition(NotIn(field, listed) if negated else In(field, listed))
+
+    def like(self, children: list[Any]) -> Condition:
+        field, negated, keyword, pattern = children
+        predicate = like(field, _string(pattern).value, ignore_case=keyword.upper() == "ILIKE")
+        return Condition(Not(predicate) if negated else predicate)
+
+    def test(self, children: list[Any]) -> Condition:
+        field, negated, keyword, value = children
+        if hasattr(value, "start_pos"):
+            value = _string(value).value
+        predicate = TESTS[" ".join(keyword.upper().split())](field, value)
+        return Condition(Not(predicate) if negated else predicate)
+
+    def between(self, children: list[Any]) -> Condition:
+        field, negated, _, low, high = children
+        predicate = And((Gte(field, low), Lte(field, high)))
+        return Condition(Not(predicate) if negated else predicate, 2)
+
+    def null_test(self, children: list[Any]) -> Condition:
+        field, _, negated, _ = children
+        return Condition(Exists(field) if negated else NotExists(field))
+
+    def everything(self, _: list[Any]) -> Condition:
+        return Condition(All())
+
+    def nothing(self, _: list[Any]) -> Condition:
+        return Condition(Or(()))
+
+    def field(self, children: list[Token]) -> str:
+        name, *arrows = children
+        path = [str(name).replace("`", "")]
+        path += [_string(token).value for token in arrows if token.type == "STRING"]
+        return ".".join(path)
+
+    def value(self, children: list[Token]) -> Any:
+        token = children[0]
+        if token.type == "STRING":
+            return _string(token).value
+        if token.type == "NUMBER":
+            return _number(token)
+        return str(token) if token.type == "DATE" else {"TRUE": True, "FALSE": False, "NULL": None}[token.type]
+
+
+def _traverse(plan: Token | None, edges: list[str] | None, start: Any, clauses: Sequence[Clause]) -> Traverse:
+    if plan is not None:
+        for clause in clauses:
+            if clause.keyword == "DEPTH" and clause.value != 0:
+                raise Fault("PLAN is DEPTH 0", clause.position, "no DEPTH after PLAN")
+        clauses = [*(c for c in clauses if c.keyword != "DEPTH"), Clause("DEPTH", 0, _start(plan), _start(plan))]
+    return _build(Traverse, start, clauses, edge_types=edges or ())
+
+
+def _build(kind: type[V], first: Any, clauses: Sequence[Clause], **given: Any) -> V:
+    options = {}
+    for clause in clauses:
+        field = _FIELDS[clause.keyword]
+        if field in options:
+            raise Fault(f"{clause.keyword} is given twice", clause.at, "each option once")
+        options[field] = clause.value
+    try:
+        return kind(first, **given, **options)
+    except UnknownNameError:
+        raise
+    except InvalidInputError:
+        for clause in clauses:  # which of them was it?
+            try:
+                kind(first, **{_FIELDS[clause.keyword]: clause.value})
+            except InvalidInputError as error:
+                raise Fault(error.message, clause.position) from None
+        raise
+
+
+def _words(tokens: Sequence[Token]) -> Valued:
+    """A label or text: one string, or the words as they stand."""
+    if tokens[0].type != "STRING":
+        _refuse_misplaced_clause(tokens)
+        return Valued(" ".join(tokens).replace(" ,", ","), _start(tokens[0]))
+    text = _string(tokens[0])
+    if not text.value.strip():
+        raise Fault("a label or text may not be empty", text.position, "what to look for")
+    return text
+
+
+def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
+    """An unquoted label runs to the next keyword *of its query*; one of another query in it is a mistake."""
+    if words[0][0] in "([" and words[0][1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
+        raise Fault("a query stands here without brackets", _start(words[0]), "a query or a label")
+    for word, following in zip(words[1:], [*words[2:], None], strict=False):
+        if word.upper() in KEYWORDS and (
+            (word.isupper() and not all(other.isupper() for other in words))
+            or (following is not None and re.fullmatch(r"[-\d.]+", following))
+        ):
+            raise Fault(
+                f"{word.upper()} does not belong here", _start(word),
+                "an option of this query", "a label in quotes, if the word is part of it",
+            )  # fmt: skip
+
+
+def _nested(predicate: Predicate, depth: int, token: Token) -> Condition:
+    if depth >= MAX_NESTING:
+        raise Fault(f"conditions may be nested {MAX_NESTING} deep", _start(token), "a flatter condition")
+    return Condition(predicate, depth + 1)
+
+
+_ESCAPES = {quote: re.compile(rf"""\\([\\'"])|{quote}({quote})""") for quote in "'\""}
+
+
+def _string(token: Token) -> Valued:
+    """The text of a string: a doubled quote is one, a backslash keeps a quote or a backslash from meaning more."""
+    body = _ESCAPES[token[0]].sub(lambda found: found[1] or found[2], token[1:-1])
+    return Valued(body, _start(token))
+
+
+def _number(token: Token) -> int | float:
+    if len(token) <= 18 and token.lstrip("+-").isdigit():
+        return int(token)
+    number = float(token)
+    if number in (float("inf"), float("-inf")):
+        raise Fault("this number is too large", _start(token), "a number below 1e308")
+    return number
+
+
+def _start(token: Token) -> int:
+    return token.start_pos or 0

@@ -1,0 +1,335 @@
+"""Learning and dreaming: `learn`, `dream`, and what became of every run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from click import argument, option
+from click.exceptions import Exit
+
+from ...errors import ModelError
+from ...model import Resource
+from .app import COMMON, Call, boundary, budget_cost_option, budget_tokens_option, command, model_option, program
+from .terminal import console, visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...dream.learn.loop import Progress
+    from ...memory import Memory
+    from ...model import ReadReport
+    from ...runs.run import Run
+
+KIND = "rem_dream"  # of resource
+FAILED = 1  # exit code when something was parked, or the run stopped before its end
+GO_ON = "the same command goes on where it stopped; what was done until there is kept"
+SHOWN_DREAMS = 20  # of a learning run; `remloom search` finds the others
+SHOWN_SOURCES = 8  # of a dream
+
+
+@command("learn")
+@argument("path", required=False)
+@option("--order", type=click.Choice(["strict", "relaxed"]), default="strict", help="One document at a time, or many.")
+@option("--period", default="month", metavar="PERIOD", help="month, year, none, or a number of documents.")
+@option("--dreams", metavar="N|N%", help="Dreams after each period. [default: 100, at most one a record of it]")
+@option("--seed", default="", metavar="WORD", help="Another seed, other dreams.")
+@option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
+@budget_tokens_option
+@budget_cost_option
+@model_option
+def learn(
+    call: Call,
+    path: str | None,
+    order: str,
+    period: str,
+    dreams: str | None,
+    seed: str,
+    glob: str | None,
+    budget_tokens: int | None,
+    budget_cost: float | None,
+) -> None:
+    """Read PATH and learn from it in time order, dreaming after each period.
+
+    Without PATH, learn from all that was read. Needs a model. A run that was interrupted goes on where it was when the
+    same command is given again. Exits with 1 when something was parked, or the budget was used up.
+    """
+    with call.open(create=True) as memory, _told_of_a_stop(call), _bar(call) as progress:
+        learned = memory.learn(
+            path, order=order, period=int(period) if period.isdigit() else period, dreams=dreams, seed=seed, glob=glob,
+            budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
+        )  # fmt: skip
+        records = memory.made(learned.run.id) if learned.run.id else []
+        made = [found for found in records if isinstance(found, Resource) and found.kind == KIND]
+        told = [_told(memory, dream) for dream in made[:SHOWN_DREAMS]]
+
+    def view() -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        from .failures import parked_view
+        from .reading import report_view
+        from .render import plural
+
+        parts: list[RenderableType] = [report_view(learned.read)] if learned.read else []
+        parts += [_run_view(learned.run), *map(_dream_view, told)]
+        if len(made) > len(told):
+            parts.append(Text(f"… and {plural(len(made) - len(told), 'more dream')}", "dim"))
+        return Group(*parts, *parked_view(learned.parked))
+
+    call.show(msgspec.to_builtins(learned) | {"dreams": told}, view)
+    failed = any(item.status == "failed" for item in learned.read.items) if learned.read else False
+    if failed or learned.parked or learned.run.status != "done":
+        raise Exit(FAILED)
+
+
+@option("--dreams", metavar="N|N%", help="How many. [default: 100, at most one a record of the period]")
+@option("--seed", metavar="WORD", help="The same seed over the same memory draws the same records.")
+@option("--period", metavar="MONTH|YEAR", help="The current period. [default: the year of the latest record]")
+@option("--dry-run", is_flag=True, help="Write nothing, and print what would be written. Calls the model.")
+@budget_tokens_option
+@budget_cost_option
+@model_option
+@click.pass_context
+def _dream(
+    context: click.Context, /, home: str | None, tenant: str | None, json: bool, llm: str | None, **given: Any
+) -> None:
+    """Dream once about all that is remembered, or look at runs and take them back.
+
+    Draws three records at a time, one of them of the current period, asks what binds them, and keeps what the answer
+    reveals. Needs a model; --dry-run calls it too, and writes nothing. Exits with 1 when something was parked, or the
+    budget was used up.
+    """
+    before: Call = context.obj
+    call = context.obj = Call(home or before.home, tenant or before.tenant, json or before.json, llm)
+    if context.invoked_subcommand is None:
+        with boundary(json=call.json):
+            _dream_now(call, **given)
+
+
+dream = click.Group(
+    "dream",
+    callback=_dream,
+    invoke_without_command=True,
+    params=[*reversed(_dream.__click_params__), *COMMON],  # type: ignore[attr-defined]
+    help=_dream.__doc__,
+)
+program.add_command(dream)
+
+
+def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
+    with call.open() as memory, _told_of_a_stop(call), _bar(call) as progress:
+        dreamt = memory.dream(dry_run=dry_run, progress=progress, **given)
+        told = [_told(memory, dream) for dream in dreamt.dreams]
+
+    def view() -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        from .failures import parked_view
+
+        if dry_run:
+            last: RenderableType = Text(
+                f"a dry run: {len(told):,} would be written, nothing was; the model was called all the same", "yellow"
+            )
+        else:
+            last = _run_view(dreamt.run)
+        return Group(*map(_dream_view, told), last, *parked_view(dreamt.parked))
+
+    call.show(msgspec.to_builtins(dreamt) | {"dreams": told}, view)
+    if dreamt.parked or dreamt.run.status != "done":
+        raise Exit(FAILED)
+
+
+@command("runs", to=dream)
+@option("--kind", default="", metavar="KIND", help="Only these: learn, dream, moments, affinity or consolidate.")
+@option("--limit", default=20, help="At most so many.")
+def runs(call: Call, kind: str, limit: int) -> None:
+    """List what ran, the newest first, with what it wrote."""
+    with call.open() as memory:
+        found = memory.runs(kind, limit=limit)
+
+    def view() -> RenderableType:
+        from .render import short, table
+
+        if not found:
+            return "nothing ran yet"
+        rows = [
+            (
+                short(run.id),
+                run.kind,
+                run.state,
+                f"{run.started_at:%Y-%m-%d %H:%M}",
+                _counts(run.counts),
+                _counts(run.receipt),
+            )
+            for run in found
+        ]
+        return table(("run", "kind", "state", "began", "did", "wrote"), rows)
+
+    call.show([msgspec.to_builtins(run) | {"state": run.state} for run in found], view)
+
+
+@command("rollback", to=dream)
+@argument("run")
+def rollback(call: Call, run: str) -> None:
+    """Take RUN back: what it made goes, what it changed is as it was.
+
+    RUN is the id of any run, or one end of it. Refused when later runs build on it, which are named.
+    """
+    from .render import short
+
+    with call.open() as memory:
+        done = memory.rollback(run)
+    undone = {name: done.receipt.get(name, 0) for name in _UNDONE}
+    call.show(
+        msgspec.to_builtins(done),
+        lambda: f"rolled back {done.kind} run {short(done.id)}: {_counts(undone) or 'nothing to undo'}",
+    )
+
+
+_UNDONE = ("removed", "unlinked", "restored", "kept")
+
+
+def _told(memory: Memory, dream: Resource) -> dict[str, Any]:
+    """A dream with its question and the lines it rests on in the end."""
+    sources: dict[str, None] = {}
+    for parent in dream.parents or [above for entry in memory.history(dream.id)[:1] for above in entry["parents"]]:
+        for entry in memory.history(parent):
+            if not entry["parents"]:
+                sources[entry["source"]] = None
+    return {
+        "id": dream.id, "question": dream.metadata.get("question", dream.name), "text": dream.content,
+        "years": dream.metadata.get("years", []), "generation": dream.generation, "sources": list(sources),
+    }  # fmt: skip
+
+
+def _dream_view(dream: dict[str, Any]) -> RenderableType:
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from .render import line, place
+
+    years = dream["years"]
+    span = f"{years[0]} to {years[-1]}" if len(years) > 1 else str(years[0]) if years else "undated"
+    sources = [Text(f"  {place(source)}", "dim") for source in dream["sources"][:SHOWN_SOURCES]]
+    if len(dream["sources"]) > SHOWN_SOURCES:
+        sources.append(Text(f"  … and {len(dream['sources']) - SHOWN_SOURCES:,} more", "dim"))
+    return Group(
+        Text.assemble((line(dream["question"]), "bold cyan"), (f"  {span}  {dream['id']}", "dim")),
+        Padding(Text(visible(dream["text"])), (0, 0, 0, 2)),
+        *sources,
+        Text(""),
+    )
+
+
+@contextmanager
+def _told_of_a_stop(call: Call) -> Iterator[None]:
+    """When the model fails for good, tell what is kept before the error is told. With --json the error has it all."""
+    try:
+        yield
+    except ModelError as error:
+        run, read = error.fields.get("run"), error.fields.get("read")
+        if run is not None and not call.json:
+            call.show(None, lambda: _stopped_view(run, read))
+        raise
+
+
+def _stopped_view(run: Run, read: ReadReport | None) -> RenderableType:
+    from msgspec.structs import replace
+    from rich.console import Group
+    from rich.text import Text
+
+    from .reading import report_view
+
+    parts: list[RenderableType] = [report_view(read)] if read else []
+    run = replace(run, reason="")  # it is the error, which is told next
+    parts += [_run_view(run, listed=False), Text(GO_ON, "dim")]
+    return Group(*parts)
+
+
+def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
+    """What a run did and wrote; of what it parked only the number, unless that is `listed` elsewhere."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from .render import short
+
+    done = {name: count for name, count in run.counts.items() if name != "parked" or not listed}
+    wrote = {name: run.receipt.get(name, 0) for name in ("records", "edges")}
+    lines = [
+        Text.assemble(
+            (f"{run.kind} {run.state}", "bold" if run.status == "done" else "bold yellow"),
+            f": {_counts(done) or 'nothing to do'}",
+        )
+    ]
+    if any(wrote.values()):
+        lines.append(Text(f"wrote {_counts(wrote)}; `remloom dream rollback {short(run.id)}` takes it back", "dim"))
+    if run.reason:
+        lines.append(Text(run.reason, "yellow"))
+        lines.append(Text(GO_ON, "dim"))
+    return Group(*lines)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {_words(name, count)}" for name, count in counts.items() if count)
+
+
+def _words(name: str, count: int) -> str:
+    """A count's name for people."""
+    one, many = _NOUNS.get(name, (name.replace("_", " "),) * 2)
+    return one if count == 1 else many
+
+
+_NOUNS = {
+    "documents": ("document", "documents"),
+    "sessions": ("session", "sessions"),
+    "resources": ("resource", "resources"),
+    "insights": ("insight", "insights"),
+    "parts": ("part", "parts"),
+    "told": ("moment told", "moments told"),
+    "related": ("edge by likeness", "edges by likeness"),
+    "entity": ("edge by names", "edges by names"),
+    "passages": ("passage", "passages"),
+    "calls": ("call", "calls"),
+    "nothing": ("time nothing new", "times nothing new"),
+    "synthesis": ("synthesis", "syntheses"),
+    "entity_insight": ("insight", "insights"),
+    "rem_dream": ("dream", "dreams"),
+    "records": ("record", "records"),
+    "edges": ("edge", "edges"),
+    "removed": ("record removed", "records removed"),
+    "unlinked": ("edge removed", "edges removed"),
+    "kept": ("kept as it was changed since", "kept as they were changed since"),
+    "merged": ("edge merged", "edges merged"),
+}
+
+
+@contextmanager
+def _bar(call: Call) -> Iterator[Callable[[Progress], None] | None]:
+    """A bar on the terminal: what is being done, how far it is, calls, tokens, time left."""
+    if call.json or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[spent]}"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def advance(step: Progress) -> None:
+            if step.phase not in tasks:
+                tasks[step.phase] = bar.add_task(step.phase, total=None, spent="")
+            spent = f"{step.calls:,} calls, {step.tokens:,} tokens" if step.calls else ""
+            bar.update(tasks[step.phase], completed=step.done, total=step.total or None, spent=spent)
+
+        yield advance

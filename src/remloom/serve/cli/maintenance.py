@@ -1,0 +1,212 @@
+"""`moments`, `affinity`, `consolidate`: what a memory makes of what it read, with a model or without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from click import option
+from click.exceptions import Exit
+
+from ...errors import InvalidInputError
+from .app import Call, budget_cost_option, budget_tokens_option, command, model_option
+from .reading import progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...dream.maintenance import MaintenanceResult
+
+__all__: list[str] = []
+
+FAILED = 1  # exit code when something was parked, or the run stopped before its end
+SHOWN = 12  # records, edges, themes of a list; --json has them all
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([hdw])", re.IGNORECASE)
+_HOURS = {"h": 1, "d": 24, "w": 168}
+
+_dry_run = option("--dry-run", is_flag=True, help="Write nothing, and print what would be written.")
+_model = option("--model/--no-model", "model", default=None, help="Ask the model. [default: if there is one]")
+
+
+@command("moments")
+@option("--since", metavar="AGE|DATE", default="24h", help="24h, 7d, 2w, or a date such as 2025-03-01.")
+@option("--all", "everything", is_flag=True, help="Look at everything that is remembered.")
+@_model
+@budget_tokens_option
+@budget_cost_option
+@model_option
+@_dry_run
+def moments(
+    call: Call, since: str, everything: bool, model: bool | None, budget_tokens: int | None,
+    budget_cost: float | None, dry_run: bool,
+) -> None:  # fmt: skip
+    """Tell what happened, as moments: sessions, their topics, who was there.
+
+    Exits with 1 when something was parked, or the budget was used up.
+    """
+    with call.open() as memory, progress_bar(call, "sessions") as progress:
+        done = memory.moments(
+            **({"hours": None} if everything else window(since)),
+            model=model, dry_run=dry_run, budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
+        )  # fmt: skip
+
+    def told(counts: dict[str, int]) -> list[str]:
+        from .render import plural
+
+        lines = [f"looked at {plural(counts.get('sessions', 0), 'session')}"]
+        if counts.get("parts"):
+            lines.append(f"parted by topic into {counts['parts']:,}")
+        if "told" in counts:
+            lines.append(f"the model told {plural(counts['told'], 'moment')}")
+        if counts.get("waiting"):
+            lines.append(f"{plural(counts['waiting'], 'session')} not parted: their texts wait to be embedded")
+        return lines
+
+    hint = 'remloom query "SELECT name, topic_tags FROM moments ORDER BY starts_at DESC LIMIT 10"'
+    _show(call, done, told, hint)
+
+
+@command("affinity")
+@option("--since", metavar="AGE|DATE", help="Only from what is newer: 24h, 7d, 2025-03-01. [default: everything]")
+@option("--neighbours", default=5, help="Edges of each type from one resource.")
+@option("--min-score", type=float, help="Cosine from which two are related. [default: by the memory itself]")
+@option("--judge", is_flag=True, help="Keep only those edges by likeness that the model agrees to.")
+@budget_tokens_option
+@budget_cost_option
+@model_option
+@_dry_run
+def affinity(
+    call: Call, since: str | None, neighbours: int, min_score: float | None, judge: bool, budget_tokens: int | None,
+    budget_cost: float | None, dry_run: bool,
+) -> None:  # fmt: skip
+    """Connect resources that are about the same, or name the same.
+
+    Needs a model only with --judge. Exits with 1 when something was parked, or the budget was used up.
+    """
+    if neighbours < 1:
+        raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
+    with call.open() as memory, progress_bar(call, "resources") as progress:
+        done = memory.affinity(
+            **(window(since) if since else {}),
+            neighbours=neighbours, min_score=min_score, judge=judge, dry_run=dry_run, budget_tokens=budget_tokens,
+            budget_cost=budget_cost, progress=progress,
+        )  # fmt: skip
+
+    def told(counts: dict[str, int]) -> list[str]:
+        from .render import plural
+
+        lines = [f"compared {plural(counts.get('resources', 0), 'resource')}"]
+        if counts.get("ambiguous"):
+            lines.append(f"passed over {counts['ambiguous']:,} whose names others bear too")
+        return lines
+
+    written = ",".join(type for type in ("related", "entity") if done.run.counts.get(type))
+    _show(call, done, told, f'remloom traverse "…" --edges {written} --direction both')
+
+
+@command("consolidate")
+@option("--min-score", default=0.95, help="Cosine above which two insights say the same.")
+@_model
+@budget_tokens_option
+@budget_cost_option
+@model_option
+@_dry_run
+def consolidate(
+    call: Call, min_score: float, model: bool | None, budget_tokens: int | None, budget_cost: float | None,
+    dry_run: bool,
+) -> None:  # fmt: skip
+    """Merge insights that say the same, and sum up those that are close.
+
+    Exits with 1 when something was parked, or the budget was used up.
+    """
+    with call.open() as memory, progress_bar(call, "summaries") as progress:
+        done = memory.consolidate(
+            min_score=min_score, model=model, dry_run=dry_run, budget_tokens=budget_tokens, budget_cost=budget_cost,
+            progress=progress,
+        )  # fmt: skip
+
+    def told(counts: dict[str, int]) -> list[str]:
+        from .render import plural
+
+        lines = [f"looked at {plural(counts.get('insights', 0), 'insight')}"]
+        if counts.get("duplicates"):
+            lines.append(f"{counts['duplicates']:,} said what an older one says")
+        if counts.get("clusters"):
+            lines.append(plural(counts["clusters"], "cluster"))
+        if counts.get("summaries"):
+            lines.append(plural(counts["summaries"], "new summary", "new summaries"))
+        return lines
+
+    _show(call, done, told, "remloom metrics")
+
+
+def window(since: str) -> dict[str, Any]:
+    """The arguments that `--since` stands for.
+
+    Raises:
+        InvalidInputError: it is neither an age nor a date.
+    """
+    if age := _AGE.fullmatch(since.strip()):
+        return {"hours": float(age[1]) * _HOURS[age[2].lower()]}
+    try:
+        at = datetime.fromisoformat(since.strip())
+    except ValueError:
+        raise InvalidInputError(f"{since!r} is no age or date", remedy="--since 24h, 7d, 2w, or 2025-03-01") from None
+    return {"hours": None, "since": at if at.tzinfo else at.replace(tzinfo=UTC)}
+
+
+def _show(call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], list[str]], hint: str) -> None:
+    def view() -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        from .failures import parked_view
+        from .render import line, plural, short
+
+        run, receipt = done.run, done.run.receipt
+        lines = [Text(", ".join(told(run.counts)))]
+        lines += [
+            Text.assemble("  ", (line(", ".join(theme.topics)), "bold"), f"  {plural(len(theme.insights), 'insight')}")
+            for theme in done.themes[:SHOWN]
+        ]
+        new = receipt.get("records", 0) - receipt.get("updated", 0)
+        parts = (
+            (new, "record"),
+            (receipt.get("updated", 0), "updated record"),
+            (receipt.get("edges", 0), "edge"),
+            (len(done.diff.superseded) if done.diff else receipt.get("superseded", 0), "superseded insight"),
+        )
+        written = [plural(count, noun) for count, noun in parts if count]
+        if done.diff is not None:
+            lines.append(Text(f"would write {', '.join(written) or 'nothing'}", "bold"))
+            lines += [Text(f"  {text}") for text in _differences(done)]
+        else:
+            lines.append(Text(f"wrote {', '.join(written)}" if written else "nothing new", "bold"))
+        if run.status == "stopped":
+            lines.append(Text(f"stopped: {run.reason}", "yellow"))
+        if written and done.diff is None:
+            lines += [Text(f"undo: remloom dream rollback {short(run.id)}", "dim"), Text(f"next: {hint}", "dim")]
+        return Group(*lines, *parked_view(done.parked))
+
+    call.show(msgspec.to_builtins(done, enc_hook=str), view)
+    if done.parked or done.run.status != "done":
+        raise Exit(FAILED)
+
+
+def _differences(done: MaintenanceResult) -> list[str]:
+    """The first lines of what a dry run would write."""
+    from .render import line
+
+    diff = done.diff
+    if diff is None:
+        return []
+    found = [f"{record.schema[:-1]}  {line(record.name)}" for record in diff.records]
+    found += [f"superseded  {old} by {new}" for old, new in diff.superseded]
+    schema = "moments" if done.run.kind == "moments" else "resources"  # of what the edges of such a run come from
+    edges = [f"{line(after.paths(schema)[0])}  {after.weight:.2f}" for _, after in diff.edges]
+    shown = [*found[:SHOWN], *(["…"] if len(found) > SHOWN else []), *edges[:SHOWN]]
+    return [*shown, *(["… (--json has them all)"] if len(edges) > SHOWN else [])]

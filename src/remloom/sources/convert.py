@@ -1,0 +1,213 @@
+"""Converting in a child process, which may fail, hang or grow without harm: who wrote a PDF, a DOCX or a page of HTML
+is a stranger, and the libraries that read them are large.
+
+One child serves a whole process and is used again for the next document, so that a thousand small files are read as
+fast as before. It is ended by whatever goes over a limit, and the next document gets another.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import MissingExtraError, SourceError
+from . import formats
+from .document import Document
+
+__all__ = ["Limits", "Reply", "Request", "convert", "receive", "send"]
+
+_PER_MB = 10.0  # further seconds for each megabyte of a file: a book takes longer than a leaflet
+_MOST = 100_000_000  # bytes of text that a document may have
+_LENGTH = 8  # bytes that say how long a message is
+_BUSY = 10.0  # further seconds of wall time that a busy machine may take
+_STARTING = 60.0  # seconds for the child to start, and to load its libraries
+_NEEDED = {".pdf": "pdfminer.high_level"}  # the library that reads a suffix; markitdown for the others
+
+
+class Limits(Struct, frozen=True):
+    """What the conversion of one document may take."""
+
+    seconds: float = 30.0  # of CPU time, and 10 for each megabyte; of wall time some more than twice as much
+    memory_mb: int = 1024
+
+
+class Request(Struct, frozen=True):
+    """What the child is asked."""
+
+    uri: str
+    data: bytes
+    suffix: str
+    title: str
+    seconds: float
+    memory_mb: int
+
+
+class Reply(Struct, frozen=True):
+    """What it says: a document, or why there is none."""
+
+    document: Document | None = None
+    error: str = ""
+    memory: bool = False  # there was not enough
+    last: bool = False  # the child keeps too much to be used again
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_replies = msgspec.msgpack.Decoder(Reply)
+
+
+def send(stream: IO[bytes], message: bytes) -> None:
+    stream.write(len(message).to_bytes(_LENGTH, "big"))
+    stream.write(message)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """The next message; None when the other side is gone."""
+    head = stream.read(_LENGTH)
+    size = int.from_bytes(head, "big")
+    if len(head) < _LENGTH or size > 4 * _MOST:
+        return None
+    message = stream.read(size)
+    return message if len(message) == size else None
+
+
+def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> Document:
+    """What `formats.convert` makes of a file, made in the child.
+
+    Raises:
+        MissingExtraError: the library that reads them is not installed.
+        SourceError: the data are not what the suffix says, or cannot be read within the limits.
+    """
+    if not _installed(_NEEDED.get(suffix, "markitdown")):
+        raise MissingExtraError(f"reading {suffix} files", "documents")
+    seconds = limits.seconds + _PER_MB * len(data) / 1_000_000
+    formats.check(uri, data, suffix)
+    request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb))
+    with _child.lock:
+        reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
+    if reply is None:
+        if late:
+            raise _over(uri, f"its conversion took longer than {seconds:,.0f} seconds", "read_timeout")
+        raise _over(uri, "its conversion ended without a word, as it does when memory is short", "read_memory_mb")
+    if reply.memory:
+        raise _over(uri, f"its conversion needs more than {limits.memory_mb:,} MB of memory", "read_memory_mb")
+    if reply.document is None:
+        raise SourceError(reply.error, uri=uri)
+    return reply.document
+
+
+def _over(uri: str, what: str, setting: str) -> SourceError:
+    return SourceError(
+        what, uri=uri, remedy=f"if it is to be trusted, raise the setting {setting} (REMLOOM_{setting.upper()})"
+    )
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@contextmanager
+def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
+    """A process is killed when what is done inside takes longer; the event tells that it was."""
+    late = threading.Event()
+
+    def kill() -> None:
+        late.set()
+        process.kill()
+
+    watch = threading.Timer(seconds, kill)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield late
+    finally:
+        watch.cancel()
+
+
+class _Child:
+    """The process that converts, while there is one."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._memory_mb = 0  # that a document may take in it
+        atexit.register(self.end)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def ask(self, request: bytes, seconds: float, memory_mb: int) -> tuple[Reply | None, bool]:
+        """The answer; or None, and whether it was the time that was over."""
+        if memory_mb != self._memory_mb:  # what the process has kept by now counts against the limit
+            self.end()
+            self._memory_mb = memory_mb
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._start()
+        process = self._process
+        assert process.stdin  # noqa: S101 - pipes, both
+        assert process.stdout  # noqa: S101
+        answer, late = None, False
+        try:
+            with _ended_after(process, _STARTING) as late_to_start:
+                send(process.stdin, request)
+                ready = receive(process.stdout)
+            late = late_to_start.is_set()
+            if ready is not None:
+                with _ended_after(process, seconds) as too_late:
+                    answer = receive(process.stdout)
+                late = too_late.is_set()
+        except (OSError, ValueError):
+            pass  # it ended meanwhile
+        except BaseException:  # nobody waits any more, and the next one must not get this answer
+            self.end()
+            raise
+        if answer is None:
+            process.kill()
+            code = process.wait()
+            self.end()
+            return None, late or code == -_SIGXCPU
+        reply = _replies.decode(answer)
+        if reply.last:
+            self.end()
+        return reply, False
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        paths = os.pathsep.join(path for path in sys.path if path)
+        return subprocess.Popen(
+            [sys.executable, "-c", "from remloom.sources.convert_worker import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,  # an interrupt at the terminal is for the parent to handle
+        )
+
+    def end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                with suppress(OSError):
+                    if stream:
+                        stream.close()
+
+    def _forget(self) -> None:
+        self.lock = threading.Lock()
+        self._process = None
+
+
+_SIGXCPU = 24  # where there are limits of CPU time
+_child = _Child()

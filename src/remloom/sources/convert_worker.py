@@ -1,0 +1,94 @@
+"""The process that converts documents: it reads requests from standard input until there are none. See `convert`."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+
+import msgspec
+
+from ..errors import RemloomError
+from . import formats
+from .convert import Reply, Request, receive, send
+
+__all__ = ["main"]
+
+_TEXT = 100_000_000  # characters of a document
+_KEPT = 0.25  # of the memory that a document may take: a process that has kept more is not used again
+
+
+def main() -> None:
+    """Answer requests."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdin, sys.stdout = io.StringIO(), sys.stderr  # what a library prints is no answer
+    decode = msgspec.msgpack.Decoder(Request).decode
+    encode = msgspec.msgpack.Encoder().encode
+    base = _size()
+    while (message := receive(source)) is not None:
+        request = decode(message)
+        del message
+        before = _size()
+        formats.load(request.suffix)
+        base += _size() - before
+        send(target, b"")  # ready: the time runs from here
+        _restrict(request.seconds, base + request.memory_mb * 1_000_000)
+        try:
+            reply = _answer(request)
+            told = encode(msgspec.structs.replace(reply, last=_size() > base + _KEPT * request.memory_mb * 1_000_000))
+            del reply
+        except MemoryError:
+            _release()
+            told = encode(Reply(memory=True, last=True))
+        send(target, told)
+
+
+def _answer(request: Request) -> Reply:
+    """The document, or why there is none."""
+    try:
+        document = formats.convert(request.uri, request.data, request.suffix, request.title)
+    except MemoryError:
+        raise
+    except RemloomError as error:
+        return Reply(error=error.message)
+    except RecursionError:
+        return Reply(error="it is nested too deeply")
+    except Exception as error:  # whatever it is, it is of this document
+        return Reply(error=f"it cannot be read: {type(error).__name__}")
+    if len(document.text) > _TEXT:
+        return Reply(error=f"its text is {len(document.text) / 1_000_000:,.0f} MB: that is no document")
+    return Reply(document=document)
+
+
+def _restrict(seconds: float, size: int) -> None:
+    """Limit what this process takes from here on, where the system has such limits; else the parent's clock is one."""
+    try:
+        import resource
+    except ImportError:  # pragma: no cover - Windows
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limits = {resource.RLIMIT_CPU: round(used.ru_utime + used.ru_stime + seconds) + 1}
+    if _size():
+        limits[resource.RLIMIT_AS] = size
+    for what, soft in limits.items():
+        _, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def _release() -> None:
+    """Take back the limit of memory, so that it can be said that it was reached."""
+    with suppress(ImportError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _size() -> int:
+    """Bytes that this process has mapped; 0 where that is not known."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,162 @@
+"""HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra `documents`)."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+import zipfile
+from contextlib import suppress
+from typing import Any
+
+from ..errors import MissingExtraError, SourceError
+from ..text import dates
+from . import decode
+from .document import Document
+
+__all__ = ["MEDIA_TYPES", "check", "convert", "load"]
+
+MEDIA_TYPES = {
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".xhtml": "text/html",
+    ".pdf": "application/pdf",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+LARGEST_UNPACKED = 300_000_000  # bytes of a DOCX; its converter would take twice as much memory
+_META = re.compile(r"<meta\s[^>]*>", re.I)
+_ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
+_DATES = ("date", "article:published_time", "dc.date", "dcterms.created", "last-modified")
+_HEAD = 100_000  # characters of an HTML file in which its head is looked for
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
+    """The document as Markdown or, of a PDF, as plain text, made in this process: `converting` bounds what it takes.
+    Its lines are those of the conversion, so none are cited; the pages of a PDF are.
+
+    Args:
+        uri: where it was read.
+        data: the file.
+        suffix: of its name, lower case: a key of `MEDIA_TYPES`.
+        title: what to call it when it does not say.
+
+    Raises:
+        MissingExtraError: the library that reads them is not installed.
+        SourceError: the data are not what the suffix says, or cannot be read.
+    """
+    check(uri, data, suffix)
+    facts: dict[str, Any] = {}
+    if MEDIA_TYPES[suffix] == "text/html":
+        try:
+            source, facts["encoding"] = decode.to_text(data)
+        except decode.NotTextError as error:
+            raise SourceError(f"named {suffix} but it is {error}", uri=uri) from error
+        facts |= _head(source)
+        data, facts["encoding"] = source.encode(), facts["encoding"]
+    try:
+        text, found_title = (_plain(data), "") if suffix == ".pdf" else _markdown(data, suffix)
+    except ImportError as error:
+        raise MissingExtraError(f"reading {suffix} files", "documents") from error
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # the libraries hand on whatever their many parsers raise
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise SourceError(f"a {suffix[1:].upper()} file that cannot be read: {reason}", uri=uri) from error
+    if not text.strip():
+        hint = "; a scanned PDF needs text recognition first" if suffix == ".pdf" else ""
+        raise SourceError(f"no text in it{hint}", uri=uri)
+    if facts.get("encoding") == "utf-8":
+        del facts["encoding"]
+    author, at = facts.pop("author", ""), dates.parse(facts.pop("date", None))
+    text, pages = _paged(text.encode("utf-8", "replace").decode())
+    return Document(
+        uri=uri,
+        title=str(facts.pop("title", "") or found_title or title),
+        text=text,
+        lined=False,
+        pages=pages,
+        media_type="text/plain" if suffix == ".pdf" else "text/markdown",
+        at=at,
+        authors=(author,) if author else (),
+        metadata={"converted_from": MEDIA_TYPES[suffix], **facts},
+    )
+
+
+def load(suffix: str) -> None:
+    """Import what reads a suffix, if it is installed."""
+    with suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if suffix == ".pdf":
+            pass
+        else:
+            from markitdown import converters  # noqa: F401
+
+
+def check(uri: str, data: bytes, suffix: str) -> None:
+    """Refuse what is plainly not what its suffix says, or unpacks to more than a document is. Raises SourceError."""
+    what = decode.sniff(data)
+    if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
+        raise SourceError(f"named .pdf but it is {what or 'not a PDF'}", uri=uri)
+    if suffix == ".docx":
+        if what != "a ZIP archive":
+            raise SourceError(f"named .docx but it is {what or 'not a DOCX'}", uri=uri)
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                names = archive.namelist()
+                unpacked = sum(part.file_size for part in archive.infolist())  # no more than this is ever unpacked
+        except zipfile.BadZipFile as error:
+            raise SourceError("a DOCX file that is damaged: its ZIP archive cannot be opened", uri=uri) from error
+        if "word/document.xml" not in names:
+            raise SourceError("named .docx but it is another ZIP archive", uri=uri)
+        if unpacked > LARGEST_UNPACKED:
+            size = f"{unpacked / 1_000_000:,.0f} MB"
+            raise SourceError(f"a DOCX file that unpacks to {size}: that is no document", uri=uri)
+
+
+def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # other people's deprecations are no news to whoever reads a file
+        from markitdown import StreamInfo, converters
+
+        converter = converters.DocxConverter() if suffix == ".docx" else converters.HtmlConverter()
+        info = StreamInfo(mimetype=MEDIA_TYPES[suffix], extension=suffix, charset="utf-8")
+        result = converter.convert(io.BytesIO(data), info)
+    return str(result.markdown), str(result.title or "")
+
+
+def _plain(data: bytes) -> str:
+    """The text of a PDF; a form feed ends each page. Not by markitdown, which takes any text in columns for a form."""
+    from pdfminer.high_level import extract_text
+
+    return str(extract_text(io.BytesIO(data)))
+
+
+def _paged(text: str) -> tuple[str, tuple[int, ...]]:
+    """The text without form feeds, and where the pages begin that they end; none where there are none."""
+    *pages, rest = text.split("\f")
+    whole, begins = "", []
+    for page in [*pages, rest] if rest.strip() or not pages else pages:
+        begins.append(len(whole))
+        whole += _BLANK_LINES.sub("\n\n", page.rstrip() + "\n\n")
+    return whole, tuple(begins) if pages else ()
+
+
+def _head(source: str) -> dict[str, str]:
+    """Title, author and date that an HTML file states about itself."""
+    head = source[:_HEAD]
+    facts: dict[str, str] = {}
+    for tag in _META.findall(head):
+        attributes = {name.lower(): html.unescape(a or b) for name, a, b in _ATTRIBUTE.findall(tag)}
+        name = (attributes.get("name") or attributes.get("property") or "").lower()
+        content = attributes.get("content", "").strip()
+        if name == "author" and content:
+            facts["author"] = content
+        elif name in _DATES and content:
+            facts.setdefault("date", content)
+    title = _TITLE.search(head)
+    if title and title[1].strip():
+        facts["title"] = " ".join(html.unescape(title[1]).split())
+    return facts

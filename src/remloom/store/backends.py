@@ -1,0 +1,213 @@
+"""Where memories are kept: a folder or a PostgreSQL database. What differs between them is here, and not above."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
+from ..model import TenantInfo
+from .contract import Store
+from .home import Home, backup
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+__all__ = ["Place", "place"]
+
+_TRIES = 20  # to open a tenant that others delete
+
+
+class Place(Protocol):
+    """Where tenants are kept."""
+
+    def open(self, settings: Settings, *, create: bool) -> Store:
+        """The store of the tenant that the settings name, made if it is not there and `create`."""
+        ...
+
+    def migrate(self, *, citus: bool) -> tuple[int, int]:
+        """Bring it to the schema this version knows, and distribute it if `citus`; returns the version it had and the
+        one it has."""
+        ...
+
+    def tenants(self) -> list[TenantInfo]:
+        """Every tenant, by name."""
+        ...
+
+    def create(self, tenant: str, key: str) -> None:
+        """Make a tenant. Raises ConflictError when it is there already."""
+        ...
+
+    def adopt(self, tenant: str, key: str) -> None:
+        """Give what stands under a tenant's name that name. Raises TenantNotFoundError when nothing does."""
+        ...
+
+    def repair(self, tenant: str, key: str) -> list[str]:
+        """Go on with what is whole of a tenant that lost writes; returns what was found and done."""
+        ...
+
+    def delete(self, tenant: str) -> None:
+        """Destroy a tenant. Raises TenantNotFoundError when it is not there."""
+        ...
+
+    def unfinished(self) -> list[str]:
+        """What is left of deleted tenants although it should be gone; a line each."""
+        ...
+
+    def backup(self, store: Store, tenant: str, target: Path) -> None:
+        """Copy a tenant that is open into a new folder."""
+        ...
+
+
+def place(settings: Settings) -> Place:
+    """The place that the setting `home` names.
+
+    Raises:
+        InvalidInputError: a URL of something else than PostgreSQL.
+        MissingExtraError: PostgreSQL, without the extra.
+    """
+    scheme, found, _ = settings.home.partition("://")
+    if not found:
+        return _Folder(settings.home)
+    if scheme not in ("postgresql", "postgres"):
+        raise InvalidInputError(
+            f"memories are kept in folders and in PostgreSQL, and {scheme}:// is neither",
+            remedy="give a folder, or postgresql://user:password@host/database",
+        )
+    return _Database(settings)
+
+
+class _Folder:
+    def __init__(self, folder: str) -> None:
+        self._home = Home(folder)
+
+    def open(self, settings: Settings, *, create: bool) -> Store:
+        from .sqlite import SqliteStore
+
+        tenant, tries = settings.tenant, _TRIES
+        looked: tuple[int, ...] | None = None
+        while True:
+            folder = self._home.identity(tenant)
+            try:
+                data_key = self._home.open(tenant, settings.key, create=create)
+                if self._home.identity(tenant) != folder:
+                    continue  # it was made just now
+                store = SqliteStore(
+                    self._home.path(tenant),
+                    data_key,
+                    create=False,
+                    synchronous=settings.synchronous,
+                    cache_mb=settings.cache_mb,
+                    busy_timeout=settings.busy_timeout,
+                    hnsw=_hnsw(settings),
+                )
+            except StoreError as error:
+                now = self._home.identity(tenant)
+                if now == folder and now is not None:
+                    if looked == now or isinstance(error, StoreBusyError):
+                        raise
+                    looked = now  # what is wrong is wrong at a second look, too
+                elif now is None:
+                    if not tries:
+                        raise
+                    tries -= 1  # made by us, and deleted by another; or it could not be made
+                continue  # it was deleted meanwhile, and perhaps made anew
+            if self._home.identity(tenant) == folder:
+                return store
+            store.close()
+
+    def migrate(self, *, citus: bool) -> tuple[int, int]:
+        raise InvalidInputError(
+            "memories in a folder are brought up to date when they are opened", remedy="migrate a postgresql:// URL"
+        )
+
+    def tenants(self) -> list[TenantInfo]:
+        return self._home.tenants()
+
+    def create(self, tenant: str, key: str) -> None:
+        self._home.create(tenant, key)
+
+    def adopt(self, tenant: str, key: str) -> None:
+        self._home.adopt(tenant, key)
+
+    def repair(self, tenant: str, key: str) -> list[str]:
+        from .sqlite.repair import repair
+
+        return repair(self._home.path(tenant), self._home.open(tenant, key, create=False))
+
+    def delete(self, tenant: str) -> None:
+        self._home.delete(tenant)
+
+    def unfinished(self) -> list[str]:
+        return [f"{path} is left of a deleted tenant, and cannot be removed" for path in self._home.unfinished()]
+
+    def backup(self, store: Store, tenant: str, target: Path) -> None:
+        backup(store, self._home.path(tenant).parent, target)
+
+
+class _Database:
+    def __init__(self, settings: Settings) -> None:
+        try:
+            import psycopg  # noqa: F401
+            import psycopg_pool  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("a memory in PostgreSQL", "postgres") from None
+        if settings.key:
+            raise InvalidInputError(
+                "Remloom does not encrypt what it keeps in PostgreSQL, and a key was given",
+                remedy="unset REMLOOM_KEY; let the server encrypt its disks, and connect by TLS (sslmode=verify-full)",
+            )
+        self._settings = settings
+
+    def open(self, settings: Settings, *, create: bool) -> Store:
+        from .postgres import PostgresStore
+
+        return PostgresStore(
+            settings.home,
+            settings.tenant,
+            create=create,
+            pool_size=settings.pool_size,
+            timeout=settings.busy_timeout,
+            hnsw=_hnsw(settings),
+        )
+
+    def migrate(self, *, citus: bool) -> tuple[int, int]:
+        from .postgres import migrate
+
+        return migrate(self._settings.home, self._settings.busy_timeout, citus=citus)
+
+    def tenants(self) -> list[TenantInfo]:
+        from .postgres import tenants
+
+        with tenants(self._settings.home, self._settings.busy_timeout, migrate=False) as found:
+            return found.list()
+
+    def create(self, tenant: str, key: str) -> None:
+        from .postgres import tenants
+
+        with tenants(self._settings.home, self._settings.busy_timeout, migrate=True) as found:
+            found.create(tenant)
+
+    def adopt(self, tenant: str, key: str) -> None:
+        raise InvalidInputError(
+            "a tenant in PostgreSQL has its name in every row", remedy="copy it under another: remloom copy --as NAME"
+        )
+
+    def repair(self, tenant: str, key: str) -> list[str]:
+        raise InvalidInputError("PostgreSQL repairs its own log", remedy="see the server's log, or restore a backup")
+
+    def unfinished(self) -> list[str]:
+        return []  # a deletion is one transaction
+
+    def delete(self, tenant: str) -> None:
+        from .postgres import tenants
+
+        with tenants(self._settings.home, self._settings.busy_timeout, migrate=False) as found:
+            found.delete(tenant)
+
+    def backup(self, store: Store, tenant: str, target: Path) -> None:
+        store.backup(str(target))
+
+
+def _hnsw(settings: Settings) -> dict[str, int]:
+    return {"m": settings.hnsw_m, "ef_construction": settings.hnsw_ef_construction, "ef": settings.hnsw_ef}

@@ -1,0 +1,315 @@
+"""Copying a tenant from one store into another, whatever the two are.
+
+What arrives is what was there: ids and times, texts, vectors, keys, edges with their validity, provenance, the queue,
+the journal, and the indexes that `create_index` made. While it is under way the target has a journal entry that names
+the source. A copy that was broken off finds it and goes on: what is there already is compared, not written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import labels
+from ..errors import ConflictError, InvalidInputError, StoreError
+from ..kv import JournalEntry
+from ..model import Copied, Edge, Entity, Moment, Record, Resource
+from .backends import place
+from .contract import ERASING, INDEX, Batch, BatchRecord, Store, Vector
+from .validation import searchable_text
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+__all__ = ["copy", "copy_tenant", "unfinished"]
+
+_UNDER_WAY = "copy"  # journal kind of the mark in a target that is not complete; the id is the source
+_OWN = frozenset((_UNDER_WAY, ERASING))  # kinds that speak of one store alone
+_AT_ONCE = 1_000  # records or edges in one transaction
+_TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
+
+_SQLITE = "sqlite:"
+
+Progress = Callable[[int, int], None]
+_T = TypeVar("_T")
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class _Sums(Struct):
+    """What a store holds, as numbers: equal for equal contents, in whatever order."""
+
+    records: int = 0
+    edges: int = 0
+    vectors: int = 0
+    journal: int = 0
+    sum: int = 0
+
+    def add(self, digest: bytes) -> None:
+        self.sum = (self.sum + int.from_bytes(digest)) % 2**128
+
+    def __str__(self) -> str:
+        return f"{self.records:,} records, {self.edges:,} edges, {self.vectors:,} vectors, {self.journal:,} notes"
+
+
+def copy_tenant(source: Settings, target: Settings, *, plain: bool, progress: Progress | None) -> Copied:
+    """Copy the tenant that one value of settings names to where the other does, and make that if need be.
+
+    A home may be written `sqlite:FOLDER`. A key is that of a folder; a database has none.
+
+    Raises:
+        InvalidInputError: the two are the same; or an encrypted tenant would be plain, and `plain` is not set.
+        TenantNotFoundError, WrongKeyError, StoreError: it cannot be opened. For the others see `copy`.
+    """
+    source, target = _without_scheme(source), _without_scheme(target)
+    if (source.home, source.tenant) == (target.home, target.tenant):
+        raise InvalidInputError("source and target are the same tenant", remedy="name another home, or --as NAME")
+    with closing(place(source).open(source, create=False)) as theirs:
+        if theirs.capabilities.encrypted and not target.key and not plain:
+            raise InvalidInputError(
+                f"tenant {source.tenant!r} is encrypted, and its copy would not be",
+                remedy="add --plain if that is meant, and let the server encrypt its disks",
+            )
+        with closing(place(target).open(target, create=True)) as ours:
+            return copy(theirs, ours, origin=f"{source.shown_home} {source.tenant}", progress=progress)
+
+
+def _without_scheme(settings: Settings) -> Settings:
+    home = settings.home
+    if "://" in home and not home.startswith(_SQLITE):
+        return replace(settings, key="")
+    folder = home.removeprefix(_SQLITE)
+    folder = folder.removeprefix("//") if home.startswith(_SQLITE) else folder
+    return replace(settings, home=str(Path(folder).expanduser().absolute()))
+
+
+def copy(source: Store, target: Store, *, origin: str, progress: Progress | None = None) -> Copied:
+    """Make the target what the source is.
+
+    Args:
+        origin: names the source, the same at every attempt.
+        progress: told (done, all) of records and edges.
+
+    Raises:
+        ConflictError: the target has memories of its own.
+        StoreError: the two differ afterwards, because the source was written to meanwhile.
+    """
+    theirs, ours = source.stats(), target.stats()
+    resumed = target.journal_entry(_UNDER_WAY, origin) is not None
+    empty = not (any(ours["records"].values()) or ours["journal"].keys() - {ERASING})
+    if not resumed and not empty:
+        wanted = _sums(source)
+        if _totals(theirs) == _totals(ours) and wanted == _sums(target):
+            return _copied(wanted, written=0, resumed=False)
+        raise ConflictError(
+            "the target has memories of its own, and they would be mixed",
+            remedy="copy into a new tenant (--as NAME), or delete this one first",
+        )
+    target.note([JournalEntry(_UNDER_WAY, origin, b"{}")])
+    copying = _Copying(source, target, resumed, sum(theirs["records"].values()) + theirs["edges"], progress)
+    written = copying.run()
+    expected, found = _sums(source), _sums(target)
+    if expected != found:
+        raise StoreError(
+            f"source and target differ: {expected}; and {found}",
+            remedy="the source was written to meanwhile: run the same command again, and it goes on",
+        )
+    target.note([], struck=[(_UNDER_WAY, origin)])
+    return _copied(found, written=written, resumed=resumed)
+
+
+def unfinished(store: Store) -> list[str]:
+    """The copy into this store that was broken off; a line, or none."""
+    return [
+        f"not all of {entry.id} was copied here: the same `remloom copy` goes on"
+        for entry in store.journal(_UNDER_WAY, limit=1)
+    ]
+
+
+class _Copying:
+    """One attempt."""
+
+    def __init__(self, source: Store, target: Store, resumed: bool, total: int, progress: Progress | None) -> None:
+        self._source, self._target = source, target
+        self._resumed = resumed
+        self._model, self._dims = source.model() or ("", 0)
+        self._total, self._done, self._progress = total, 0, progress
+        self._written = 0
+
+    def run(self) -> int:
+        """Returns how many records and edges were written; the others were there already."""
+        for kind in self._source.stats()["journal"]:
+            self._journal(kind)
+        self._records()
+        self._edges()
+        return self._written
+
+    def _journal(self, kind: str) -> None:
+        if kind in _OWN:
+            return
+        for entries in _batches(_entries(self._source, kind), _AT_ONCE):
+            if kind == INDEX:
+                for entry in entries:
+                    schema, _, field = entry.id.partition(".")
+                    self._target.create_index(schema, field)
+            else:
+                self._target.note(entries)
+
+    def _records(self) -> None:
+        there = {record.id: _digest(record, windows) for record, windows in _with_vectors(self._target, self._resumed)}
+        waiting = {pending.id for pending in self._source.pending(_TEXTS_AT_ONCE)}
+        parked = self._source.queued()[1] > 0
+        for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
+            batch = []
+            for record, windows in records:
+                if there.pop(record.id, b"") == _digest(record, windows):
+                    continue
+                item = _item(record, tuple(windows))
+                queued = record.id in waiting or (parked and not windows and bool(item.text.strip()))
+                batch.append(replace(item, embed=queued))
+            if batch:
+                dims = self._dims if any(item.vectors for item in batch) else 0
+                self._target.write(Batch(tuple(batch), dims=dims, model=self._model, exact=True))
+            self._advance(len(records), len(batch))
+        if there:  # written by an earlier attempt, and gone from the source since
+            self._target.delete(there, derived=False, erase=False)
+
+    def _edges(self) -> None:
+        there = {_ends(edge): _edge_digest(edge) for edge in self._target.all_edges()} if self._resumed else {}
+        for edges in _batches(self._source.all_edges(), _AT_ONCE):
+            changed = [edge for edge in edges if there.get(_ends(edge)) != _edge_digest(edge)]
+            stale = tuple(_ends(edge) for edge in changed if _ends(edge) in there)  # a merge would keep parts of it
+            if changed:
+                self._target.write(Batch(edges=tuple(changed), unlinked=stale))
+            for edge in edges:
+                there.pop(_ends(edge), None)
+            self._advance(len(edges), len(changed))
+        for gone in _batches(there, _AT_ONCE):
+            self._target.write(Batch(unlinked=tuple(gone)))
+
+    def _advance(self, count: int, written: int) -> None:
+        self._done += count
+        self._written += written
+        if self._progress is not None:
+            self._progress(self._done, max(self._total, self._done))
+
+
+def _item(record: Record, vectors: tuple[Vector, ...]) -> BatchRecord:
+    """The record as `Store.write` takes it, exactly as it is."""
+    aliases = record.aliases if isinstance(record, Entity) else ()
+    parents = record.parents if isinstance(record, Resource) else ()
+    if isinstance(record, Resource) and parents:
+        record = replace(record, parents=())
+    keys = dict.fromkeys(labels.key(name) for name in (record.name, *aliases))
+    return BatchRecord(record, tuple(keys), searchable_text(record), vectors, parents)
+
+
+def _referred(record: Record) -> tuple[str, ...]:
+    if isinstance(record, Moment):
+        return record.resource_refs
+    return record.parents if isinstance(record, Resource) else ()
+
+
+def _parents_first(records: Iterable[Record]) -> Iterator[Record]:
+    """Each record behind those it refers to, so that the reference finds them; else in order."""
+    known: set[str] = set()
+    while True:
+        later: list[Record] = []
+        before = len(known)
+        for record in records:
+            if known.issuperset(_referred(record)):
+                known.add(record.id)
+                yield record
+            else:
+                later.append(record)
+        if len(known) == before:  # what they refer to is not there
+            yield from later
+            return
+        records = later
+
+
+def _with_vectors(
+    store: Store, wanted: bool, ordered: Callable[[Iterable[Record]], Iterator[Record]] = iter
+) -> Iterator[tuple[Record, list[Vector]]]:
+    for records in _batches(ordered(store.records()), _AT_ONCE) if wanted else ():
+        windows = store.vectors_of([record.id for record in records])
+        yield from ((record, windows.get(record.id, [])) for record in records)
+
+
+def _batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    source = iter(items)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def _ends(edge: Edge) -> tuple[str, str, str]:
+    return edge.src, edge.rel_type, edge.dst
+
+
+def _entries(store: Store, kind: str) -> Iterator[JournalEntry]:
+    after = ""
+    while found := store.journal(kind, after=after, limit=_AT_ONCE):
+        yield from found
+        after = found[-1].id
+
+
+# -- what tells one content from another -------------------------------------------------------------------------
+
+
+def _sums(store: Store) -> _Sums:
+    sums = _Sums()
+    for record, windows in _with_vectors(store, True):
+        sums.add(_digest(record, windows))
+        sums.records += 1
+        sums.vectors += len(windows)
+    for edge in store.all_edges():
+        sums.add(_edge_digest(edge))
+        sums.edges += 1
+    for kind in store.stats()["journal"]:
+        if kind not in _OWN:
+            for entry in _entries(store, kind):
+                sums.add(_hash(_encode([entry.kind, entry.id, entry.data, entry.subjects])))
+                sums.journal += 1
+    return sums
+
+
+def _digest(record: Record, windows: Iterable[Vector]) -> bytes:
+    if isinstance(record, Resource) and len(record.parents) > 1:
+        record = replace(record, parents=tuple(sorted(record.parents)))
+    shown = [[window.start, window.end, window.digest, window.data] for window in windows]
+    return _hash(_encode([record.schema, _plain(msgspec.to_builtins(record)), shown]))
+
+
+def _edge_digest(edge: Edge) -> bytes:
+    return _hash(_encode(_plain(msgspec.to_builtins(edge))))
+
+
+def _plain(value: Any) -> Any:
+    """JSON in which 0.0 has no sign: not every provider keeps that."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def _hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
+
+
+def _copied(sums: _Sums, *, written: int, resumed: bool) -> Copied:
+    return Copied(
+        records=sums.records, edges=sums.edges, vectors=sums.vectors, journal=sums.journal, written=written,
+        resumed=resumed, checksum=f"{sums.sum:032x}",
+    )  # fmt: skip
+
+
+def _totals(stats: dict[str, Any]) -> tuple[Any, ...]:
+    return stats["records"], stats["edges"], stats["vectors"]["count"]

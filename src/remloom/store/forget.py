@@ -1,0 +1,381 @@
+"""Forgetting: what a name, id or source stands for goes, what was made of it goes or is remade, and it is looked for.
+
+What was made of a record is known by provenance: records derived from it are its children, moments refer to it, edges
+stand at its labels, journal entries name it among their subjects. Who makes texts out of records in another way hands
+in a `Remake`, which makes them again without what goes. All of it is looked up and written in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import labels
+from ..errors import InvalidInputError, LabelError, NotFoundError
+from ..model import Edge, Entity, Moment, Receipt, Record, Resource
+from ..predicates import Eq, Query
+from . import history
+from .contract import Batch, Reads, Store
+from .sweep import Trace, sweep
+from .validation import EXTRACTED, READ_EDGES
+
+__all__ = [
+    "Build",
+    "Going",
+    "Remade",
+    "Remake",
+    "Triple",
+    "add_derived",
+    "forget",
+    "keys_of",
+    "label_subject",
+    "orphans",
+    "targets",
+]
+
+_TOLD = ("about", "attended_by")  # edge types from a moment to what the texts that it refers to name
+_MANY = 64  # edges of a name beyond those that go, from which it is not asked whose they are: it is known elsewhere
+
+Going: TypeAlias = Mapping[str, Record]  # what goes, by id
+Triple: TypeAlias = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
+
+
+class Remade(Struct, frozen=True):
+    """What becomes of what was made of records that go."""
+
+    gone: tuple[Record, ...] = ()  # what nothing is left of
+    records: tuple[Record, ...] = ()  # as they are without them; of one given twice, each change counts
+    unlinked: tuple[Triple, ...] = ()  # edges that are no longer true
+    moved: tuple[Triple, ...] = ()  # edges that are at other labels now, or say something else
+    edges: tuple[Edge, ...] = ()  # these, and new ones
+
+
+Remake: TypeAlias = Callable[[Reads, Going], Remade]
+Build: TypeAlias = Callable[[Reads, Sequence[Record | Edge]], Batch]  # a batch of what is remade
+
+
+class _Plan(Struct, frozen=True):
+    """What is to be done."""
+
+    asked: dict[str, Record]
+    going: dict[str, Record]
+    keys: frozenset[str]  # that no record has any more
+    edges: tuple[Edge, ...]  # that go with them
+    loose: tuple[Triple, ...]  # edges that reading made at a key which stays
+    remade: tuple[Remade, ...]
+
+    @property
+    def cut(self) -> set[Triple]:
+        """Edges that go beside those at keys which go."""
+        links = {*self.loose, *(link for remade in self.remade for link in remade.unlinked)}
+        return {link for link in links if not {link[0], link[2]} & self.keys}
+
+
+def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
+    """The records each of the wanted ids, source uris or labels stands for.
+
+    Raises:
+        NotFoundError: one of them stands for nothing; the remedy names what is most like it.
+        InvalidInputError: one of them is no text, or a blank one, or what no store can keep.
+    """
+    for name in wanted:
+        # Whatever was not read has "" for its uri: a variable left empty must not stand for all of that.
+        if not isinstance(name, str) or not name.strip() or not labels.storable(name):
+            raise InvalidInputError(
+                f"{name!r} names nothing", remedy="give an id, a label, or the uri that something was read from"
+            )
+    found = {name: _records(store, name) for name in wanted}
+    for name, records in found.items():
+        if not records:
+            near = dict.fromkeys(match.record.name for match in store.fuzzy(name, type=None, threshold=0.5, limit=3))
+            remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see what there is: `remloom stats`"
+            raise NotFoundError(f"nothing has the id, source or label {name!r}", remedy=remedy, id=name)
+    return found
+
+
+def forget(
+    store: Store, wanted: Sequence[str], *, build: Build, remakes: Sequence[Remake] = (), dry_run: bool = False
+) -> Receipt:
+    """Remove what the wanted names stand for, what was derived from it, and entities known from nowhere else; remake
+    what quotes it. The receipt says what went, and what a sweep for its words afterwards found. With `dry_run` it says
+    what would go.
+
+    Raises:
+        NotFoundError: see `targets`. Nothing was removed.
+    """
+    asked = targets(store, wanted)
+    if dry_run:
+        with store.snapshot():
+            plan = _plan(store, asked, remakes)
+        ids = tuple(plan.going)
+        return Receipt(
+            records=len(ids),
+            vectors=sum(len(windows) for windows in store.vectors_of(ids).values()),
+            keys=sum(len(keys_of(record)) for record in plan.going.values()),
+            edges=len(plan.edges) + len(plan.cut),
+            derived=len(ids) - len(plan.asked),
+            ids=ids,
+        )
+    plan = _Plan({}, {}, frozenset(), (), (), ())
+
+    def work(reads: Reads) -> Batch:
+        nonlocal plan
+        plan = _plan(reads, {name: _records(reads, name) for name in wanted}, remakes)
+        return _batch(reads, plan, build)
+
+    trace = Trace()
+    deletion = store.erase(work)
+    for record in plan.going.values():
+        trace.add(record)
+    near = [record.id for remade in plan.remade for record in remade.records]
+    beside = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
+    remaining = (*deletion.remaining, *sweep(store, trace, near, sorted(beside)))
+    return Receipt(
+        records=len(deletion.ids),
+        vectors=deletion.vectors,
+        keys=deletion.keys,
+        edges=deletion.edges + len(plan.cut),
+        derived=len(deletion.ids) - len(plan.asked),
+        ids=deletion.ids,
+        verified=not (remaining or deletion.pending),
+        remaining=remaining,
+        pending=(*deletion.pending, *deletion.traces),
+        at=datetime.now(UTC),
+    )
+
+
+def keys_of(record: Record) -> list[str]:
+    """Every key that a record has."""
+    return list(dict.fromkeys(labels.key(label) for label in (record.name, *getattr(record, "aliases", ()))))
+
+
+def label_subject(key: str) -> str:
+    """What a journal entry names among its subjects that speaks of a label, so that it goes with that."""
+    return f"label:{key}"
+
+
+# -- what goes ---------------------------------------------------------------------------------------------------
+
+
+def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence[Remake]) -> _Plan:
+    asked = {record.id: record for records in found.values() for record in records}
+    going = dict(asked)
+    while True:
+        before = len(going)
+        add_derived(reads, going)
+        _add_emptied(reads, going)
+        loose = _loose(reads, going)
+        remade = tuple(remake(reads, going) for remake in remakes)
+        going.update((record.id, record) for one in remade for record in one.gone)
+        cut = {*loose, *(link for one in remade for link in one.unlinked)}
+        going.update((entity.id, entity) for entity in orphans(reads, going, cut))
+        if len(going) == before:
+            break
+    keys = frozenset(_given_up(reads, going, [key for record in going.values() for key in keys_of(record)]))
+    edges = tuple(reads.stored_edges(sorted(keys), direction="both")) if keys else ()
+    return _Plan(asked, going, keys, edges, tuple(loose), remade)
+
+
+def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
+    """What the plan comes to as one write."""
+    records: dict[str, Record] = {}
+    for remade in plan.remade:
+        records.update((record.id, record) for record in remade.records if record.id not in plan.going)
+    edges = [edge for remade in plan.remade for edge in remade.edges if not {edge.src, edge.dst} & plan.keys]
+    moved = [link for remade in plan.remade for link in remade.moved]
+    parented = [
+        replace(record, parents=tuple(reads.parents(record.id))) if isinstance(record, Resource) else record
+        for record in records.values()
+    ]
+    gone = {_triple(edge) for edge in plan.edges} | plan.cut
+    labels_gone = plan.keys | _left(reads, gone) | _outgrown(reads, records.values())
+    subjects = map(label_subject, sorted(labels_gone))
+    batch = build(reads, [*parented, *edges])
+    struck = [place for record in records.values() for place in _past(reads, record)]
+    return replace(
+        batch, removed=(*plan.going, *subjects), unlinked=(*moved, *plan.cut), struck=tuple(struck), exact=True
+    )
+
+
+def _left(reads: Reads, cut: set[Triple]) -> set[str]:
+    """The labels of thin entities that no edge will lead to once these are gone: they go with them."""
+    found = reads.lookup(sorted({key for src, _, dst in cut for key in (src, dst)}), edges=0)
+    return {
+        key
+        for key, records in found.items()
+        if all(isinstance(record, Entity) and record.thin for record in records)
+        and {_triple(edge) for edge in reads.stored_edges([key], direction="both")} <= cut
+    }
+
+
+def _outgrown(reads: Reads, remade: Iterable[Record]) -> set[str]:
+    """The labels that records have and will not have."""
+    found: set[str] = set()
+    for record in remade:
+        if (old := reads.get(None, record.id)) is not None:
+            found.update(set(keys_of(old)) - set(keys_of(record)))
+    return found
+
+
+def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
+    """What is noted of an entity that gives up names: how it was called before."""
+    old = reads.get("entities", remade.id)
+    lost = set(keys_of(old)) - set(keys_of(remade)) if isinstance(old, Entity) else set()
+    if not lost:
+        return []
+    kind, prefix = history.last_of(remade.id)
+    return [(kind, entry.id) for entry in reads.journal(kind, prefix=prefix)]
+
+
+def add_derived(reads: Reads, going: dict[str, Record]) -> None:
+    """Add all that was derived from these records."""
+    queue = list(going)
+    while queue:
+        for child in reads.children(queue.pop()):
+            if child not in going and (record := reads.get(None, child)) is not None:
+                going[child] = record
+                queue.append(child)
+
+
+def _add_emptied(reads: Reads, going: dict[str, Record]) -> None:
+    """Add what stands for sources of which no part is left."""
+    by_source: dict[str, list[Resource]] = {}
+    for record in going.values():
+        if isinstance(record, Resource) and record.uri and not record.generation:
+            by_source.setdefault(record.uri, []).append(record)
+    for uri, parts in by_source.items():
+        if all(part.id in going for part in reads.chunks(uri, limit=len(parts) + 1)):
+            going.update((record.id, record) for record in _describing(reads, parts))
+
+
+def _given_up(reads: Reads, going: Going, keys: Iterable[str]) -> set[str]:
+    """Of these keys, those that only records which go have."""
+    held = reads.lookup(sorted(set(keys)), edges=0)
+    return {key for key, records in held.items() if all(record.id in going for record in records)}
+
+
+def _loose(reads: Reads, going: Going) -> list[Triple]:
+    """Edges that reading made of a record that goes, at a key that somebody else has too: a note called "Paris" and
+    Paris."""
+    read = {key for record in going.values() if _is_read(record) for key in keys_of(record)}
+    held = reads.lookup(sorted(read), edges=0)
+    shared = [
+        key
+        for key, records in held.items()
+        if any(record.id not in going for record in records)
+        and not any(_is_read(record) and record.id not in going for record in records)
+    ]
+    if not shared:
+        return []
+    edges = reads.stored_edges(shared, direction="out")
+    return [_triple(edge) for edge in edges if edge.rel_type in READ_EDGES and edge.src in shared]
+
+
+def _is_read(record: Record) -> bool:
+    """Whether a record is part of something that was read, or the whole of it."""
+    return not isinstance(record, Entity) or "uri" in record.properties
+
+
+def orphans(reads: Reads, going: Going, loose: Iterable[Triple] = (), named: Iterable[str] = ()) -> list[Entity]:
+    """The entities that are known only from reading, and that nothing which stays leads to.
+
+    Looked for are those at the labels of what goes, at the other ends of its edges, and at the labels in `named`. The
+    edges in `loose` go as well. What such entities have with each other counts, unless reading made it: somebody wrote
+    it.
+    """
+    cut = set(loose)
+    keys = {key for record in going.values() for key in keys_of(record)}
+    edges = reads.stored_edges(sorted(keys), direction="both") if keys else []
+    places = sorted(keys | {edge.dst for edge in edges} | set(named))
+    known = reads.lookup(places, edges=0)
+    found = {
+        record.id: record
+        for records in known.values()
+        for record in records
+        if isinstance(record, Entity) and record.properties.get(EXTRACTED) and record.id not in going
+    }
+    around: dict[str, list[Edge] | None] = {}  # the edges of each, None where there are too many to all go
+    for id, entity in found.items():
+        own = keys_of(entity)
+        going_too = sum(bool({edge.src, edge.dst} & set(own)) for edge in edges)
+        many = reads.degrees(own, direction="both") > going_too + _MANY
+        around[id] = None if many else reads.stored_edges(own, direction="both")
+    holders: dict[str, list[str]] = {}
+    ends = {key for some in around.values() for edge in some or () for key in (edge.src, edge.dst)}
+    moments: set[str] = set()  # that reading or dreaming made: what they tell of, texts speak of
+    for key, records in reads.lookup(sorted(ends), edges=0).items():
+        holders[key] = [record.id for record in records]
+        moments.update(r.id for r in records if isinstance(r, Moment) and {"made_by", "uri"} & r.metadata.keys())
+
+    def stays(entity: Entity) -> bool:
+        own = set(keys_of(entity))
+        for edge in around[entity.id] or ():
+            told = edge.rel_type in _TOLD and holders[edge.src] and moments.issuperset(holders[edge.src])
+            if told or _triple(edge) in cut:
+                continue
+            others = [key for key in (edge.src, edge.dst) if key not in own]
+            for key in others:
+                if any(id not in going and id not in found for id in holders[key]):
+                    return True
+                if edge.rel_type not in READ_EDGES and not any(id in going for id in holders[key]):
+                    return True
+        return around[entity.id] is None
+
+    while kept := [id for id, entity in found.items() if stays(entity)]:
+        for id in kept:
+            del found[id]
+    return list(found.values())
+
+
+def _triple(edge: Edge) -> Triple:
+    return edge.src, edge.rel_type, edge.dst
+
+
+# -- what a name stands for --------------------------------------------------------------------------------------
+
+
+def _records(reads: Reads, name: str) -> list[Record]:
+    if (record := reads.get(None, name)) is not None:
+        return [record]
+    if found := reads.chunks(name):
+        return [*found, *_described(reads, found), *_describing(reads, found)]
+    try:
+        named = [record for records in reads.lookup([labels.key(name)], edges=0).values() for record in records]
+    except LabelError:
+        named = []
+    if named:
+        return [record for part in named for record in (part, *_source_of(reads, part))]
+    # What a source was called may be left when every chunk of it was forgotten: no index leads there.
+    return [
+        *reads.query("entities", Query().filter(Eq("properties.uri", name))),
+        *reads.query("moments", Query().filter(Eq("metadata.uri", name))),
+    ]
+
+
+def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
+    """The entities that stand for the source of these chunks as a whole."""
+    keys = {labels.key(chunks[0].name)}
+    edges = reads.stored_edges(sorted(keys), direction="out")
+    keys.update(edge.dst for edge in edges if edge.rel_type == "part_of")
+    return [
+        record
+        for records in reads.lookup(sorted(keys), edges=0).values()
+        for record in records
+        if isinstance(record, Entity) and record.properties.get("uri") == chunks[0].uri
+    ]
+
+
+def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
+    """The moments of the source of these chunks."""
+    return [moment for moment in reads.referring([c.id for c in chunks]) if moment.metadata.get("uri") == chunks[0].uri]
+
+
+def _source_of(reads: Reads, record: Record) -> list[Record]:
+    """The chunks and moments of the source that an entity stands for."""
+    uri = record.properties.get("uri") if isinstance(record, Entity) else None
+    chunks = reads.chunks(uri) if isinstance(uri, str) and uri else []
+    return [*chunks, *_described(reads, chunks)] if chunks else []

@@ -1,0 +1,192 @@
+"""What entities were: each change of one is noted, in the transaction that makes it, so that `AS OF` finds it.
+
+A note holds what the change took away, so what was is found by going back from what is. Notes are journal entries with
+the entity for their subject: they are copied with a tenant, and forgotten with the entity. Of each entity the newest
+`KEPT` are kept. An export holds what is, not what was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
+
+from .. import labels
+from ..errors import NotFoundError
+from ..kv import JournalEntry
+from ..model import Entity, Record
+from .contract import Store
+from .encoding import micros, moment_of
+from .validation import same
+
+__all__ = [
+    "CHANGE",
+    "KEPT",
+    "NAME",
+    "Change",
+    "changes",
+    "entity_at",
+    "last_of",
+    "lookup_at",
+    "noted",
+    "number",
+    "record_at",
+    "told",
+]
+
+CHANGE = "entity.change"  # kind of journal entry; the id is the entity's and the time, in microseconds since 1970
+NAME = "entity.name"  # … of a key that an entity gave up; the id is the key and the entity's
+KEPT = 1_000  # changes of one entity
+_MARK = "\x1f"  # between the parts of an id
+_DIGITS = 20
+_LONGEST = 200  # characters of a key in an id; a longer one is known by its hash
+_PAGE = 50  # changes read at a time
+_FIELDS = ("name", "type", "aliases", "summary", "thin")
+
+
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one change took away: the fields that it changed, and the properties, as they were before."""
+
+    at: datetime
+    number: int  # from 1, of this entity
+    fields: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    added: tuple[str, ...] = ()  # properties that there were not
+
+
+_decode = msgspec.json.Decoder(Change).decode
+
+
+def last_of(id: str) -> tuple[str, str]:
+    """Where the changes of an entity are: the kind, and what their ids begin with. The last has the highest id."""
+    return CHANGE, id + _MARK
+
+
+def noted(old: Entity, new: Entity, last: JournalEntry | None) -> list[JournalEntry]:
+    """The entries for a change of an entity, whose last one was this; the first is the change."""
+    before = None if last is None else _decode(last.data)
+    at = micros(new.updated_at) or 0
+    if before is not None:
+        at = max(at, (micros(before.at) or 0) + 1)
+    was, now = old.properties, new.properties
+    change = Change(
+        at=moment_of(at) or datetime.now(UTC),
+        number=before.number + 1 if before else 1,
+        fields={name: value for name in _FIELDS if (value := getattr(old, name)) != getattr(new, name)},
+        properties={name: value for name, value in was.items() if name not in now or not same(now[name], value)},
+        added=tuple(name for name in now if name not in was),
+    )
+    entries = [JournalEntry(CHANGE, f"{new.id}{_MARK}{at:0{_DIGITS}}", msgspec.json.encode(change), subjects=(new.id,))]
+    lost = _keys(old).keys() - _keys(new).keys()
+    entries += [JournalEntry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", subjects=(new.id,)) for key in lost]
+    return entries
+
+
+def number(entry: JournalEntry) -> int:
+    """Which change of its entity it is, from 1."""
+    return _decode(entry.data).number
+
+
+def changes(store: Store, id: str) -> Iterator[Change]:
+    """The changes of an entity that are kept, newest first."""
+    kind, prefix = last_of(id)
+    after = ""
+    while found := store.journal(kind, prefix=prefix, after=after, limit=_PAGE, newest_first=True):
+        yield from (_decode(entry.data) for entry in found if len(entry.id) == len(prefix) + _DIGITS)
+        after = found[-1].id
+
+
+def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
+    """An entity as it was; None when it was not there yet.
+
+    Raises:
+        NotFoundError: what it was then is no longer kept.
+    """
+    if entity.updated_at is not None and entity.updated_at <= at:
+        return entity
+    if entity.created_at is not None and entity.created_at > at:
+        return None
+    since, oldest = entity.created_at, None
+    for change in changes(store, entity.id):
+        if change.at <= at:
+            since, oldest = change.at, None
+            break
+        entity, oldest = _undone(entity, change), change
+    if oldest is not None and oldest.number > 1:
+        raise NotFoundError(
+            f"what {entity.name!r} was before {oldest.at.isoformat()} is not kept any more",
+            remedy=f"the last {KEPT:,} changes of an entity are: ask as of that time or later", id=entity.id,
+        )  # fmt: skip
+    return replace(entity, updated_at=since)
+
+
+def told(store: Store, entity: Entity) -> Iterator[dict[str, Any]]:
+    """The changes of an entity that are kept, newest first: when, and each field and property from what to what."""
+    for change in changes(store, entity.id):
+        before = _undone(entity, change)
+        fields = {name: _step(getattr(before, name), getattr(entity, name)) for name in change.fields}
+        names = dict.fromkeys((*change.properties, *change.added))
+        if names:
+            was, now = before.properties, entity.properties
+            fields["properties"] = {name: _step(was.get(name), now.get(name)) for name in names}
+        yield {"at": change.at, "changed": fields}
+        entity = before
+
+
+def _step(before: Any, after: Any) -> dict[str, Any]:
+    return {"from": before, "to": after}
+
+
+def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list[Record]]:
+    """What `Store.lookup` would have found then: what had these keys, as it was.
+
+    Raises:
+        NotFoundError: see `entity_at`.
+    """
+    found = store.lookup(keys, as_of=at)
+    for key in found:
+        there = {record.id for record in found[key]}
+        former = [entry.id.rpartition(_MARK)[2] for entry in store.journal(NAME, prefix=_short(key) + _MARK)]
+        for id in dict.fromkeys(former):
+            record = None if id in there else store.get("entities", id)
+            if record is not None:
+                named = labels.key(record.name)
+                found[key] += [one for one in store.lookup([named], as_of=at)[named] if one.id == id]
+        then = [record_at(store, record, at) for record in found[key]]
+        found[key] = [was for was in then if was is not None and (not isinstance(was, Entity) or key in _keys(was))]
+    return found
+
+
+def record_at(store: Store, record: Record, at: datetime) -> Record | None:
+    """A record as it was (of resources and moments only what is, is kept); None when it was not there yet.
+
+    Raises:
+        NotFoundError: see `entity_at`.
+    """
+    if not isinstance(record, Entity):
+        return record if record.created_at is None or record.created_at <= at else None
+    was = entity_at(store, record, at)
+    if was is not None and was is not record:
+        force_setattr(was, "graph_paths", record.graph_paths)
+    return was
+
+
+def _undone(entity: Entity, change: Change) -> Entity:
+    properties = {name: value for name, value in entity.properties.items() if name not in change.added}
+    fields = dict(change.fields)
+    if "aliases" in fields:
+        fields["aliases"] = tuple(fields["aliases"])
+    return replace(entity, properties={**properties, **change.properties}, **fields)
+
+
+def _keys(entity: Entity) -> dict[str, None]:
+    return dict.fromkeys(map(labels.key, (entity.name, *entity.aliases)))
+
+
+def _short(key: str) -> str:
+    return key if len(key) <= _LONGEST else f"{key[:_LONGEST]}{_MARK}{sha256(key.encode()).hexdigest()}"

@@ -1,0 +1,306 @@
+"""A memory as JSON lines: written by `export`, read by `import_`, the same for every provider.
+
+The first line is a header, then a line for each record (with its vectors, if asked for) and each edge. The last says
+how many there were of each, and the SHA-256 of all lines before it: an export that was cut off has none, and one that
+was changed on its way has another.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from itertools import islice
+from typing import IO, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from .. import labels
+from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
+from ..model import Edge, Record, Resource
+from .contract import SCHEMAS, Batch, BatchRecord, Store, Vector
+from .validation import build, checked, checked_edge, searchable_text
+
+__all__ = ["export", "import_"]
+
+FORMAT = 1
+_BATCH = 1_000  # lines written together
+_AGAIN = "export it again"
+
+
+class _Header(msgspec.Struct, tag="remloom", tag_field="line"):
+    format: int
+    tenant: str = ""
+    model: str = ""
+    dims: int = 0
+
+
+class _RecordLine(msgspec.Struct, tag="record", tag_field="line", omit_defaults=True):
+    schema: str
+    record: msgspec.Raw
+    vectors: list[tuple[int, int, str, str]] = []  # start, end, digest (hex), float32 (base64)
+
+
+class _EdgeLine(msgspec.Struct, tag="edge", tag_field="line"):
+    edge: Edge
+
+
+class _EndLine(msgspec.Struct, tag="end", tag_field="line"):
+    records: int
+    edges: int  # paths too
+    vectors: int = 0
+    sha256: str = ""  # of the lines before, as they are; other systems may leave it out
+
+
+class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
+    """An edge as a path string, from another system; never written by `export`, which keeps weights and properties."""
+
+    path: str
+
+
+_LONGEST = 1.01  # that a number of a vector of length 1 can be, once it was rounded to 16 bits
+_decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _EndLine).decode
+_encode = msgspec.json.encode
+
+
+def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True) -> dict[str, int]:
+    """Write a whole memory; returns how many lines of each kind."""
+    name, dims = (store.model() or ("", 0)) if vectors else ("", 0)
+    digest = sha256()
+    end = _EndLine(0, 0)
+
+    def write(line: msgspec.Struct) -> None:
+        data = _encode(line) + b"\n"
+        digest.update(data)
+        stream.write(data)
+
+    write(_Header(FORMAT, tenant, name, dims))
+    records = store.records()
+    while some := list(islice(records, _BATCH)):
+        windows = store.vectors_of([record.id for record in some]) if vectors else {}
+        for record in some:
+            found = [_window(vector) for vector in windows.get(record.id, ())]
+            write(_RecordLine(record.schema, msgspec.Raw(_encode(record)), found))
+            end.vectors += len(found)
+        end.records += len(some)
+    for edge in store.all_edges():
+        write(_EdgeLine(edge))
+        end.edges += 1
+    end.sha256 = digest.hexdigest()
+    write(end)
+    return {"records": end.records, "edges": end.edges}
+
+
+def import_(store: Store, stream: Iterable[bytes], *, model: str = "", incomplete: bool = False) -> dict[str, int]:
+    """Write an exported memory into this one, by id; what is there already is replaced or left as it is. It is one
+    transaction: all of the export is in the memory afterwards, or nothing.
+
+    Args:
+        model: the embedder of this memory: texts without vectors of its are queued for it.
+        incomplete: take what is there of an export that was cut off, or that has no last line.
+
+    Raises:
+        InvalidInputError: a line is not of the format; says which. Or the export is not whole, or not what was written.
+        StoreBusyError: the store had to begin anew, and this stream cannot.
+    """
+    reading = _Import(stream, model, incomplete)
+    written = store.write_all(reading.batches)
+    outcome = {kind: getattr(written, kind) for kind in ("created", "updated", "unchanged")}
+    return {"records": reading.records, "edges": reading.edges, **outcome}
+
+
+class _Import:
+    """One export on its way in.
+
+    Attributes:
+        records, edges: lines read of each kind.
+    """
+
+    def __init__(self, stream: Iterable[bytes], model: str, incomplete: bool) -> None:
+        self._stream = stream
+        self._start = self._place()
+        self._begun = False
+        self._model = model
+        self._incomplete = incomplete
+
+    def _place(self) -> int | None:
+        """Where the stream can be put back to; None when it cannot."""
+        with suppress(AttributeError, OSError, ValueError):
+            return int(self._stream.tell())  # type: ignore[attr-defined]
+        return None
+
+    def batches(self) -> Iterator[Batch]:
+        """Everything, as it is to be written. The last comes after the end was found to be right."""
+        if self._begun:
+            if self._start is None:
+                raise StoreBusyError(
+                    "other writers were in the way, and this stream cannot be read again; nothing was written",
+                    remedy="try again, or import from a file",
+                )
+            self._stream.seek(self._start)  # type: ignore[attr-defined]
+        self._begun = True
+        self.records = self.edges = self.vectors = 0
+        digest, number = sha256(), 0
+        header: _Header | None = None
+        end: _EndLine | None = None
+        batch = _Gathered(self._model)
+        for number, line in enumerate(self._stream, 1):
+            if end is not None and line.strip():
+                raise InvalidInputError(f"line {number} stands behind the export's last", remedy=_AGAIN)
+            value = self._decoded(number, line, header) if line.strip() else None
+            if value is None:
+                pass
+            elif isinstance(value, _EndLine):
+                end = value
+                self._check(end, number, digest.hexdigest())
+            elif header is None:
+                if not isinstance(value, _Header) or value.format != FORMAT:
+                    raise InvalidInputError("this is no Remloom export: its first line is no header of format 1")
+                header = batch.header = value
+            else:
+                if not isinstance(value, _RecordLine) and batch.records:
+                    yield batch.take()  # so that both ends of an edge are there
+                with _line(number):
+                    self._count(batch, value)
+                if batch.full:
+                    yield batch.take()
+            digest.update(line)
+        if header is None:
+            raise InvalidInputError("this is no Remloom export: it is empty")
+        if end is None and not self._incomplete:
+            raise InvalidInputError(
+                f"the export ends after line {number}, and its last line, which says how much it is, is missing: it "
+                f"was cut off, or an older Remloom wrote it. There are {self.records:,} records and {self.edges:,} "
+                "edges in it; nothing was written",
+                remedy=f"{_AGAIN}; or take in what there is: --incomplete, import_(…, incomplete=True)",
+            )
+        yield batch.take()
+
+    def _decoded(self, number: int, line: bytes, header: _Header | None) -> Any:
+        try:
+            return _decode(line)
+        except msgspec.MsgspecError as error:
+            if header is not None and not line.endswith(b"\n"):  # it was cut off within a line
+                return None
+            raise InvalidInputError(
+                f"line {number} is no line of a Remloom export: {error}",
+                remedy="give a file that `remloom export` wrote",
+            ) from error
+
+    def _count(self, batch: _Gathered, value: Any) -> None:
+        if isinstance(value, _RecordLine):
+            batch.add_record(value)
+            self.records += 1
+            self.vectors += len(value.vectors)
+            return
+        if isinstance(value, _EdgeLine):
+            batch.edges.append(checked_edge(value.edge))
+        elif isinstance(value, _PathLine):
+            batch.add_path(value.path)
+        else:
+            raise InvalidInputError("a second header: two exports in one file", remedy="import them one by one")
+        self.edges += 1
+
+    def _check(self, end: _EndLine, number: int, digest: str) -> None:
+        """See that what was read is what was written."""
+        if (end.records, end.edges) != (self.records, self.edges):
+            raise InvalidInputError(
+                f"the export's last line speaks of {end.records:,} records and {end.edges:,} edges, and "
+                f"{self.records:,} and {self.edges:,} are before it; nothing was written", remedy=_AGAIN,
+            )  # fmt: skip
+        if end.sha256 and end.sha256 != digest:
+            raise InvalidInputError(
+                f"the export was changed since it was written: the checksum in line {number} is another's; nothing was "
+                "written", remedy=f"{_AGAIN}; whoever changed it on purpose takes the sha256 out of its last line",
+            )  # fmt: skip
+
+
+class _Gathered:
+    """Lines that are written together."""
+
+    def __init__(self, model: str) -> None:
+        self.header = _Header(FORMAT)
+        self.records: list[BatchRecord] = []
+        self.edges: list[Edge] = []
+        self._ids: set[str] = set()
+        self._names: dict[str, tuple[str, str]] = {}  # of the ends of paths
+        self._model = model
+
+    @property
+    def full(self) -> bool:
+        return len(self.records) + len(self.edges) >= _BATCH
+
+    def add_record(self, line: _RecordLine) -> None:
+        found = _batch_record(line, self.header, self._model)
+        if found.record.id in self._ids:
+            raise InvalidInputError(f"the record {found.record.id} stands here a second time", remedy=_AGAIN)
+        self._ids.add(found.record.id)
+        self.records.append(found)
+
+    def add_path(self, path: str) -> None:
+        built = build([Edge.from_path(path)], tenant="", model="")
+        self.edges += built.edges
+        self._names |= built.names
+
+    def take(self) -> Batch:
+        """What was gathered, as one batch."""
+        dims = self.header.dims if any(record.vectors for record in self.records) else 0
+        model = self._model or self.header.model
+        batch = Batch(tuple(self.records), tuple(self.edges), dict(self._names), (), dims, model)
+        self.records.clear()
+        self._ids.clear()
+        self.edges.clear()
+        self._names.clear()
+        return batch
+
+
+def _window(vector: Vector) -> tuple[int, int, str, str]:
+    return vector.start, vector.end, vector.digest.hex(), base64.b64encode(vector.data).decode()
+
+
+@contextmanager
+def _line(number: int) -> Iterator[None]:
+    """Errors inside say which line they are about."""
+    try:
+        yield
+    except RemloomError as error:
+        error.message = f"line {number}: {error.message}"
+        raise
+
+
+def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
+    import numpy as np
+
+    start, end, digest, data = line
+    try:
+        vector = Vector(start, end, base64.b64decode(data), bytes.fromhex(digest))
+        numbers = np.frombuffer(vector.data, dtype=np.float32)
+    except ValueError as error:
+        raise VectorError(f"a vector of the export is damaged: {error}") from error
+    if numbers.size != dims or not (np.abs(numbers) <= _LONGEST).all():  # nor is NaN
+        raise VectorError(f"a vector of the export is damaged: it is not {dims} finite numbers of a length of 1")
+    return vector
+
+
+def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord:
+    if line.schema not in SCHEMAS:
+        raise InvalidInputError(f"unknown schema {line.schema!r} in an export", remedy="upgrade remloom")
+    try:
+        record: Record = msgspec.json.decode(line.record, type=SCHEMAS[line.schema])
+    except msgspec.MsgspecError as error:
+        raise InvalidInputError(f"a record of the export is damaged: {error}") from error
+    record = checked(record)
+    usable = model in ("", header.model)
+    windows = tuple(_vector(window, header.dims) for window in line.vectors) if usable else ()
+    text = searchable_text(record)
+    parents = record.parents if isinstance(record, Resource) else ()
+    if parents:
+        record = replace(record, parents=())
+    keys = dict.fromkeys((labels.key(record.name), *map(labels.key, _aliases(record))))
+    return BatchRecord(record, tuple(keys), text, windows, parents, bool(model and text.strip() and not windows))
+
+
+def _aliases(record: Any) -> Iterator[str]:
+    yield from getattr(record, "aliases", ())

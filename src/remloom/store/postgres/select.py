@@ -1,0 +1,96 @@
+"""SELECTs over one tenant.
+
+What runs was written from values (`expressions`). It runs in a read-only transaction, within functions of the database
+that take on a role which may only read, and whose tenant nothing that a statement calls could change: the second lock
+on the same door. What it has changed of the session, if it could, is rolled back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import psycopg
+
+from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
+from ...sql.answers import MAX_FETCHED, Rows, out_of_range, shown, too_much
+from ...sql.values import Select
+from .database import Database
+from .sql_writer import PostgresWriter
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["Tables"]
+
+_ANSWER = "SELECT * FROM remloom.answer(%s, %s, %s)"
+_EXPLAIN = "SELECT * FROM remloom.explain(%s, %s)"
+_TOO_LONG = "RL001"
+
+
+class Tables:
+    """Runs SELECT statements over one tenant."""
+
+    def __init__(self, server: Database, tenant: str) -> None:
+        self._server = server
+        self._tenant = tenant
+
+    def select(self, select: Select, limit: int, timeout: float) -> Rows:
+        writer = PostgresWriter(select.schema)
+        sql, kinds = writer.select(select, limit + 1)
+        lines = self.run(_ANSWER, (sql, _texts(writer), MAX_FETCHED), timeout)
+        rows = [tuple(map(shown, msgspec.json.decode(line), kinds)) for (line,) in lines]
+        return [output.name for output in select.outputs], rows[:limit], len(rows) > limit
+
+    def explain(self, select: Select, limit: int) -> list[str]:
+        writer = PostgresWriter(select.schema)
+        sql, _ = writer.select(select, limit + 1)
+        return [line for (line,) in self.run(_EXPLAIN, (sql, _texts(writer)), 5.0)]
+
+    def run(self, sql: str, values: tuple[Any, ...], timeout: float) -> list[tuple[Any, ...]]:
+        """The rows of a statement that runs as the role that reads.
+
+        Raises:
+            StoreBusyError: it took longer than so many seconds.
+            InvalidInputError: what it computes cannot be, or its rows are too long.
+        """
+        with self._server.read(self._tenant) as held, held.connection.cursor() as cursor:
+            cursor.execute("SAVEPOINT answer")
+            try:
+                cursor.execute(f"SET LOCAL statement_timeout = {max(1, round(timeout * 1000))}")
+                return cursor.execute(sql, values, prepare=False).fetchall()
+            except psycopg.Error as error:
+                raise _error(error, timeout) from error
+            finally:
+                _roll_back(cursor)
+
+
+def _roll_back(cursor: Cursor[Any]) -> None:
+    """Undo whatever the statement set, for the others of this transaction and of the session."""
+    if not cursor.connection.closed:
+        cursor.execute("ROLLBACK TO SAVEPOINT answer; RELEASE SAVEPOINT answer")
+
+
+def _error(error: psycopg.Error, timeout: float) -> Exception:
+    """Our error for what a SELECT came to, by its SQLSTATE."""
+    state = error.sqlstate or ""
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return StoreBusyError(
+            f"the statement took longer than {timeout:g} s", remedy="filter on an indexed field, or select less"
+        )
+    if state == _TOO_LONG:
+        return too_much()
+    if state.startswith("22003") or isinstance(error, psycopg.errors.NumericValueOutOfRange):
+        return out_of_range()
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return SqlGuardError("the statement reaches beyond its table", remedy="SELECT … FROM one of the schemas")
+    if state[:2] in ("22", "42", "0A", "54", "21", "2F"):
+        return InvalidInputError(
+            f"this SELECT cannot be answered: {error.diag.message_primary or error}",
+            remedy="compute with smaller or other values: see docs/dialect.md",
+        )
+    return error
+
+
+def _texts(writer: PostgresWriter) -> list[str | None]:
+    return [value if value is None or isinstance(value, str) else str(value) for value in writer.values]

@@ -1,0 +1,135 @@
+"""The statements that fetch or count edges: in one order, of some types, in force at one time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from heapq import nlargest, nsmallest
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from ...errors import UnknownNameError
+from ...model import Direction
+from ..contract import EdgeOrder
+from ..encoding import micros
+
+__all__ = ["COLUMNS", "Fetch", "Statements", "ends", "far", "fetch_of", "in_force", "instant", "near", "tied"]
+
+COLUMNS = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
+_UNLIMITED = 2**62  # edges; one more is still a limit to SQLite
+_FAR_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{far})"
+_TYPE = "(SELECT name FROM rels t WHERE t.rel = e.rel)"
+_ORDERS = {
+    "created_at": "e.created", "weight": "e.weight", "rel_type": _TYPE, "dst": _FAR_KEY,
+    **{field: f"ifnull(e.{field}, {-(2**63)})" for field in ("valid_from", "valid_to")},  # Python cannot sort None
+}  # fmt: skip
+
+
+class Statements(NamedTuple):
+    """Each by the end of the edge at which the label is.
+
+    All take the time. `edges` gives whole edges at a label, `triples` their (src, rel, dst), both with what the order
+    goes by and what tells ties apart; `counts` how many there are. `around` takes a JSON list of labels, and gives for
+    each of them lists in a list: the labels at the other ends, what the order goes by, and what tells ties apart. One
+    more than the limit comes, so that it is seen whether there are more, and whether the last one is equal to the next.
+    All but the first are answered from an index alone, unless the order is by weight or they are `exact`.
+    """
+
+    edges: dict[str, str]
+    triples: dict[str, str]
+    around: dict[str, str]
+    counts: dict[str, str]
+
+
+class Fetch:
+    """What to fetch of the edges at one end of a label, and their order (see `contract.EdgeOrder`).
+
+    `quick` are statements by which edges that are equal in what the order goes by come newest first, and no more: the
+    keys that tell which comes first of those of one time have to be looked up, one by one. `exact` ones do that.
+
+    Raises:
+        UnknownNameError: edges have no such field to be ordered by.
+    """
+
+    def __init__(self, order: EdgeOrder, rels: tuple[int, ...] | None, limit: int | None, now: bool) -> None:
+        if order.field not in _ORDERS:
+            raise UnknownNameError("edge field", order.field, list(_ORDERS))
+        self.rels = rels
+        self.limit = _UNLIMITED if limit is None else min(limit, _UNLIMITED)
+        self.now = now  # else in force at a time in the past
+        self.counted = rels is None and now  # `degrees` tells how many there are
+        self.by_time = order.field == "created_at"  # then what the order goes by is always an integer
+        self.quick = self._statements(order, exact=False)
+        self.exact = self._statements(order, exact=True)
+        self._down = order.order == "desc"
+
+    def _statements(self, order: EdgeOrder, *, exact: bool) -> Statements:
+        types = "" if self.rels is None else f" AND e.rel IN ({', '.join(map(str, self.rels))})"
+        condition = f"{in_force(self.now)}{types}"
+        way = "DESC" if order.order == "desc" else "ASC"
+        made = Statements({}, {}, {}, {})
+        for end in ("out", "in"):
+            ties = ([] if self.by_time else ["-e.created"]) + ([_FAR_KEY, _TYPE] if exact else [])
+            values = [value.format(far=far(end)) for value in (_ORDERS[order.field], *ties)]
+            names = ["by", *(f"tie{number}" for number in range(len(ties)))]
+            named = ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
+            lists = ", ".join(f"json_group_array({name})" for name in ("far", *names))
+            source = f"FROM edges e INDEXED BY edges_{end} WHERE {condition} AND e.{near(end)}"
+            ordered = f"ORDER BY {', '.join([f'by {way}', *names[1:]])} LIMIT {self.limit + 1}"
+            made.edges[end] = f"SELECT {COLUMNS}, {named} {source} = ?2 {ordered}"
+            made.triples[end] = f"SELECT e.src, e.rel, e.dst, {named} {source} = ?2 {ordered}"
+            # One statement for many labels, not one each: a third of the time.
+            made.around[end] = (
+                f"SELECT v.value, (SELECT json_array({lists}) FROM"
+                f" (SELECT e.{far(end)} AS far, {named} {source} = v.value {ordered})) FROM json_each(?2) v"
+            )
+            made.counts[end] = f"SELECT count(*) {source} = ?2"
+        return made
+
+    def merged(self, rows: Iterable[tuple[Any, ...]], by: int) -> list[tuple[Any, ...]]:
+        """Rows of several fetches as one would give them. What the order goes by stands at `by`, what tells ties apart
+        behind it; rows that are equal in all of that stay as they stand."""
+        ordered = sorted(rows, key=itemgetter(slice(by + 1, None)))
+        ordered.sort(key=itemgetter(by), reverse=self._down)
+        return ordered[: self.limit + 1]
+
+    def ranked(self, values: Sequence[Any], limit: int | None) -> list[int]:
+        """Places of the values in the order, the first `limit`; ties as they stand."""
+        best = nlargest if self._down else nsmallest
+        return best(len(values) if limit is None else limit, range(len(values)), key=values.__getitem__)
+
+
+fetch_of = lru_cache(maxsize=256)(Fetch)  # one for all who ask alike: what was seen is remembered by it
+
+
+def tied(values: Sequence[Any]) -> bool:
+    """Whether some are equal."""
+    return len(set(values)) < len(values)
+
+
+def ends(direction: Direction) -> tuple[str, ...]:
+    """At which end of its edges a node is looked at."""
+    return ("out", "in") if direction == "both" else (direction,)
+
+
+def near(end: str) -> str:
+    """The column of the label whose edges are looked at."""
+    return "src" if end == "out" else "dst"
+
+
+def far(end: str) -> str:
+    """The column of the label at their other end."""
+    return "dst" if end == "out" else "src"
+
+
+def in_force(now: bool) -> str:
+    """In force at parameter 1. An edge asked for in the past began, if nothing else is said, when it was made."""
+    since = "" if now else " AND (e.valid_from IS NOT NULL OR e.created <= ?1)"
+    return f"(e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1){since}"
+
+
+def instant(as_of: datetime | None) -> int:
+    """Microseconds since 1970, of now when there is no time."""
+    return time.time_ns() // 1000 if as_of is None else micros(as_of) or 0

@@ -1,0 +1,350 @@
+"""The derived indexes of a store: names, terms and vectors, each a snapshot, a tail and the dead.
+
+The database is the only truth. An index is loaded when it is first asked for, from its snapshot if that is whole and
+of this version, and brought up to date before every answer: rows whose number is above what it has seen are added,
+numbers buried since are removed. A background thread moves tails into the fast part and stores new snapshots.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ...errors import StoreBusyError, StoreError, StoreFullError
+from .. import validation as batches
+from .database import Database, translate
+from .rows import COLUMNS, decode
+
+if TYPE_CHECKING:
+    import apsw
+
+    from ..indexes.bm25 import TermIndex
+    from ..indexes.hnsw import VectorIndex
+    from ..indexes.trigrams import NameIndex
+
+__all__ = ["Derived", "prune"]
+
+_PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
+_FETCH = 5_000  # rows read at a time while catching up
+_TAIL = 2_000  # a tail longer than this is merged in the background
+_SMALL = 20_000  # an index up to this size is merged at once: it takes milliseconds, and a tail is slow to search
+_SMALL_TAIL = 200
+_GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
+_IDLE = 0.5  # seconds between looks of the background thread
+_BURIED = 10_000  # the latest burials that stay recorded, for the indexes of other processes
+_REST = 60.0  # seconds after something was erased before a snapshot is stored again: more may follow
+_STEP = 64  # vectors moved into the graph between two looks at whether to stop
+
+
+class _Index(Protocol):
+    """What the three indexes have in common."""
+
+    def __len__(self) -> int: ...
+    @property
+    def tail_size(self) -> int: ...
+    def remove(self, ids: Any) -> None: ...
+
+
+_I = TypeVar("_I", bound=_Index)
+
+
+class _State(Struct):
+    """One index and how much of the database it has seen."""
+
+    index: Any
+    seen: int  # highest number added
+    dead: int  # highest burial applied
+    saved: int = 0  # size when the snapshot was stored
+    model: int = 0
+    rests: float = 0.0  # monotonic time until which no snapshot is stored in the background
+
+
+class Derived:
+    """The three indexes of one database. Any thread may ask for any of them.
+
+    Args:
+        hnsw: see `VectorIndex`.
+        chores: what the background thread does beside, each time it looks.
+    """
+
+    def __init__(self, database: Database, *, hnsw: dict[str, int], chores: Sequence[Callable[[], None]] = ()) -> None:
+        self._database = database
+        self._chores = chores
+        self._hnsw = hnsw
+        self._states: dict[str, _State] = {}
+        self._locks = {kind: threading.RLock() for kind in ("names", "terms", "vectors")}
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # -- asking ----------------------------------------------------------------------------------------------
+
+    def names(self) -> NameIndex:
+        """Keys by label number, with every committed label in it."""
+        return self._fresh("names").index  # type: ignore[no-any-return]
+
+    def terms(self) -> TermIndex:
+        """Texts by document number, with every committed text in it."""
+        return self._fresh("terms").index  # type: ignore[no-any-return]
+
+    def vectors(self) -> VectorIndex | None:
+        """Windows of the current model by vector number; None while the store has no vectors."""
+        return self._fresh("vectors").index  # type: ignore[no-any-return]
+
+    def loaded(self) -> dict[str, Any]:
+        """The indexes that were needed so far."""
+        return {kind: state.index for kind, state in self._states.items() if state.index is not None}
+
+    def _fresh(self, kind: str) -> _State:
+        state = self._states.get(kind)
+        with translate(self._database.path):
+            lid, vid, doc, dead, model = self._database.reader.execute(
+                "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
+            ).get
+        newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
+        if state is not None and state.seen == newest and state.dead == dead and state.model == (model or 0):
+            return state
+        with self._locks[kind], self._database.snapshot() as cursor:
+            return self._catch_up(kind, cursor)
+
+    def _catch_up(self, kind: str, cursor: apsw.Cursor) -> _State:
+        state = self._states.get(kind)
+        lid, vid, doc, dead, model = cursor.execute(
+            "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
+        ).get
+        newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
+        outdated = state is not None and (
+            state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0))
+        )
+        if state is None or outdated:
+            state = self._states[kind] = self._load(kind, cursor, dead)
+            self.start()
+        # A transaction that began earlier sees less than the index has: what it does not find is no hit of its.
+        if state.index is not None:
+            if state.dead < dead:
+                gone = cursor.execute("SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)).fetchall()
+                if gone:
+                    state.index.remove([number for (number,) in gone])
+            if state.seen < newest:
+                _ADD[kind](state, cursor)
+            if kind != "vectors" and len(state.index) <= _SMALL and state.index.tail_size > _SMALL_TAIL:
+                state.index.compact()
+        state.seen, state.dead = max(state.seen, newest), max(state.dead, dead)
+        return state
+
+    # -- loading and storing ---------------------------------------------------------------------------------
+
+    def _load(self, kind: str, cursor: apsw.Cursor, dead: int) -> _State:
+        if kind == "vectors":
+            return self._load_vectors(cursor, dead)
+        index_class = _index_class(kind)
+        snapshot = _snapshot(cursor, kind)
+        _forget_pages(cursor)
+        if snapshot and pruned(cursor) <= snapshot.dead:
+            try:
+                index = index_class.load(snapshot.data)
+                return _State(index, index.last, snapshot.dead, len(index))
+            except ValueError:
+                pass  # another version or damaged: a cache is rebuilt, not repaired
+        return _State(index_class(), 0, dead)
+
+    def _load_vectors(self, cursor: apsw.Cursor, dead: int) -> _State:
+        """Vectors come from their table; only the graph over them is in the snapshot."""
+        current = cursor.execute("SELECT model, dims FROM models WHERE current=1").get
+        if current is None:
+            return _State(None, 0, dead)
+        from ..indexes.hnsw import VectorIndex
+
+        model, dims = current
+        state = _State(VectorIndex(dims, **self._hnsw), 0, dead, model=model)
+        _add_vectors(state, cursor)
+        _forget_pages(cursor)
+        snapshot = _snapshot(cursor, "vectors")
+        _forget_pages(cursor)
+        if snapshot and snapshot.model == model:
+            try:
+                state.index.load_graph(snapshot.data)
+                state.saved = len(state.index)
+            except ValueError:
+                pass
+        return state
+
+    def save(self, kind: str) -> None:
+        """Store a snapshot of an index as it is now, if the store can be written."""
+        if self._database.read_only:
+            return
+        with self._locks[kind]:
+            state = self._states[kind]
+            blob = state.index.dump_graph() if kind == "vectors" else state.index.dump()
+            size = len(state.index)
+            meta = msgspec.json.encode({"model": state.model, "size": size}).decode()
+            upto, dead = state.seen, state.dead
+
+        def work(cursor: apsw.Cursor) -> None:
+            erased = cursor.execute("SELECT 1 FROM dead WHERE seq>? AND kind=? LIMIT 1", (dead, kind)).get
+            if erased or pruned(cursor) > dead:
+                return  # something in this blob was removed meanwhile and must not come back to disk
+            cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
+            for part, start in enumerate(range(0, len(blob), _PART)):
+                cursor.execute(
+                    "INSERT INTO snapshots VALUES (?,?,?,?,?,?)",
+                    (kind, part, upto, dead, meta, blob[start : start + _PART]),
+                )
+            prune(cursor)
+
+        self._database.write(work)
+        state.saved = size
+
+    # -- in the background -----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin the background work, if it has not begun yet."""
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._run, name="remloom-indexes", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.wait(_IDLE):
+                with suppress(StoreBusyError, StoreFullError):  # it is tried again
+                    self._work()
+        except StoreError:  # of a file that is damaged or gone: the next one who reads or writes is told
+            self._thread = None
+
+    def _work(self) -> None:
+        for chore in self._chores:
+            chore()
+        for kind in list(self._states):
+            if self._stop.is_set():
+                return
+            self.maintain(kind, self._stop.is_set)
+
+    def maintain(self, kind: str, stop: Callable[[], bool] = lambda: False) -> None:
+        """Merge a long tail and store a snapshot when it pays. Searches go on meanwhile."""
+        state = self._fresh(kind)  # so that the first question after a burst of writes finds most of it done
+        if state.index is None:
+            return
+        index = state.index
+        if kind == "vectors":
+            while not stop() and index.advance(_STEP):
+                pass
+        elif index.tail_size > _TAIL:
+            index.compact()
+        elif state.saved:
+            return
+        if not stop() and len(index) > max(_TAIL, state.saved * _GROWTH) and time.monotonic() > state.rests:
+            self.save(kind)
+
+    def erased(self, kinds: Iterable[str]) -> None:
+        """The snapshots of these indexes were dropped: they are stored again when nothing was erased for a while."""
+        for kind in kinds:
+            if (state := self._states.get(kind)) is not None:
+                state.saved, state.rests = 0, time.monotonic() + _REST
+
+    def settle(self) -> None:
+        """Bring every index up to date, merge every tail, store every snapshot. May take minutes."""
+        for kind in self._locks:
+            state = self._fresh(kind)
+            if state.index is None or not len(state.index):
+                continue
+            if kind == "vectors":
+                while state.index.advance(_STEP):
+                    pass
+            elif state.index.tail_size:
+                state.index.compact()
+            self.save(kind)
+
+    def close(self) -> None:
+        """Stop the background work; what is cheap to keep is kept for the next process."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        for kind in ("names", "terms"):
+            state = self._states.get(kind)
+            if state is not None and len(state.index) - state.saved > _TAIL:
+                state.index.compact()
+                with suppress(StoreBusyError, StoreFullError):  # the next process makes it again
+                    self.save(kind)
+
+
+def prune(cursor: apsw.Cursor) -> None:
+    """Drop the record of burials that every snapshot knows of, but for the latest: an index that is further behind, in
+    another process, is loaded anew. One at least stays, to tell how far that is."""
+    cursor.execute(
+        f"DELETE FROM dead WHERE seq < min((SELECT dead FROM sequence) - {_BURIED},"
+        " (SELECT coalesce(min(dead), 9e18) FROM snapshots))"
+    )
+
+
+def pruned(cursor: apsw.Cursor) -> int:
+    """Burials up to this number are no longer recorded."""
+    oldest = cursor.execute("SELECT min(seq) FROM dead").get
+    return (oldest - 1) if oldest else 0
+
+
+class _Snapshot(Struct):
+    """A stored index."""
+
+    data: bytearray
+    dead: int  # highest burial it knows of
+    model: int
+
+
+def _snapshot(cursor: apsw.Cursor, kind: str) -> _Snapshot | None:
+    """The snapshot of an index, put together part by part: it may be a hundred megabytes, and is held once."""
+    first = cursor.execute("SELECT dead, meta FROM snapshots WHERE kind=? AND part=0", (kind,)).get
+    if first is None:
+        return None
+    data = bytearray()
+    for (part,) in cursor.execute("SELECT data FROM snapshots WHERE kind=? ORDER BY part", (kind,)):
+        data += part
+    return _Snapshot(data, first[0], msgspec.json.decode(first[1]).get("model", 0))
+
+
+def _forget_pages(cursor: apsw.Cursor) -> None:
+    """Empty the page cache of what was read once and is now held as an index."""
+    cursor.connection.pragma("shrink_memory")
+
+
+def _index_class(kind: str) -> Any:
+    if kind == "names":
+        from ..indexes.trigrams import NameIndex
+
+        return NameIndex
+    from ..indexes.bm25 import TermIndex
+
+    return TermIndex
+
+
+def _add_names(state: _State, cursor: apsw.Cursor) -> None:
+    rows = cursor.execute("SELECT lid, key FROM labels WHERE lid>? ORDER BY lid", (state.seen,)).fetchall()
+    if rows:
+        state.index.add([lid for lid, _ in rows], [key for _, key in rows])
+
+
+def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
+    while rows := cursor.execute(
+        f"SELECT r.doc, {COLUMNS} FROM records r WHERE r.doc>? ORDER BY r.doc LIMIT {_FETCH}", (state.seen,)
+    ).fetchall():
+        texts = [batches.searchable_text(decode(schema, body, content)) for _, _, schema, body, content in rows]
+        state.index.add([row[0] for row in rows], texts)
+        state.seen = rows[-1][0]
+
+
+def _add_vectors(state: _State, cursor: apsw.Cursor) -> None:
+    import numpy as np
+
+    while rows := cursor.execute(
+        f"SELECT vid, data FROM vectors WHERE vid>? AND model=? ORDER BY vid LIMIT {_FETCH}", (state.seen, state.model)
+    ).fetchall():
+        matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(len(rows), -1)
+        state.index.add([vid for vid, _ in rows], matrix)
+        state.seen = rows[-1][0]
+
+
+_ADD: dict[str, Callable[[_State, Any], None]] = {"names": _add_names, "terms": _add_terms, "vectors": _add_vectors}

@@ -1,0 +1,54 @@
+"""Going on after acknowledged writes were lost, which nobody does unasked. See `admitting` for how that is found."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import closing
+from pathlib import Path
+
+from ...errors import CorruptStoreError
+from .database import Database
+from .sql_functions import prepare
+from .write_ahead_log import log_of
+
+__all__ = ["repair"]
+
+
+def repair(path: Path, key: str) -> list[str]:
+    """Open a database with what is whole, after its log was put aside.
+
+    Args:
+        key: data key in hex; empty for a file without one.
+
+    Returns:
+        What was found and done, a line each; empty when nothing was wrong.
+
+    Raises:
+        CorruptStoreError: the database itself is damaged.
+    """
+    try:
+        Database(path, key, create=False, prepare=prepare).close()
+    except CorruptStoreError as error:
+        if "writes" not in error.fields:
+            raise
+        found = error.message
+    else:
+        return []
+    done = [found]
+    if (kept := _set_aside(path)) is not None:
+        done.append(f"the log as it was is kept in {kept}")
+    with closing(Database(path, key, create=False, prepare=prepare, accept=True)) as database:
+        database.write(lambda _: None)  # the mark says again what is there
+        database.checkpoint()
+    return [*done, "what is whole can be read and written again"]
+
+
+def _set_aside(path: Path) -> Path | None:
+    """A copy of the log, if there is anything in it."""
+    log = log_of(path)
+    if not log.exists() or not log.stat().st_size:
+        return None
+    kept = log.with_name(f"{log.name}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
+    shutil.copy2(log, kept)
+    return kept

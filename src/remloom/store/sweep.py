@@ -1,0 +1,235 @@
+"""The sweep: whether the words of what was forgotten can still be found, in texts and fields that were made of others.
+
+What somebody wrote or what was read, and stays, may say the same words: they are its own. Everything else that the
+system keeps (contexts, tags, summaries, names it found) must not hold words that no such source has. Looked at is what
+lay beside the forgotten, and what an index finds by its words: that costs by what was forgotten, not by the store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+from unicodedata import normalize
+
+import msgspec
+
+from .. import labels
+from ..model import Edge, Entity, Moment, Record, Resource
+from .contract import Store
+from .validation import EXTRACTED
+
+__all__ = ["Trace", "sweep", "tokens"]
+
+_LEAST = 3  # characters of a word that tells anything
+_PHRASE = 4  # words in a row that tell, wherever else each of them is said
+_PROBES = 48  # texts of what was forgotten that the index is asked for
+_WORDS = 12  # of each
+_HITS = 8  # looked at for each
+_BESIDE = 400  # records beside what was forgotten that are looked at
+_EDGES = 1_000  # at their labels that are looked at
+_MOST = 50_000  # words remembered
+_TOKEN = re.compile(r"[^\W_]+")
+_DATES = frozenset(
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
+# Edge types whose properties the system fills in; the others are somebody's own.
+_MADE = frozenset((
+    "about", "attended_by", "authored_by", "entity", "includes", "mentions", "next", "part_of", "references", "related",
+    "spoken_by", "summarizes", "temporal_proximity",
+))  # fmt: skip
+
+
+class Trace:
+    """The words of what was forgotten."""
+
+    def __init__(self) -> None:
+        self.words: set[str] = set()
+        self.phrases: set[tuple[str, ...]] = set()
+        self.texts: list[str] = []
+        self.keys: set[str] = set()
+
+    def add(self, record: Record) -> None:
+        """Remember what a record said."""
+        self.keys.update(map(labels.key, (record.name, *getattr(record, "aliases", ()))))
+        for text in _own(record):
+            found = tokens(text)
+            if len(self.words) < _MOST:
+                self.words.update(word for word in found if _telling(word))
+                self.phrases.update(_phrases(found))
+            if found:
+                self.texts.append(text)
+
+
+def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> tuple[str, ...]:
+    """Where words of what was forgotten are still found, a line each.
+
+    Args:
+        trace: these words.
+        ids, keys: records that were made of what was forgotten, and labels that lay beside it.
+    """
+    held = store.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
+    shared = [key for key, records in held.items() if records]  # what leads on from them was perhaps theirs
+    led = store.edges(shared, direction="out", rel_types=None, limit=_BESIDE) if shared else ()
+    near = _near(store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in led)))))
+    own: set[str] = set()  # words of sources that stay
+    phrases: set[tuple[str, ...]] = set()
+    for record in near.values():
+        for text in _own(record):
+            said = tokens(text)
+            own.update(said)
+            phrases.update(_phrases(said))
+    found: dict[str, str] = {}  # where, and a word
+    for record in near.values():
+        for field, text in _made(record):
+            _look(store, trace, own, phrases, f"{record.schema} {record.id}, {field}", text, found)
+    for edge in _edges(store, keys):
+        if edge.rel_type in _MADE:
+            for text in _of_edge(edge):
+                place = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
+                _look(store, trace, own, phrases, place, text, found)
+    for key, records in held.items():
+        for record in records:
+            if isinstance(record, Entity) and record.thin and not store.degrees([key], direction="both"):
+                found[f"label {key}"] = key
+    return tuple(f"{place}: {word!r}" for place, word in found.items())
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text as they are compared: folded, without marks."""
+    return _TOKEN.findall(normalize("NFKC", text).casefold())
+
+
+def _telling(word: str) -> bool:
+    return len(word) >= _LEAST and not word.isdigit() and word not in _DATES and word not in _stop_words()
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from .indexes.bm25 import STOP_WORDS
+
+    return STOP_WORDS
+
+
+def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for start in range(len(words) - _PHRASE + 1):
+        yield tuple(words[start : start + _PHRASE])
+
+
+def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> dict[str, Record]:
+    """The records that are looked at."""
+    found = {id: record for id in list(ids)[:_BESIDE] if (record := store.get(None, id)) is not None}
+    for records in store.lookup(list(keys)[:_BESIDE], edges=0).values() if keys else ():
+        found.update((record.id, record) for record in records)
+    step = max(1, len(trace.texts) // _PROBES)
+    for text in trace.texts[::step][:_PROBES]:
+        if words := _rarest(text):
+            for match in store.search_text(words, schema=None, where=None, limit=_HITS):
+                found[match.record.id] = match.record
+    return found
+
+
+def _edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
+    """The edges that are looked at: all that lay beside, or the newest where a hub has more."""
+    some = list(keys)[:_BESIDE]
+    if not some:
+        return ()
+    if store.degrees(some, direction="both") > _EDGES:
+        return store.edges(some, direction="both", rel_types=None, limit=_EDGES)
+    return store.stored_edges(some, direction="both")
+
+
+def _rarest(text: str) -> str:
+    """The words of a text that few others will have: long ones."""
+    words = dict.fromkeys(word for word in tokens(text[:20_000]) if _telling(word))
+    return " ".join(sorted(words, key=len, reverse=True)[:_WORDS])
+
+
+def _own(record: Record) -> Iterator[str]:
+    """What a record says of its own: what was read, what somebody wrote, what a model made of sources it names."""
+    if isinstance(record, Resource):
+        told = {name: value for name, value in record.metadata.items() if name not in ("heading", "superseded")}
+        yield from (record.name, record.content, record.uri, *_texts(told))
+        if not _is_chunk(record):
+            yield from (record.context, *record.related_entities)
+    elif isinstance(record, Entity):
+        if not record.properties.get(EXTRACTED):
+            yield from (record.name, *record.aliases, record.summary, *_texts(record.properties))
+    elif not _is_made(record):
+        tags = record.topic_tags + record.emotion_tags + record.classifications + record.entity_refs
+        yield from (record.name, record.summary, *tags, *_texts(record.metadata))
+    elif record.metadata.get("uri"):
+        yield from (str(record.metadata["uri"]), str(record.metadata.get("session", "")))
+
+
+def _made(record: Record) -> Iterator[tuple[str, str]]:
+    """What was made of other records: field and text."""
+    if isinstance(record, Resource):
+        if _is_chunk(record):
+            yield "context", record.context
+            yield from (("related_entities", name) for name in record.related_entities)
+        yield "heading", str(record.metadata.get("heading", ""))
+    elif isinstance(record, Entity):
+        if record.properties.get(EXTRACTED):
+            yield "name", record.name
+            yield from (("aliases", alias) for alias in record.aliases)
+    elif _is_made(record):
+        yield "name", record.name
+        yield "summary", record.summary
+        for field in ("topic_tags", "entity_refs", "emotion_tags", "classifications"):
+            yield from ((field, text) for text in getattr(record, field))
+        yield from (("present_persons", person.name) for person in record.present_persons)
+        yield from (("metadata", text) for text in _texts(record.metadata))
+
+
+def _is_chunk(record: Resource) -> bool:
+    return not record.generation and bool(record.uri)
+
+
+def _is_made(moment: Moment) -> bool:
+    """Whether reading or dreaming made a moment."""
+    return "made_by" in moment.metadata or "uri" in moment.metadata
+
+
+def _of_edge(edge: Edge) -> Iterator[str]:
+    yield from (name.partition("/")[2] for name in edge.properties if "/" in name)
+    yield from _texts({name: value for name, value in edge.properties.items() if name != "dst_entity_type"})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, msgspec.Struct):
+        yield from _texts(msgspec.to_builtins(value))
+
+
+def _look(
+    store: Store, trace: Trace, own: set[str], phrases: set[tuple[str, ...]], place: str, text: str,
+    found: dict[str, str],
+) -> None:  # fmt: skip
+    words = tokens(text)
+    for phrase in _phrases(words):
+        if phrase in trace.phrases and phrase not in phrases:
+            found[place] = " ".join(phrase)
+            return
+    for word in words:
+        if _telling(word) and word in trace.words and word not in own:
+            if _is_said(store, word):
+                own.add(word)
+            else:
+                found[place] = word
+                return
+
+
+def _is_said(store: Store, word: str) -> bool:
+    """Whether a source that stays says a word."""
+    matches = store.search_text(word, schema=None, where=None, limit=_HITS)
+    return any(word in tokens(text) for match in matches for text in _own(match.record))

@@ -1,0 +1,1 @@
+"""Texts in general: their sentences, and the dates in them."""
