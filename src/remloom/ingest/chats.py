@@ -1,7 +1,7 @@
 """A chat as records: its turns, its sessions as moments, who spoke, and whom and what they named.
 
 What a turn becomes follows from the turns near it, and what a moment holds from the turns that it refers to: so a chat
-can be gone on with, or lose a turn, at the cost of a few (see `following`).
+can be gone on with, or lose a turn, at the cost of a few (see `chat_append`).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Day(Struct, frozen=True, kw_only=True):
-    """The calls of a day, a task, a model and a run, once they are old: see `folding`."""
+    """The calls of a day, a task, a model and a run, once they are old: see `ledger_rollup`."""
 
     task: str
     model: str

@@ -78,7 +78,7 @@ class Executor:
         had one of them, as they were.
 
         A label that nothing has, but that can only mean one thing, gives that, and `metadata["resolved"]` says so (see
-        resolving.py). Any other is listed in `metadata["missing"]`, and `suggestions` are like it.
+        label_resolution.py). Any other is listed in `metadata["missing"]`, and `suggestions` are like it.
         """
         keys = [labels.key(label) for label in query.labels]
         found = self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)

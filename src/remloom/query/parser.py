@@ -1,7 +1,7 @@
 """From the text of a statement to its value, and from a wrong text to an error that says what would be right.
 
-The grammar is grammar.lark, its meaning builder.py. What a grammar cannot say is done here: a SELECT is cut where its
-SQL ends, with sqlglot's tokenizer, and the parser's complaints are put into plain words.
+The grammar is grammar.lark, its meaning transformer.py. What a grammar cannot say is done here: a SELECT is cut where
+its SQL ends, with sqlglot's tokenizer, and the parser's complaints are put into plain words.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """The document as Markdown or, of a PDF, as plain text, made in this process: `converting` bounds what it takes.
+    """The document as Markdown or, of a PDF, as plain text, made in this process: `convert` bounds what it takes.
     Its lines are those of the conversion, so none are cited; the pages of a PDF are.
 
     Args:

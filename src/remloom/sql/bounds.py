@@ -55,7 +55,7 @@ def reading() -> Dialect:
             LAMBDAS: ClassVar[dict[Any, Any]] = {}  # an arrow goes into JSON, in the arguments of a function too
 
         def to_json_path(self, path: Any) -> Any:
-            return path  # it is read in `expressions`
+            return path  # it is read in `sql.expressions`
 
     return Reading()
 

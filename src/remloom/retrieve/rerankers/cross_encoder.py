@@ -19,7 +19,7 @@ _BATCH = 8  # pairs of one run
 
 
 class CrossEncoder:
-    """A cross-encoder run by ONNX Runtime from a folder: no network. See `rerank.Reranker`.
+    """A cross-encoder run by ONNX Runtime from a folder: no network. See `load.Reranker`.
 
     Args:
         folder: has `tokenizer.json` and `model.onnx` (that one may be in `onnx/`), as exports of

@@ -21,7 +21,7 @@ class Helpful(Struct, frozen=True):
 
 
 class ModelReranker:
-    """One call of the model for each question. See `rerank.Reranker`."""
+    """One call of the model for each question. See `load.Reranker`."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm

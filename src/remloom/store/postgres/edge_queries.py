@@ -1,6 +1,6 @@
 """The statements that fetch or count edges: in one order, of some types, in force at one time.
 
-All take the tenant from `t.tenant` (see `Server.call`) and the parameters `at` and `past` (see `graph.moment`), those
+All take the tenant from `t.tenant` (see `Database.call`) and the parameters `at` and `past` (see `graph.moment`), those
 of some types `rels`, those that fetch `limit`.
 """
 

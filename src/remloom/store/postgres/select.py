@@ -1,6 +1,6 @@
 """SELECTs over one tenant.
 
-What runs was written from values (`expressions`). It runs in a read-only transaction, within functions of the database
+What runs was written from values (`sql_writer`). It runs in a read-only transaction, within functions of the database
 that take on a role which may only read, and whose tenant nothing that a statement calls could change: the second lock
 on the same door. What it has changed of the session, if it could, is rolled back.
 """

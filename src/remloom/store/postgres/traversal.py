@@ -99,7 +99,7 @@ _KIN = {
 
 @lru_cache(maxsize=256)
 def walking(fetch: Fetch, past: bool) -> str:
-    """The statement that walks; besides the parameters of `edge_sql` it takes `starts`, `depth` and `shown`.
+    """The statement that walks; besides the parameters of `edge_queries` it takes `starts`, `depth` and `shown`.
 
     It gives one row: the deepest level reached, keys reached, edges not followed, the first paths, and whether it has
     to be done again because there are records of several keys, and `fetch` has no `kin`.

@@ -1,6 +1,6 @@
 """SELECTs over one tenant.
 
-What runs was written from values (`expressions`); a connection of its own, read-only, with an authorizer that knows
+What runs was written from values (`sql_writer`); a connection of its own, read-only, with an authorizer that knows
 only the tables and functions which that writes, is the second lock on the same door.
 """
 
