@@ -43,6 +43,7 @@ _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write 
 _IDLE = 2.0  # seconds without a write after which space and memory are given back, and the log is emptied
 _SPARE = 64  # free pages that a file keeps for what is written next
 _STEP = 1_000  # free pages given back in one transaction
+_TRIES = 10  # to open a file that other processes replace meanwhile
 _GROUP = 64  # writes committed together at most
 _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
 _ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"  # of a copy, which lags from here on
@@ -130,25 +131,26 @@ class Database:
 
     def _enter(self, *, accept: bool) -> apsw.Connection:
         """The writer's connection to a file that is all there."""
+        tries = _TRIES
         refused: set[tuple[tuple[int, int] | None, bool]] = set()  # which file, taken for a sealed one or a plain one
         while True:
             found = _identity(self.path)
             try:
                 writer = self.connect(self._cache_mb // 2)
-            except WrongKeyError:
+            except StoreError as error:
                 self._leave()
-                if self._key:
+                if self._key or not isinstance(error, CorruptStoreError | ReadOnlyStoreError | WrongKeyError):
                     raise
-                refused.add((found, self._sealed))
-                if found == _identity(self.path) and {(found, True), (found, False)} <= refused:
-                    raise damaged(self.path, "it is no database") from None
-                self._sealed = not self._sealed  # a plain file, or one that another process has sealed just now
-                continue
-            except ReadOnlyStoreError:  # SQLite says so too of a file that was replaced while it was opened
-                self._leave()
-                if self.read_only or found == _identity(self.path):
+                tries -= 1
+                if isinstance(error, WrongKeyError):
+                    refused.add((found, self._sealed))
+                    if {(found, True), (found, False)} <= refused and found == _identity(self.path):
+                        raise damaged(self.path, "it is no database") from None
+                    self._sealed = not self._sealed  # a plain file, or one that another process has sealed just now
+                elif self.read_only or not tries or found == _identity(self.path):
                     raise
-                self._sealed = True
+                else:  # it was replaced by a sealed copy while it was opened, of which SQLite says this and that
+                    self._sealed = True
                 continue
             if self.read_only or found == _identity(self.path):
                 break

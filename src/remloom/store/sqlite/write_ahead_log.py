@@ -54,7 +54,7 @@ def behind(path: Path, size: int, seen: int) -> int:
     with stream:
         header = stream.read(_HEADER)
         frames = list(_frames(stream, size, _HEADER + seen * (_FRAME + size)))
-        if not frames:
+        if not frames or len(header) < _HEADER:  # it was emptied just now, and has grown since
             return 0
         begun = not _sound(header)  # nothing of a log without a header is seen, whatever was acknowledged
         big = bool(header[3] & 1)
