@@ -25,7 +25,8 @@ DEEP = Resource(
     [
         "NOTHING", "Nothing.", "nothing", '"NOTHING"', "'Nothing'", "**NOTHING**", "NOTHING new", "Nothing new.",
         "*Nothing to add.*", "NOTHING\n\nIt repeats what we know.", "NOTHING - this is a repetition.", "`NOTHING`",
-        "«Nothing»", " \n", "> NOTHING", "Nothing here.",
+        "«Nothing»", " \n", "> NOTHING", "Nothing here.", "This adds nothing new to what was known before.",
+        "I see no new information in this passage.", "No new facts in this text.",
     ],
 )  # fmt: skip
 def test_nothing_is_understood_leniently(reply: str) -> None:
@@ -37,6 +38,7 @@ def test_nothing_is_understood_leniently(reply: str) -> None:
     "reply",
     [
         "Nothing in the treaty binds Spain.", "The tax adds nothing new.", "NOTHINGNESS is a theme of it.",
+        "There is no new information in the treaty about Oban.",
         "Nothing new under the sun, the merchants said; yet the port closed.",
     ],
 )  # fmt: skip

@@ -19,14 +19,15 @@ _MARKS = re.compile(r"[\s*_`\"'“”‘’«».:!#>()\[\]-]+")
 _NOTHING = re.compile(r"nothing(?: (?:new|to add|added|here|really|at all|else))*", re.IGNORECASE)
 _LEADING = re.compile(r"\A[\W_]*NOTHING[\W_]*(?:\n|\Z|[-–—:.,;]\s)")  # shouted, and then explained
 _THING = "one|information|info|passage|text|note|chunk|learning|synthesis|content|statement|material"
+_IN = rf"in (?:this|it|that|here)(?: (?:new |above |given |second |latest )?(?:{_THING}))?"
 _IT = rf"(?:this|it|that|there|here|the) ?(?:new |above |given |second |latest )?(?:{_THING})?"
 _KNOWN = (
-    r"(?:what (?:we|is|was)(?: already){,2} (?:know|known|knew)(?: already)?"
+    r"(?:what (?:we|is|was)(?: already){,2} (?:know|known|knew)(?: (?:already|before|so far))?"
     r"|(?:the |our )?existing (?:knowledge|understanding))"
 )
 _NEW = "new|more|further|else|additional|substantial|significant|novel"
 _FACTS = "information|insights?|knowledge|content|facts?|understanding|value"
-_WHERE = rf"(?: (?:here|at all|to (?:this|it|that|{_KNOWN})|beyond {_KNOWN}))?"
+_WHERE = rf"(?: (?:here|at all|{_IN}|to (?:this|it|that|{_KNOWN})|beyond {_KNOWN}))?"
 _ADDS = "(?:adds?|brings?|contributes?|offers?|provides?|contains?|says?|tells us|holds?)"
 _THERE_IS = "(?:there is|there s|i see|i find|i found|i have|we see|we learn|we find|we have)"
 _FOUND = "(?:found|added|provided|learned|learnt|said|given)"
@@ -39,9 +40,9 @@ _SAYS_NOTHING = re.compile(  # a whole sentence that says so
             rf"{_IT} (?:does not|doesn t|do not|don t|did not|didn t) (?:really )?{_ADDS}"
             rf" (?:anything(?: (?:{_NEW}))?|any(?: (?:{_NEW}))? (?:{_FACTS})){_WHERE}",
             rf"{_THERE_IS} (?:really |simply )?nothing(?: (?:{_NEW}))?"
-            r"(?: (?:here|at all|in (?:this|it)|to (?:be )?(?:add|added|report|learn|learned|note)))*",
-            rf"{_THERE_IS} no(?: (?:{_NEW}))? (?:{_FACTS})(?: (?:here|at all|in (?:this|it)|to (?:add|report)))*",
-            rf"no (?:{_NEW}) (?:{_FACTS})(?: (?:here|at all|(?:(?:is|are|was|were) )?{_FOUND}))?",
+            rf"(?: (?:here|at all|{_IN}|to (?:be )?(?:add|added|report|learn|learned|note)))*",
+            rf"{_THERE_IS} no(?: (?:{_NEW}))? (?:{_FACTS})(?: (?:here|at all|{_IN}|to (?:add|report)))*",
+            rf"no (?:{_NEW}) (?:{_FACTS})(?: (?:here|at all|{_IN}|(?:(?:is|are|was|were) )?{_FOUND}))?",
             rf"nothing (?:{_NEW}) (?:is|was|has been|can be) {_FOUND}(?: (?:here|(?:by|from) this))?",
             rf"{_IT} (?:is |s )?(?:simply |merely |only |just )?(?:a )?"
             rf"(?:repeats?|repetition of|restates?|restatement of|duplicates?|duplicate of) {_KNOWN}",
