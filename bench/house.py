@@ -130,7 +130,10 @@ def complex_functions(folder: Path) -> int:
         sys.executable, "-m", "ruff", "check", "--isolated", "--quiet", "--select", "C901",
         "--output-format", "concise", "--config", f"lint.mccabe.max-complexity={COMPLEXITY}", str(folder),
     ]  # fmt: skip
-    return len(subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines())
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.stderr or done.returncode not in (0, 1):  # 1: there are some
+        raise SystemExit(f"ruff did not run: {done.stderr.strip()}")
+    return len(done.stdout.splitlines())
 
 
 def figures(folder: Path) -> dict[str, str]:
