@@ -43,7 +43,7 @@ class StoredQueue:
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = _now) -> None:
-        self._journal = store
+        self._store = store
         self._clock = clock
         self._tidied = datetime.min.replace(tzinfo=UTC)
 
@@ -75,7 +75,7 @@ class StoredQueue:
         kind = DONE if job.state == "done" else LIVE
         struck = tuple(place for place, version in notes.items() if version and place[0] != kind)
         try:
-            self._journal.write(Batch(journal=(_entry(job, kind),), struck=struck, expected=Preconditions(notes=notes)))
+            self._store.write(Batch(journal=(_entry(job, kind),), struck=struck, expected=Preconditions(notes=notes)))
         except ConflictError:
             return False
         return True
@@ -118,7 +118,7 @@ class StoredQueue:
 
     def jobs(self, state: State | None = None) -> list[Job]:
         live = sorted((job for job, _ in self._live()), key=lambda job: (job.not_before, job.id))
-        done = [_job(entry) for entry in self._journal.journal(DONE)]
+        done = [_job(entry) for entry in self._store.journal(DONE)]
         done.sort(key=lambda job: (job.finished_at or job.created_at, job.id))
         each = {job.id: job for job in (*live, *done)}  # one may have been put away in between
         return [job for job in each.values() if state is None or job.state == state]
@@ -130,11 +130,11 @@ class StoredQueue:
 
     def _stored(self, id: str) -> Job | None:
         """A job; one that is done meanwhile is in the other place."""
-        entry = self._journal.journal_entry(LIVE, id) or self._journal.journal_entry(DONE, id)
+        entry = self._store.journal_entry(LIVE, id) or self._store.journal_entry(DONE, id)
         return None if entry is None else _job(entry)
 
     def retry(self, id: str) -> Job:
-        entry = self._journal.journal_entry(LIVE, id)
+        entry = self._store.journal_entry(LIVE, id)
         job = self.job(id) if entry is None else _job(entry)
         if entry is None or job.state not in ("waiting", "parked"):
             raise ConflictError(f"job {id!r} is {job.state}", remedy="add it again under another key", id=id)
@@ -145,15 +145,15 @@ class StoredQueue:
 
     def remove(self, id: str) -> None:
         self.job(id)
-        self._journal.note([], struck=[(LIVE, id), (DONE, id)])
+        self._store.note([], struck=[(LIVE, id), (DONE, id)])
 
     def _live(self) -> list[tuple[Job, JournalEntry]]:
-        return [(_job(entry), entry) for entry in self._journal.journal(LIVE)]
+        return [(_job(entry), entry) for entry in self._store.journal(LIVE)]
 
     def _change(self, job: Job, change: Callable[[Job], Job]) -> Job:
         """Change a job that its worker still holds."""
         while True:
-            entry = self._journal.journal_entry(LIVE, job.id)
+            entry = self._store.journal_entry(LIVE, job.id)
             held = None if entry is None else _job(entry)
             if (
                 entry is None
@@ -179,11 +179,11 @@ class StoredQueue:
         self._tidied = now
         old = [
             job
-            for job in map(_job, self._journal.journal(DONE))
+            for job in map(_job, self._store.journal(DONE))
             if job.finished_at and now - job.finished_at > REMEMBERED
         ]
         if old:
-            self._journal.note([], struck=[(DONE, job.id) for job in old])
+            self._store.note([], struck=[(DONE, job.id) for job in old])
 
     def _failed(self, job: Job, error: str, again: bool) -> Job:
         job = replace(job, lease_until=None, error=error)
