@@ -6,16 +6,29 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
-from ..errors import ReadOnlyStoreError, StoreError, StoreFullError
+from ..errors import ReadOnlyStoreError, StoreBusyError, StoreError, StoreFullError
 
-__all__ = ["destroy", "make_private", "read_whole", "refuse_links", "replace_in", "sync", "told", "write_new"]
+__all__ = [
+    "alone_in",
+    "destroy",
+    "make_private",
+    "read_whole",
+    "refuse_links",
+    "replace_in",
+    "sync",
+    "told",
+    "write_new",
+]
 
 _HERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+_LOOK = 0.01  # seconds between looks whether a lock is free
 
 
 def make_private(folder: Path) -> None:
@@ -63,6 +76,34 @@ def write_new(path: Path | str, data: bytes, *, within: int | None = None) -> No
         raise
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def alone_in(folder: Path, patience: float) -> Iterator[None]:
+    """One process, and one thread of it, at a time is in here for a folder. (Windows has no such lock on folders.)
+
+    Raises:
+        StoreBusyError: another was in here for as many seconds.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    ends = time.monotonic() + patience
+    descriptor = os.open(folder, os.O_RDONLY | _HERE)
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > ends:
+                    raise StoreBusyError(f"another process changes {folder}", remedy="try again") from None
+                time.sleep(_LOOK)
+        yield
+    finally:
+        os.close(descriptor)  # which ends the lock
 
 
 def read_whole(path: Path | str, *, within: int | None = None) -> bytes:

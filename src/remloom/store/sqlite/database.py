@@ -29,6 +29,7 @@ from ...errors import (
     WrongKeyError,
     unencodable,
 )
+from ..folders import alone_in
 from . import maintenance
 from .commit_mark import Commit, Mark
 from .lost_writes import admit
@@ -43,7 +44,6 @@ _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write 
 _IDLE = 2.0  # seconds without a write after which space and memory are given back, and the log is emptied
 _SPARE = 64  # free pages that a file keeps for what is written next
 _STEP = 1_000  # free pages given back in one transaction
-_TRIES = 10  # to open a file that other processes replace meanwhile
 _GROUP = 64  # writes committed together at most
 _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
 _ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"  # of a copy, which lags from here on
@@ -117,9 +117,7 @@ class Database:
         if create and not self.read_only:
             make_private(path)
         try:
-            self._writer = self._enter(accept=accept)
-            if not self._sealed and not self.read_only and self._reseal():
-                self._writer = self._enter(accept=accept)
+            self._writer = self._first(accept=accept)
             with translate(self.path):
                 self._migrate()
             self._present()
@@ -129,33 +127,36 @@ class Database:
         if _length(log_of(self.path)):  # left by a process that was killed, or in use by another
             self._watch()
 
-    def _enter(self, *, accept: bool) -> apsw.Connection:
-        """The writer's connection to a file that is all there."""
-        tries = _TRIES
-        refused: set[tuple[tuple[int, int] | None, bool]] = set()  # which file, taken for a sealed one or a plain one
-        while True:
-            found = _identity(self.path)
+    def _first(self, *, accept: bool) -> apsw.Connection:
+        """The writer's connection to a file that is all there, and is sealed if it can be."""
+        try:
+            return self._enter(accept=accept)
+        except (WrongKeyError, CorruptStoreError, ReadOnlyStoreError):
+            self._leave()
+            if self._key:
+                raise
+        # It may be a file of an earlier version, of which SQLite says this and that while another process replaces it.
+        # One at a time looks on, as what it finds plain it may replace too: who had that open then would write a log
+        # beside a file that knows nothing of it.
+        with alone_in(self.path.parent, self._busy_timeout):
+            with suppress(WrongKeyError):
+                return self._enter(accept=accept)  # another process has sealed it meanwhile
+            self._leave()
+            self._sealed = False
             try:
-                writer = self.connect(self._cache_mb // 2)
-            except StoreError as error:
-                self._leave()
-                if self._key or not isinstance(error, CorruptStoreError | ReadOnlyStoreError | WrongKeyError):
-                    raise
-                tries -= 1
-                if isinstance(error, WrongKeyError):
-                    refused.add((found, self._sealed))
-                    if {(found, True), (found, False)} <= refused and found == _identity(self.path):
-                        raise damaged(self.path, "it is no database") from None
-                    self._sealed = not self._sealed  # a plain file, or one that another process has sealed just now
-                elif self.read_only or not tries or found == _identity(self.path):
-                    raise
-                else:  # it was replaced by a sealed copy while it was opened, of which SQLite says this and that
-                    self._sealed = True
-                continue
-            if self.read_only or found == _identity(self.path):
-                break
-            self._leave()  # another process put a sealed copy in its place just now
-            self._sealed = True
+                plain = self._enter(accept=accept)
+            except WrongKeyError:
+                raise damaged(self.path, "it is no database") from None
+            if self.read_only:
+                return plain
+            self._leave()
+            self._admitted = False
+            with translate(self.path):
+                self._sealed = seal(self.path)  # if nobody has it open
+            return self._enter(accept=accept or not self._sealed)
+
+    def _enter(self, *, accept: bool) -> apsw.Connection:
+        writer = self.connect(self._cache_mb // 2)
         with translate(self.path):
             if not accept:
                 admit(writer, self._mark, self.path, log=not self.read_only and self._strict)
@@ -163,16 +164,6 @@ class Database:
                 writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             self._admitted = True
         return writer
-
-    def _reseal(self) -> bool:
-        """Replace a plain file by a sealed one, if nobody else has it open."""
-        self._leave()
-        self._admitted = False
-        with translate(self.path):
-            self._sealed = seal(self.path)
-        if not self._sealed:
-            self._writer = self._enter(accept=True)
-        return self._sealed
 
     def _leave(self) -> None:
         with self._lock:
@@ -530,15 +521,6 @@ def _length(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file is at a path."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 class _User:
