@@ -1,4 +1,5 @@
-"""What the examples in docstrings find at hand: `home`, an empty folder, and `memory`, with a little in it."""
+"""What the examples in docstrings find at hand: `home`, an empty folder, and `memory`, with a
+little in it."""
 
 from __future__ import annotations
 
@@ -24,5 +25,11 @@ def examples(request: pytest.FixtureRequest) -> Iterator[None]:
             Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
             Resource(name="Pricing notes", content="Sarah proposed a new pricing model.", uri="notes.md"),
         ])  # fmt: skip
-        namespace |= {"home": folder / "home", "memory": memory, "Edge": Edge, "Entity": Entity, "Memory": Memory}
+        namespace |= {
+            "home": folder / "home",
+            "memory": memory,
+            "Edge": Edge,
+            "Entity": Entity,
+            "Memory": Memory,
+        }
         yield

@@ -1,10 +1,11 @@
-"""What affinity costs: time, processor time and memory, over resources with vectors and names, without a model.
+"""What affinity costs: time, processor time and memory, over resources with vectors and names,
+without a model.
 
     python -m bench.affinity [RESOURCES]
 
-Made: documents of four chunks (default 10,000 chunks in all), with vectors around 400 centres and eight names each,
-drawn by a power law. Measured: the first run, the second (which writes nothing), and taking the first back.
-Prints JSON.
+Made: documents of four chunks (default 10,000 chunks in all), with vectors around 400 centres and
+eight names each, drawn by a power law. Measured: the first run, the second (which writes nothing),
+and taking the first back. Prints JSON.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def batches(count: int) -> Iterator[list[Resource | Edge]]:
     for low in range(0, count, 1_000):
         batch: list[Resource | Edge] = []
         for n in range(low, min(low + 1_000, count)):
-            named = tuple(f"Person {k}" for k in sorted(set(rng.choice(NAMES, NAMED, p=odds).tolist())))
+            named = tuple(
+                f"Person {k}" for k in sorted(set(rng.choice(NAMES, NAMED, p=odds).tolist()))
+            )
             name = f"document {n // 4} #{n % 4}"
             vector = centres[n % CENTRES] + rng.standard_normal(DIMS).astype(np.float32)
             content = " ".join(chance.choices(words, k=WORDS))
@@ -69,7 +72,9 @@ def batches(count: int) -> Iterator[list[Resource | Edge]]:
                     related_entities=named,
                 )
             )  # fmt: skip
-            batch += [Edge(src=name, rel_type="mentions", dst=person, weight=0.3) for person in named]
+            batch += [
+                Edge(src=name, rel_type="mentions", dst=person, weight=0.3) for person in named
+            ]
         yield batch
 
 

@@ -1,4 +1,5 @@
-"""Write the table of attacks in docs/guarantees.md from bench/results/attack.json: python -m bench.attack."""
+"""Write the table of attacks in docs/guarantees.md from bench/results/attack.json: python -m
+bench.attack."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def main() -> None:
 def load() -> dict[str, dict[str, Any]]:
     """What the long form counted, by what was tried."""
     path = RESULTS / "attack.json"
-    found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found: dict[str, dict[str, Any]] = (
+        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    )
     return found
 
 
@@ -29,7 +32,9 @@ def written(page: str, counts: dict[str, dict[str, Any]]) -> str:
     """The page with these counts in it."""
     rows = ["| attack | tried | test |", "|---|---:|---|"]
     for what, row in counts.items():
-        rows.append(f"| {what} | {row['count']:,} | `{row['test'].removeprefix('tests/attack/').split('::')[0]}` |")
+        rows.append(
+            f"| {what} | {row['count']:,} | `{row['test'].removeprefix('tests/attack/').split('::')[0]}` |"
+        )
     table = "\n".join(rows) + "\n" if counts else ""
     return _PLACE.sub(lambda found: found[1] + table + found[2], page)
 

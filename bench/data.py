@@ -1,7 +1,8 @@
-"""Synthetic data of realistic shape: Zipf text, clustered vectors, names with typos, a power-law graph.
+"""Synthetic data of realistic shape: Zipf text, clustered vectors, names with typos, a power-law
+graph.
 
-Everything follows from a seed, so two runs measure the same work. Uniform random data would flatter or defeat
-the indexes: word frequencies decide BM25's cost, clusters HNSW's recall, hubs a walk's.
+Everything follows from a seed, so two runs measure the same work. Uniform random data would flatter
+or defeat the indexes: word frequencies decide BM25's cost, clusters HNSW's recall, hubs a walk's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _STOP = tuple(
     "the of and to in a is that for it was on as with be by at this from are or an not have which but were his they "
     "all their there been has will more when who we her can so if no what up its about into than them other".split()
 )
-_ONSETS = tuple("b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sh st t th tr v w z".split())
+_ONSETS = tuple(
+    "b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sh st t th tr v w z".split()
+)
 _VOWELS = tuple("a e i o u a e i o u ai ea ee".split())
 _CODAS = ("", "", "", "", "", "n", "r", "s", "l", "t", "m", "nd", "ck", "st")
 
@@ -60,8 +63,12 @@ def texts(count: int, *, words: int = 150, seed: int = 2, block: int = 1000) -> 
         lengths = np.maximum(20, rng.normal(words, words / 5, block).astype(int))
         drawn = lexicon[np.searchsorted(cumulative, rng.random(lengths.sum()))].tolist()
         ends = np.cumsum(lengths)
-        for first, end in zip((ends - lengths).tolist()[: count - start], ends.tolist(), strict=False):
-            yield " ".join(" ".join(drawn[at : min(at + 15, end)]) + "." for at in range(first, end, 15))
+        for first, end in zip(
+            (ends - lengths).tolist()[: count - start], ends.tolist(), strict=False
+        ):
+            yield " ".join(
+                " ".join(drawn[at : min(at + 15, end)]) + "." for at in range(first, end, 15)
+            )
 
 
 def questions(count: int, corpus: list[str], *, words: int = 3, seed: int = 3) -> list[str]:
@@ -75,11 +82,13 @@ def questions(count: int, corpus: list[str], *, words: int = 3, seed: int = 3) -
     return found
 
 
-def vectors(count: int, *, dims: int = 384, seed: int = 4, start: int = 0, total: int = 100_000) -> Floats:
+def vectors(
+    count: int, *, dims: int = 384, seed: int = 4, start: int = 0, total: int = 100_000
+) -> Floats:
     """Unit vectors in clusters of unequal size, as text embeddings are; number `start` onwards.
 
-    Each is a centre plus noise of 0.8 of its length in a random 64-dimensional subspace of the cluster's own, so that
-    neighbours within a cluster differ gradually.
+    Each is a centre plus noise of 0.8 of its length in a random 64-dimensional subspace of the
+    cluster's own, so that neighbours within a cluster differ gradually.
     """
     clusters = max(8, total // 200)
     head = np.random.default_rng((seed, 0))
@@ -103,7 +112,9 @@ def vectors(count: int, *, dims: int = 384, seed: int = 4, start: int = 0, total
 def names(count: int, *, seed: int = 5) -> tuple[str, ...]:
     """Distinct names of two or three words ("Breantol Chea")."""
     rng = np.random.default_rng(seed)
-    parts = [_word(rng, int(rng.integers(1, 4))).capitalize() for _ in range(max(2_000, count // 20))]
+    parts = [
+        _word(rng, int(rng.integers(1, 4))).capitalize() for _ in range(max(2_000, count // 20))
+    ]
     found: dict[str, None] = {}
     while len(found) < count:
         need = count - len(found)
@@ -131,7 +142,8 @@ def typo(name: str, edits: int, rng: np.random.Generator) -> str:
 
 
 def graph(nodes: int, edges: int, *, seed: int = 6) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct directed edges of a power-law graph, oldest first: sources and destinations by number."""
+    """Distinct directed edges of a power-law graph, oldest first: sources and destinations by
+    number."""
     rng = np.random.default_rng(seed)
     weights = 1 / (np.arange(nodes) + 10.0) ** 0.8
     cumulative = np.cumsum(weights / weights.sum())

@@ -1,11 +1,13 @@
-"""What learning costs besides the model: how busy it keeps the model, its own time a document, its memory.
+"""What learning costs besides the model: how busy it keeps the model, its own time a document, its
+memory.
 
     python -m bench.dreaming [DOCUMENTS] [LATENCY]
 
-A fake model answers after LATENCY seconds (default 0.2). Measured: the share of the allowed concurrency that is busy
-in relaxed order, our own CPU time a document (apart: the model, embedding, and the vector index, which grows in the
-background), and how memory grows: all of it, the pages of the database kept in memory (bounded by `cache_mb`), and the
-numbers of the vectors that were added. Prints JSON.
+A fake model answers after LATENCY seconds (default 0.2). Measured: the share of the allowed
+concurrency that is busy in relaxed order, our own CPU time a document (apart: the model, embedding,
+and the vector index, which grows in the background), and how memory grows: all of it, the pages of
+the database kept in memory (bounded by `cache_mb`), and the numbers of the vectors that were added.
+Prints JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +34,18 @@ from remloom.settings import Settings
 from remloom.store.indexes.hnsw import VectorIndex
 from remloom.testing.models import ScriptedModel
 
-PLACES = ("Boston", "London", "Salem", "Paris", "Madrid", "Berlin", "Vienna", "Lisbon", "Dublin", "Oslo")
+PLACES = (
+    "Boston",
+    "London",
+    "Salem",
+    "Paris",
+    "Madrid",
+    "Berlin",
+    "Vienna",
+    "Lisbon",
+    "Dublin",
+    "Oslo",
+)
 
 
 class Hashed:
@@ -91,11 +104,15 @@ class Clocked(ScriptedModel):
         if request.task != "entities":
             return f"An insight of {request.task}: {said}. It relates to what is known in this and that way."
         found = [place for place in PLACES if place in request.prompt][:2]
-        return [{"entity": name, "learning": f"{name} is told of in {said}."} for name in found] or []
+        return [
+            {"entity": name, "learning": f"{name} is told of in {said}."} for name in found
+        ] or []
 
 
 def _request(number: int) -> Request:
-    return Request(task="entities", system="", prompt=f"Note {number} of {PLACES[number % 10]}. " * 60)
+    return Request(
+        task="entities", system="", prompt=f"Note {number} of {PLACES[number % 10]}. " * 60
+    )
 
 
 def main(documents: int, latency: float) -> dict[str, Any]:
@@ -105,8 +122,12 @@ def main(documents: int, latency: float) -> dict[str, Any]:
         source = Path(folder) / "source"
         source.mkdir()
         for n in range(documents):
-            text = " ".join(f"Note {n} says that {PLACES[(n + k) % 10]} traded item {n * k}." for k in range(30))
-            (source / f"{n:05}.md").write_text(f"---\ndate: 2021-01-{n % 28 + 1:02}\n---\n\n{text}\n")
+            text = " ".join(
+                f"Note {n} says that {PLACES[(n + k) % 10]} traded item {n * k}." for k in range(30)
+            )
+            (source / f"{n:05}.md").write_text(
+                f"---\ndate: 2021-01-{n % 28 + 1:02}\n---\n\n{text}\n"
+            )
         model, embedder = Clocked(latency), Hashed()
         settings = Settings.load(home=f"{folder}/home")
         windows = EmbeddingQueue.windows
@@ -168,5 +189,7 @@ def _resident() -> int:
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    told = main(int(arguments[0]) if arguments else 1000, float(arguments[1]) if len(arguments) > 1 else 0.2)
+    told = main(
+        int(arguments[0]) if arguments else 1000, float(arguments[1]) if len(arguments) > 1 else 0.2
+    )
     print(json.dumps(told, indent=2))

@@ -1,9 +1,10 @@
 """Does a cost grow with what is stored? python -m bench.flat --help.
 
-Every public method of `Memory` is called in tenants of 10³ records and more, in turns between the sizes, so that a busy
-machine slows them alike; and so is appending to chats of 10² turns and more. What is compared is the CPU time of the
-calling thread. `CALLS` has an entry for every method, which a test sees to: one that touches one thing is not to grow
-by more than a half from the smallest to the largest; of any other it says why it grows.
+Every public method of `Memory` is called in tenants of 10³ records and more, in turns between the
+sizes, so that a busy machine slows them alike; and so is appending to chats of 10² turns and more.
+What is compared is the CPU time of the calling thread. `CALLS` has an entry for every method, which
+a test sees to: one that touches one thing is not to grow by more than a half from the smallest to
+the largest; of any other it says why it grows.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ _LONG = 4.0  # seconds for one method at all sizes, after which its turns end
 
 
 class World:
-    """A tenant of `size` records: half of them chunks, a third entities, the rest moments; and as many edges."""
+    """A tenant of `size` records: half of them chunks, a third entities, the rest moments; and as
+    many edges."""
 
     def __init__(self, home: Path | str, size: int, *, vectors: bool, name: str = "flat") -> None:
         self.size = size
@@ -52,14 +54,21 @@ class World:
         self._rng = np.random.default_rng(size)
         self.chunks, self.names = size // 2, data.names(size // 3)
         self.moments = size - self.chunks - len(self.names)
-        self.vectors = data.vectors(64, dims=DIMS, start=50_000_000, total=1_000) if vectors else None
+        self.vectors = (
+            data.vectors(64, dims=DIMS, start=50_000_000, total=1_000) if vectors else None
+        )
         if not self.memory.query_resources(Query().limit(1)):
             self._fill(vectors)
         self.memory.settle()
         self.questions = data.questions(100, list(data.texts(200)))
         self.written = [self.fresh() for _ in range(40)]  # what is forgotten and changed
-        documents = self._rng.choice(max(1, self.chunks // 20), min(40, max(1, self.chunks // 20)), replace=False)
-        found = (self.memory.query_resources(Query().filter(Eq("uri", f"docs/{place}.md"))) for place in documents)
+        documents = self._rng.choice(
+            max(1, self.chunks // 20), min(40, max(1, self.chunks // 20)), replace=False
+        )
+        found = (
+            self.memory.query_resources(Query().filter(Eq("uri", f"docs/{place}.md")))
+            for place in documents
+        )
         self.ids = [record.id for some in found for record in some]
         self.entity = self.memory.create_entity(Entity(type="person", name="Constant Person"))
         self.moment = self.memory.create_moment(
@@ -83,14 +92,23 @@ class World:
         stores.write_all(
             self.memory,
             (
-                Entity(type=kinds[number % 3], name=name, summary=f"{name} is known.", properties={"number": number})
+                Entity(
+                    type=kinds[number % 3],
+                    name=name,
+                    summary=f"{name} is known.",
+                    properties={"number": number},
+                )
                 for number, name in enumerate(self.names)
             ),
         )
         stores.write_all(
             self.memory,
             (
-                Moment(name=f"moment {number}", type="meeting", starts_at=_EPOCH + timedelta(minutes=10 * number))
+                Moment(
+                    name=f"moment {number}",
+                    type="meeting",
+                    starts_at=_EPOCH + timedelta(minutes=10 * number),
+                )
                 for number in range(self.moments)
             ),
         )
@@ -100,7 +118,9 @@ class World:
             self.memory,
             (
                 Edge(src=self.names[src], rel_type=kinds[number % 3], dst=self.names[dst])
-                for number, (src, dst) in enumerate(zip(sources.tolist(), destinations.tolist(), strict=True))
+                for number, (src, dst) in enumerate(
+                    zip(sources.tolist(), destinations.tolist(), strict=True)
+                )
             ),
         )
 
@@ -120,7 +140,9 @@ class World:
         """A chunk that was just written."""
         number = self.number()
         text = f"Note {number} says that nothing grows."
-        chunk = Resource(name=f"fresh {number}", content=text, uri=f"fresh/{number}.md", embedding=self.vector())
+        chunk = Resource(
+            name=f"fresh {number}", content=text, uri=f"fresh/{number}.md", embedding=self.vector()
+        )
         return self.memory.create_resource(chunk)
 
     def file(self) -> Path:
@@ -132,13 +154,16 @@ class Call:
     """How a method is measured."""
 
     run: Callable[[World], Any] | None = None  # what is timed
-    before: Callable[[World], Any] | None = None  # untimed: its answer is given to `run` as a second argument
+    # untimed: its answer is given to `run` as a second argument
+    before: Callable[[World], Any] | None = None
     grows: str = ""  # why it may grow; else it may not
     left_out: str = ""  # why it is not measured
     vectors: bool = False  # only where there are vectors
 
 
-def _one(run: Callable[..., Any], before: Callable[[World], Any] | None = None, **more: Any) -> Call:
+def _one(
+    run: Callable[..., Any], before: Callable[[World], Any] | None = None, **more: Any
+) -> Call:
     return Call(run, before, **more)
 
 
@@ -158,7 +183,9 @@ def _edge(world: World) -> Edge:
 
 def _note(world: World, uri: str = "") -> Any:
     number = world.number()
-    return world.memory.read_text(f"Note {number}. Sarah Chen met Ben in Berlin.", uri=uri or f"notes/{number}")
+    return world.memory.read_text(
+        f"Note {number}. Sarah Chen met Ben in Berlin.", uri=uri or f"notes/{number}"
+    )
 
 
 def _said(world: World) -> Any:
@@ -169,7 +196,10 @@ def _said(world: World) -> Any:
 
 def _written_file(world: World) -> Path:
     file = world.file()
-    file.write_text(f"# File {file.stem}\n\nSarah Chen met Ben in Berlin about file {file.stem}.\n", encoding="utf-8")
+    file.write_text(
+        f"# File {file.stem}\n\nSarah Chen met Ben in Berlin about file {file.stem}.\n",
+        encoding="utf-8",
+    )
     return file
 
 
@@ -291,20 +321,26 @@ def in_turns(call: Call, worlds: Sequence[World], rounds: int) -> list[list[tupl
     return spent
 
 
-def measure(results: Results, name: str, call: Call, worlds: Sequence[World], rounds: int, what: str = "") -> None:
+def measure(
+    results: Results, name: str, call: Call, worlds: Sequence[World], rounds: int, what: str = ""
+) -> None:
     """Measure one method at all sizes, and keep it."""
     try:
         spent = in_turns(call, worlds, rounds)
     except RemloomError as error:
         print(f"{name}: {type(error).__name__}: {error}", flush=True)
         return
-    cpu = {world.size: statistics.median(c for c, _ in times) for world, times in zip(worlds, spent, strict=True)}
+    cpu = {
+        world.size: statistics.median(c for c, _ in times)
+        for world, times in zip(worlds, spent, strict=True)
+    }
     growth = cpu[worlds[-1].size] / cpu[worlds[0].size]
     results.add(
         what or name,
         cpu_us={str(size): round(value * 1e6, 1) for size, value in cpu.items()},
         wall_us={
-            str(world.size): timing([w for _, w in times]).p50 for world, times in zip(worlds, spent, strict=True)
+            str(world.size): timing([w for _, w in times]).p50
+            for world, times in zip(worlds, spent, strict=True)
         },
         growth=round(growth, 2),
         grows=call.grows,
@@ -328,7 +364,9 @@ class Chat:
     def turn(self, number: int) -> Message:
         speaker = ("Ann", "Ben")[number % 2]
         text = f"Turn {number}: item {number * 7919 % 1000} went well. Sarah Chen will see to it in Berlin."
-        return Message(id=f"m{number}", speaker=speaker, text=text, at=_EPOCH + timedelta(seconds=30 * number))
+        return Message(
+            id=f"m{number}", speaker=speaker, text=text, at=_EPOCH + timedelta(seconds=30 * number)
+        )
 
     def append(self, count: int = 1) -> None:
         turns = [self.turn(next(self._numbers)) for _ in range(count)]
@@ -339,19 +377,31 @@ class Chat:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Call every method of a memory at several sizes, in turns.")
-    parser.add_argument("--home", default="", help="where the tenants are kept, or a database (default: nowhere)")
-    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), help="records (default 10³ to 10⁵)")
-    parser.add_argument("--turns", type=int, nargs="*", default=list(TURNS), help="of chats (default 10² to 10⁵)")
+    parser = argparse.ArgumentParser(
+        description="Call every method of a memory at several sizes, in turns."
+    )
+    parser.add_argument(
+        "--home", default="", help="where the tenants are kept, or a database (default: nowhere)"
+    )
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=list(SIZES), help="records (default 10³ to 10⁵)"
+    )
+    parser.add_argument(
+        "--turns", type=int, nargs="*", default=list(TURNS), help="of chats (default 10² to 10⁵)"
+    )
     parser.add_argument("--rounds", type=int, default=30, help="turns of each method (default 30)")
     parser.add_argument("--only", default="", help="methods whose name has this in it")
-    parser.add_argument("--no-vectors", action="store_true", help="without vectors: for 10⁶ records")
+    parser.add_argument(
+        "--no-vectors", action="store_true", help="without vectors: for 10⁶ records"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         home = chosen.home or scratch
         results = Results("flat")
         if chosen.sizes:
-            worlds: list[Any] = [World(home, size, vectors=not chosen.no_vectors) for size in chosen.sizes]
+            worlds: list[Any] = [
+                World(home, size, vectors=not chosen.no_vectors) for size in chosen.sizes
+            ]
             for name, call in CALLS.items():
                 if call.run and chosen.only in name and not (call.vectors and chosen.no_vectors):
                     what = f"{name}/{chosen.sizes[-1]}" if chosen.no_vectors else name

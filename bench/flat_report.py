@@ -70,6 +70,14 @@ def _loops(rows: dict[str, Row]) -> list[str]:
     for embedder, row in rows.items():
         for step in loop.STEPS:
             cpu = row[step]["cpu_ms"]
-            cells = [embedder, f"{row['exchanges']:,}", step, f"{cpu[1]:.1f} ms", f"{cpu[-1]:.1f} ms"]
-            lines.append(f"| {' | '.join(cells)} | × {row[step]['growth']:.2f} | {loop.picture(cpu)} |")
+            cells = [
+                embedder,
+                f"{row['exchanges']:,}",
+                step,
+                f"{cpu[1]:.1f} ms",
+                f"{cpu[-1]:.1f} ms",
+            ]
+            lines.append(
+                f"| {' | '.join(cells)} | × {row[step]['growth']:.2f} | {loop.picture(cpu)} |"
+            )
     return [*lines, ""]

@@ -1,7 +1,9 @@
-"""The hot paths of a memory, timed on request: `bench.turns` runs this in one process for each of two checkouts.
+"""The hot paths of a memory, timed on request: `bench.turns` runs this in one process for each of
+two checkouts.
 
-It speaks the oldest words of the API only, so that it runs in checkouts of other days. It reads a request a line from
-standard input, `PATH CALLS`, and answers `CPU WALL` in microseconds a call, or `! REASON`.
+It speaks the oldest words of the API only, so that it runs in checkouts of other days. It reads a
+request a line from standard input, `PATH CALLS`, and answers `CPU WALL` in microseconds a call, or
+`! REASON`.
 """
 
 from __future__ import annotations
@@ -48,11 +50,15 @@ class Hot:
             "typos": self._drawn([data.typo(name, 1, self._rng) for name in self._names[:500]]),
             "questions": self._drawn(data.questions(300, texts)),
             "vectors": self._drawn(list(data.vectors(300, start=50_000_000, total=size))),
-            "nodes": self._drawn([stores.node_name(number) for number in range(max(50, size // 10))]),
+            "nodes": self._drawn(
+                [stores.node_name(number) for number in range(max(50, size // 10))]
+            ),
             "texts": self._drawn(texts),
         }
         self._entity = self.memory.create_entity(Entity(type="person", name="Constant Person"))
-        self.memory.read_chat([Message(speaker="Ann", text="We begin.", id="m-0")], uri="chat/short")
+        self.memory.read_chat(
+            [Message(speaker="Ann", text="We begin.", id="m-0")], uri="chat/short"
+        )
 
     def _drawn(self, items: Any) -> Iterator[Any]:
         while True:
@@ -79,10 +85,15 @@ class Hot:
             "TRAVERSE, depth 3": (lambda: memory.traverse(self._next("nodes"), max_depth=3), 40),
             "edges of a label": (lambda: memory.get_edges(self._next("nodes")), 100),
             "SELECT by id": (
-                lambda: memory.sql(f"SELECT name, uri FROM resources WHERE id = '{self._next('ids')}'"),
+                lambda: memory.sql(
+                    f"SELECT name, uri FROM resources WHERE id = '{self._next('ids')}'"
+                ),
                 30,
             ),
-            "recall": (lambda: memory.recall(self._next("questions"), vector=self._next("vectors")), 4),
+            "recall": (
+                lambda: memory.recall(self._next("questions"), vector=self._next("vectors")),
+                4,
+            ),
             "write an entity": (lambda: memory.create_entity(self._person()), 20),
             "write an edge": (lambda: memory.create_edge(self._knows()), 20),
             "write a resource": (lambda: memory.create_resource(self._chunk()), 40),
@@ -95,7 +106,9 @@ class Hot:
         }
 
     def _person(self) -> Entity:
-        return Entity(type="person", name=f"New Person {next(self._numbers)}", properties={"team": "t1"})
+        return Entity(
+            type="person", name=f"New Person {next(self._numbers)}", properties={"team": "t1"}
+        )
 
     def _knows(self) -> Edge:
         return Edge(src=self._next("nodes"), rel_type="knows", dst=f"Friend {next(self._numbers)}")
@@ -116,7 +129,9 @@ class Hot:
 
     def _append(self) -> None:
         number = next(self._numbers)
-        turn = Message(speaker="Ann" if number % 2 else "Ben", text=f"This is turn {number}.", id=f"m-{number}")
+        turn = Message(
+            speaker="Ann" if number % 2 else "Ben", text=f"This is turn {number}.", id=f"m-{number}"
+        )
         self.memory.read_chat([turn], uri=f"chat/{number // 40}", append=True)
 
 
@@ -127,7 +142,12 @@ def main() -> None:
         Path(home).mkdir(parents=True, exist_ok=True)
     hot = Hot(home, tenant, int(size))
     paths = hot.paths()
-    print("ready", " | ".join(f"{name}={calls}" for name, (_, calls) in paths.items()), sep="\t", flush=True)
+    print(
+        "ready",
+        " | ".join(f"{name}={calls}" for name, (_, calls) in paths.items()),
+        sep="\t",
+        flush=True,
+    )
     for line in sys.stdin:
         name, _, calls = line.rstrip("\n").rpartition("\t")
         try:

@@ -1,6 +1,7 @@
 """How easily the source is lived in, in figures: python -m bench.house [FOLDER].
 
-They show a direction, and are no goal: where one of them would make the code worse, keep the better code.
+They show a direction, and are no goal: where one of them would make the code worse, keep the better
+code.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ ROOT = Path(__file__).parent.parent
 COLUMNS = 100
 COMPLEXITY = 12
 PARAMETERS = 8
-_LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER)
+_LAYOUT = (
+    tokenize.NEWLINE,
+    tokenize.NL,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.COMMENT,
+    tokenize.ENDMARKER,
+)
 
 
 class Module:
@@ -43,7 +51,10 @@ class Module:
         """The lines that docstrings stand in."""
         found: set[int] = set()
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            if (
+                isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+                and node.body
+            ):
                 first = node.body[0]
                 if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                     found.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
@@ -74,7 +85,8 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def circles(modules: list[Module]) -> list[set[str]]:
-    """Groups of modules that import each other, directly or not (Tarjan's components of two and more)."""
+    """Groups of modules that import each other, directly or not (Tarjan's components of two and
+    more)."""
     known = {module.name for module in modules}
     graph = {module.name: module.imports(known) for module in modules}
     index: dict[str, int] = {}
@@ -113,7 +125,11 @@ def passes_on(function: ast.FunctionDef) -> bool:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
     holder = call.func.value
-    held = isinstance(holder, ast.Attribute) and isinstance(holder.value, ast.Name) and holder.value.id == "self"
+    held = (
+        isinstance(holder, ast.Attribute)
+        and isinstance(holder.value, ast.Name)
+        and holder.value.id == "self"
+    )
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return held and all(isinstance(value, ast.Name) for value in given)
 
@@ -121,7 +137,11 @@ def passes_on(function: ast.FunctionDef) -> bool:
 def signature(function: ast.FunctionDef) -> tuple[str, ...]:
     """The names of its parameters, without the object."""
     arguments = function.args
-    return tuple(item.arg for item in (*arguments.args, *arguments.kwonlyargs) if item.arg not in ("self", "cls"))
+    return tuple(
+        item.arg
+        for item in (*arguments.args, *arguments.kwonlyargs)
+        if item.arg not in ("self", "cls")
+    )
 
 
 def complex_functions(folder: Path) -> int:
@@ -143,7 +163,11 @@ def figures(folder: Path) -> dict[str, str]:
     tokens = code = comments = 0
     for module in modules:
         inside = module.docstring_lines
-        kept = [token for token in module.tokens if token.type not in _LAYOUT and token.start[0] not in inside]
+        kept = [
+            token
+            for token in module.tokens
+            if token.type not in _LAYOUT and token.start[0] not in inside
+        ]
         tokens += len(kept)
         code += len({token.start[0] for token in kept})
         comments += sum(line.lstrip().startswith("#") for line in module.lines)

@@ -2,8 +2,8 @@
 
     python -m bench.indexes [names] [terms] [vectors] [--small]
 
-Names are people and firms mistyped by one or two edits, texts are Zipf-distributed words with three-word
-questions of three ranges of frequency, vectors are clustered gaussians of 384 dims.
+Names are people and firms mistyped by one or two edits, texts are Zipf-distributed words with
+three-word questions of three ranges of frequency, vectors are clustered gaussians of 384 dims.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ LAST = """smith johnson williams brown jones garcia miller davis rodriguez marti
     mitchell carter chen nakamura kowalski ivanova fischer rossi haddad okafor lindqvist oconnor""".split()
 FIRM = """acme globex initech umbrella hooli stark wayne wonka cyberdyne tyrell aperture soylent oscorp massive vandelay
     sterling nakatomi weyland monarch zorin oceanic virtucon""".split()
-KIND = "corp labs systems group partners holdings media robotics energy foods logistics bank".split()
+KIND = (
+    "corp labs systems group partners holdings media robotics energy foods logistics bank".split()
+)
 
 
 def timed(work: Callable[[Any], Any], items: Sequence[Any]) -> tuple[float, list[Any]]:
-    """Items a second of this thread's processor time, which other processes disturb less, and the answers."""
+    """Items a second of this thread's processor time, which other processes disturb less, and the
+    answers."""
     for item in items[:20]:
         work(item)
     start = time.thread_time()
@@ -47,8 +50,12 @@ def mistyped(name: str, edits: int, rng: np.random.Generator) -> str:
     letters = list(name)
     for _ in range(edits):
         at, letter = int(rng.integers(len(letters))), chr(97 + int(rng.integers(26)))
-        replacement = ([letter, letters[at]], [], [letter], letters[at : at + 2][::-1])[int(rng.integers(4))]
-        letters[at : at + (2 if len(replacement) == 2 and letters[at] != replacement[1] else 1)] = replacement
+        replacement = ([letter, letters[at]], [], [letter], letters[at : at + 2][::-1])[
+            int(rng.integers(4))
+        ]
+        letters[at : at + (2 if len(replacement) == 2 and letters[at] != replacement[1] else 1)] = (
+            replacement
+        )
     return "".join(letters)
 
 
@@ -74,20 +81,31 @@ def bench_names(count: int) -> None:
     start = time.perf_counter()
     index = NameIndex.load(blob)
     loaded = time.perf_counter() - start
-    print(f"names {count:,}: built in {built:.1f} s, {len(blob) / 1e6:.0f} MB, loaded in {loaded * 1000:.0f} ms")
+    print(
+        f"names {count:,}: built in {built:.1f} s, {len(blob) / 1e6:.0f} MB, loaded in {loaded * 1000:.0f} ms"
+    )
     for edits in (0, 1, 2):
         chosen = rng.integers(0, count, 1_500).tolist()
         texts = [mistyped(names[at], edits, rng) for at in chosen]
         rate, answers = timed(lambda text: index.search(text, threshold=0.5, limit=5), texts)
-        recall = np.mean([any(id == at + 1 for id, _ in found) for at, found in zip(chosen, answers, strict=True)])
+        recall = np.mean(
+            [
+                any(id == at + 1 for id, _ in found)
+                for at, found in zip(chosen, answers, strict=True)
+            ]
+        )
         print(f"  {edits} edits: {rate:,.0f} q/s, recall@5 {recall:.3f}")
     parts = [f"{rng.choice(LAST)}-{rng.choice(FIRM)}" for _ in range(500)]
-    print(f"  two of its words: {timed(lambda text: index.search(text, threshold=0.5, limit=5), parts)[0]:,.0f} q/s")
+    print(
+        f"  two of its words: {timed(lambda text: index.search(text, threshold=0.5, limit=5), parts)[0]:,.0f} q/s"
+    )
 
 
 def bench_terms(count: int) -> None:
     rng, vocabulary = np.random.default_rng(3), 60_000
-    words = np.array(["".join(map(chr, rng.integers(97, 123, rng.integers(3, 11)))) for _ in range(vocabulary)])
+    words = np.array(
+        ["".join(map(chr, rng.integers(97, 123, rng.integers(3, 11)))) for _ in range(vocabulary)]
+    )
     chances = 1 / (np.arange(vocabulary) + 10)
     chances /= chances.sum()
     index, last = TermIndex(), 0
@@ -120,7 +138,9 @@ def bench_vectors(count: int, dims: int = 384, k: int = 10) -> None:
     centres = rng.standard_normal((count // 100, dims), np.float32)
 
     def clustered(number: int) -> Any:
-        vectors = centres[rng.integers(0, len(centres), number)] + 0.7 * rng.standard_normal((number, dims), np.float32)
+        vectors = centres[rng.integers(0, len(centres), number)] + 0.7 * rng.standard_normal(
+            (number, dims), np.float32
+        )
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     vectors, queries = clustered(count), clustered(300)
@@ -136,7 +156,9 @@ def bench_vectors(count: int, dims: int = 384, k: int = 10) -> None:
         if allow is not None:
             scores[:, np.setdiff1d(np.arange(count), allow - 1)] = -2
         best = np.argpartition(-scores, k, axis=1)[:, :k] + 1
-        recall = np.mean([len(np.intersect1d(a, b)) / k for a, b in zip(answers, best, strict=True)])
+        recall = np.mean(
+            [len(np.intersect1d(a, b)) / k for a, b in zip(answers, best, strict=True)]
+        )
         print(f"  {name}: {rate:,.0f} q/s, recall@{k} {recall:.4f}")
 
     report("all exact")
@@ -146,13 +168,18 @@ def bench_vectors(count: int, dims: int = 384, k: int = 10) -> None:
     print(f"  graph built at {count / (time.perf_counter() - start):,.0f}/s")
     report("graph")
     for kept in (0.5, 0.2, 0.11, 0.1, 0.01):
-        report(f"a filter keeping {kept:.0%}", np.sort(rng.choice(count, int(count * kept), replace=False)) + 1)
+        report(
+            f"a filter keeping {kept:.0%}",
+            np.sort(rng.choice(count, int(count * kept), replace=False)) + 1,
+        )
     start = time.perf_counter()
     blob = index.dump_graph()
     middle = time.perf_counter()
     index.load_graph(blob)
     done = time.perf_counter()
-    print(f"  {len(blob) / 1e6:.0f} MB, dumped in {middle - start:.2f} s, loaded in {done - middle:.2f} s")
+    print(
+        f"  {len(blob) / 1e6:.0f} MB, dumped in {middle - start:.2f} s, loaded in {done - middle:.2f} s"
+    )
 
 
 def main() -> None:

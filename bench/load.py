@@ -1,7 +1,7 @@
 """Many tenants at once on one PostgreSQL database: python -m bench.load --help.
 
-Threads pick a tenant and an operation at random, three reads to a write, and take notes of how long each took.
-Whatever goes wrong is counted, shown, and makes the program end with 1.
+Threads pick a tenant and an operation at random, three reads to a write, and take notes of how long
+each took. Whatever goes wrong is counted, shown, and makes the program end with 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Load:
     def __init__(self, url: str, tenants: int, connections: int) -> None:
         settings = Settings.load(home=url, pool_size=connections, embedder="none")
         self.memories = [
-            Memory.open(settings=settings, tenant=f"load-{number}", embedder="none") for number in range(tenants)
+            Memory.open(settings=settings, tenant=f"load-{number}", embedder="none")
+            for number in range(tenants)
         ]
         self.names = data.names(5_000)
         self.texts = list(data.texts(2_000))
@@ -46,11 +47,13 @@ class Load:
         self.lock = threading.Lock()
 
     def fill(self) -> None:
-        """The same few hundred records for everybody, so that tenants differ only by what they write."""
+        """The same few hundred records for everybody, so that tenants differ only by what they
+        write."""
         for number, memory in enumerate(self.memories):
             rng = random.Random(number)
             memory.write(
-                [self._resource(rng) for _ in range(SEED_ROWS)] + [self._entity(rng) for _ in range(SEED_ROWS)]
+                [self._resource(rng) for _ in range(SEED_ROWS)]
+                + [self._entity(rng) for _ in range(SEED_ROWS)]
             )
             memory.write([self._edge(rng) for _ in range(SEED_ROWS)])
 
@@ -83,10 +86,16 @@ class Load:
         )
 
     def _entity(self, rng: random.Random) -> Entity:
-        return Entity(type="person", name=rng.choice(self.names), summary=f"number {rng.randrange(1_000)}")
+        return Entity(
+            type="person", name=rng.choice(self.names), summary=f"number {rng.randrange(1_000)}"
+        )
 
     def _edge(self, rng: random.Random) -> Edge:
-        return Edge(src=rng.choice(self.names), rel_type=rng.choice(("knows", "manages")), dst=rng.choice(self.names))
+        return Edge(
+            src=rng.choice(self.names),
+            rel_type=rng.choice(("knows", "manages")),
+            dst=rng.choice(self.names),
+        )
 
     def read(self, what: str, memory: Memory, rng: random.Random) -> Any:
         name, vector = rng.choice(self.names), self.vectors[rng.randrange(len(self.vectors))]
@@ -115,9 +124,13 @@ class Load:
             case "edge":
                 return memory.write([self._edge(rng)])
             case "batch":
-                return memory.write([self._resource(rng) for _ in range(20)] + [self._edge(rng) for _ in range(20)])
+                return memory.write(
+                    [self._resource(rng) for _ in range(20)] + [self._edge(rng) for _ in range(20)]
+                )
             case "forget":
-                found = memory.search(vector=self.vectors[rng.randrange(len(self.vectors))], limit=1).records
+                found = memory.search(
+                    vector=self.vectors[rng.randrange(len(self.vectors))], limit=1
+                ).records
                 return memory._store.delete([hit.id for hit in found])
 
 
@@ -161,7 +174,9 @@ def run(url: str, minutes: float, connections: int, tenants: int) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("ANALYZE")
     until = time.monotonic() + minutes * 60
-    threads = [threading.Thread(target=load.work, args=(seed, until)) for seed in range(connections)]
+    threads = [
+        threading.Thread(target=load.work, args=(seed, until)) for seed in range(connections)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -180,7 +195,10 @@ def run(url: str, minutes: float, connections: int, tenants: int) -> int:
         "load", **percentiles(every, minutes), tenants=tenants, connections=connections, minutes=minutes,
         errors=load.failed.total(), disagreements=len(disagreements),
     )  # fmt: skip
-    for line in [*(f"{count} x {what}" for what, count in load.failed.most_common(10)), *disagreements[:10]]:
+    for line in [
+        *(f"{count} x {what}" for what, count in load.failed.most_common(10)),
+        *disagreements[:10],
+    ]:
         print(line)
     return 1 if load.failed or disagreements else 0
 

@@ -1,7 +1,8 @@
 """An agent that talks for long: python -m bench.loop --help.
 
-After every exchange it appends what was said, recalls what bears on the next question, and takes a context for its
-prompt: two turns more, two searches, on one memory. Does the two-thousandth exchange cost more than the first ones did?
+After every exchange it appends what was said, recalls what bears on the next question, and takes a
+context for its prompt: two turns more, two searches, on one memory. Does the two-thousandth
+exchange cost more than the first ones did?
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 class Talk:
-    """What is said and asked: people and projects that come up again and again, and new ones now and then."""
+    """What is said and asked: people and projects that come up again and again, and new ones now
+    and then."""
 
     def __init__(self, seed: int = 4) -> None:
         self._rng = np.random.default_rng(seed)
@@ -50,7 +52,9 @@ class Talk:
         answered = f"{first} met {second} on day {number // 60}. {told}"
         turns = [
             Message(id=f"u{number}", speaker="user", text=asked, at=at),
-            Message(id=f"a{number}", speaker="assistant", text=answered, at=at + timedelta(seconds=20)),
+            Message(
+                id=f"a{number}", speaker="assistant", text=answered, at=at + timedelta(seconds=20)
+            ),
         ]
         return turns, f"When did {second} meet {first}?"
 
@@ -83,15 +87,20 @@ def shown(name: str, spent: dict[str, list[tuple[float, float]]]) -> dict[str, A
     size = max(1, exchanges // _PARTS)
     facts: dict[str, Any] = {"exchanges": exchanges}
     print(f"{name}: {exchanges:,} exchanges; ms, medians of {size}")
-    print(f"{'':10}{'CPU first':>12}{'CPU last':>12}{'growth':>9}{'first':>10}{'last':>10}   CPU from first to last")
+    print(
+        f"{'':10}{'CPU first':>12}{'CPU last':>12}{'growth':>9}{'first':>10}{'last':>10}   CPU from first to last"
+    )
     for step in STEPS:
         parts = [spent[step][at : at + size] for at in range(0, size * _PARTS, size)]
         cpu = [statistics.median(one for one, _ in part) * 1e3 for part in parts if part]
         wall = [statistics.median(one for _, one in part) * 1e3 for part in parts if part]
-        # The first part fills an empty memory: searches that find nothing are no measure. The second is.
+        # The first part fills an empty memory: searches that find nothing are no measure. The
+        # second is.
         growth = cpu[-1] / cpu[min(1, len(cpu) - 1)]
         bars = picture(cpu)
-        print(f"{step:10}{cpu[1]:>12.2f}{cpu[-1]:>12.2f}{growth:>9.2f}{wall[1]:>10.2f}{wall[-1]:>10.2f}   {bars}")
+        print(
+            f"{step:10}{cpu[1]:>12.2f}{cpu[-1]:>12.2f}{growth:>9.2f}{wall[1]:>10.2f}{wall[-1]:>10.2f}   {bars}"
+        )
         facts[step] = {
             "cpu_ms": [round(value, 3) for value in cpu],
             "wall_ms": [round(value, 3) for value in wall],
@@ -101,9 +110,13 @@ def shown(name: str, spent: dict[str, list[tuple[float, float]]]) -> dict[str, A
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time the steps of an agent's loop, from its start to its end.")
+    parser = argparse.ArgumentParser(
+        description="Time the steps of an agent's loop, from its start to its end."
+    )
     parser.add_argument("--exchanges", type=int, default=2_000)
-    parser.add_argument("--embedder", nargs="*", default=["none", "minilm"], help="default: none, then minilm")
+    parser.add_argument(
+        "--embedder", nargs="*", default=["none", "minilm"], help="default: none, then minilm"
+    )
     parser.add_argument("--home", default="", help="a database instead of a scratch folder")
     chosen = parser.parse_args()
     results = Results("flat")

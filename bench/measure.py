@@ -45,9 +45,11 @@ def race(
     share: int = 1,
     warm: Sequence[T] | None = None,
 ) -> tuple[Timing, Timing | None]:
-    """Time `ours` on every item and `reference` on each `share`-th, in turns, so that both see the same machine.
+    """Time `ours` on every item and `reference` on each `share`-th, in turns, so that both see the
+    same machine.
 
-    Both go over `warm` untimed before (default: the items themselves, so that what they need has been read once).
+    Both go over `warm` untimed before (default: the items themselves, so that what they need has
+    been read once).
     """
     before = items if warm is None else warm
     _timed(ours, before)
@@ -74,7 +76,8 @@ def _timed(call: Callable[[T], Any], items: Sequence[T]) -> list[float]:
 def machine() -> str:
     """The machine in general words."""
     model = re.search(
-        r"model name\s*: (AMD \w+|Intel\S* \w+\S*|[^\n]+)", Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        r"model name\s*: (AMD \w+|Intel\S* \w+\S*|[^\n]+)",
+        Path("/proc/cpuinfo").read_text(encoding="utf-8"),
     )
     name = model[1] if model else platform.machine()
     return f"{len(os.sched_getaffinity(0))} cores of an {name}, Python {platform.python_version()}, {platform.system()}"
@@ -88,9 +91,12 @@ def memory() -> tuple[float, float]:
 
 
 class Results:
-    """Measurements by id, kept in one JSON file that is written after each, so that a broken run keeps what it has."""
+    """Measurements by id, kept in one JSON file that is written after each, so that a broken run
+    keeps what it has."""
 
-    def __init__(self, name: str, folder: Path = RESULTS, *, speed: Callable[[], float] = lambda: 1.0) -> None:
+    def __init__(
+        self, name: str, folder: Path = RESULTS, *, speed: Callable[[], float] = lambda: 1.0
+    ) -> None:
         """`speed` tells how fast the machine is at this moment (see `reference.Clock`)."""
         self._path = folder / f"{name}.json"
         self._speed = speed
@@ -98,9 +104,13 @@ class Results:
         if self._path.exists():
             self.found = json.loads(self._path.read_text(encoding="utf-8"))["measurements"]
 
-    def add(self, id: str, ours: Timing | None = None, reference: Timing | None = None, /, **facts: Any) -> None:
-        """Keep and show a measurement. `facts`: `against` says what the reference is; the rest is numbers."""
-        # Our own work and the index thread's make up to 2; what is beyond that, others took from the measurement.
+    def add(
+        self, id: str, ours: Timing | None = None, reference: Timing | None = None, /, **facts: Any
+    ) -> None:
+        """Keep and show a measurement. `facts`: `against` says what the reference is; the rest is
+        numbers."""
+        # Our own work and the index thread's make up to 2; what is beyond that, others took from
+        # the measurement.
         row: dict[str, Any] = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "load": round(os.getloadavg()[0], 1),
@@ -122,9 +132,13 @@ class Results:
 def _line(id: str, row: dict[str, Any]) -> str:
     parts = [f"{id:36}"]
     if ours := row.get("ours"):
-        parts.append(f"{ours['rate']:>11,.0f}/s  p50 {ours['p50']:,.0f} us  p99 {ours['p99']:,.0f} us")
+        parts.append(
+            f"{ours['rate']:>11,.0f}/s  p50 {ours['p50']:,.0f} us  p99 {ours['p99']:,.0f} us"
+        )
     if reference := row.get("reference"):
-        parts.append(f"| {row.get('against', 'reference')} {reference['rate']:,.0f}/s, ratio {row['ratio']}")
+        parts.append(
+            f"| {row.get('against', 'reference')} {reference['rate']:,.0f}/s, ratio {row['ratio']}"
+        )
     shown = {
         key: value
         for key, value in row.items()

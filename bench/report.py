@@ -1,4 +1,5 @@
-"""Write docs/benchmarks.md and docs/img/bench.svg from bench/results/*.json: python -m bench.report."""
+"""Write docs/benchmarks.md and docs/img/bench.svg from bench/results/*.json: python -m
+bench.report."""
 
 from __future__ import annotations
 
@@ -39,7 +40,14 @@ _WRITES = {
     "one edge a call": "create-edge",
     "batch of 100 entities (batches)": "batch-100",
 }
-_LINES = ("get by id", "LOOKUP", "FUZZY, 1 typo", "SEARCH, k = 10", "text, 3 words", "TRAVERSE depth 3, from hubs")
+_LINES = (
+    "get by id",
+    "LOOKUP",
+    "FUZZY, 1 typo",
+    "SEARCH, k = 10",
+    "text, 3 words",
+    "TRAVERSE depth 3, from hubs",
+)
 
 
 def main() -> None:
@@ -74,7 +82,11 @@ def main() -> None:
 
 def _load(name: str) -> dict[str, Any]:
     path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"machine": "", "measurements": {}}
+    return (
+        json.loads(path.read_text(encoding="utf-8"))
+        if path.exists()
+        else {"machine": "", "measurements": {}}
+    )
 
 
 def _head(results: dict[str, Any]) -> str:
@@ -158,7 +170,9 @@ def _peers(found: Found) -> str:
             lines.append(f"| {name} | | not measured | | | | |")
             continue
         add, search, filtered, get = (found[f"{task}/{name}"] for task in TASKS)
-        searches = [f"{row['ours']['rate']:,.0f} ({row['recall']:.3f})" for row in (search, filtered)]
+        searches = [
+            f"{row['ours']['rate']:,.0f} ({row['recall']:.3f})" for row in (search, filtered)
+        ]
         adding = [f"{add['ours']['rate']:,.0f}", f"{add['finishing']:.0f} s"]
         cells = [name, add["version"], *adding, *searches, f"{get['ours']['rate']:,.0f}"]
         lines.append(f"| {' | '.join(cells)} |")
@@ -191,10 +205,14 @@ def _plot(ours: Found, peers: Found) -> None:
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     for label in _LINES:
         points = [
-            (size, ours[id]["ours"]["p50"]) for size in SIZES if (id := f"{_READS[label]}/{size}/encrypted") in ours
+            (size, ours[id]["ours"]["p50"])
+            for size in SIZES
+            if (id := f"{_READS[label]}/{size}/encrypted") in ours
         ]
         if points:
-            left.plot(*zip(*points, strict=True), marker="o", markersize=3, label=label.partition(",")[0])
+            left.plot(
+                *zip(*points, strict=True), marker="o", markersize=3, label=label.partition(",")[0]
+            )
     left.set(xscale="log", yscale="log", title="Cost by size, encrypted")
     left.set(xlabel="records (TRAVERSE: edges)", ylabel="µs a call (p50)")
     for number, name in enumerate(name for name in PEERS if f"get/{name}" in peers):

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the references are single-threaded, as the targets are
+# the references are single-threaded, as the targets are
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import msgspec
 import numpy as np
@@ -26,7 +27,8 @@ from .measure import Results, race, timing
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 NO_GRAPH_BELOW = 2_000  # vectors; fewer are always searched exactly
-VECTORS_AT_MOST = 100_000  # building a graph of a million vectors takes longer than the rest together
+# building a graph of a million vectors takes longer than the rest together
+VECTORS_AT_MOST = 100_000
 
 
 class Bench:
@@ -34,7 +36,8 @@ class Bench:
 
     def __init__(self, home: Path, results: Results, *, encrypted: bool, calls: int) -> None:
         self.home, self.results, self.encrypted = home, results, encrypted
-        self.calls = calls  # timed calls of a cheap operation; dearer ones get a part of them
+        # timed calls of a cheap operation; dearer ones get a part of them
+        self.calls = calls
 
     def id(self, what: str, size: int) -> str:
         return f"{what}/{size}/{'encrypted' if self.encrypted else 'plain'}"
@@ -52,7 +55,8 @@ class Bench:
 
 
 def chunks(bench: Bench, size: int) -> None:
-    """Resources with text and vectors: writing, visibility after the burst, and every search over them."""
+    """Resources with text and vectors: writing, visibility after the burst, and every search over
+    them."""
     tenant = f"chunks-{size}"
     with bench.open(tenant) as memory:
         records = list(stores.chunks(size))
@@ -64,22 +68,33 @@ def chunks(bench: Bench, size: int) -> None:
         _get(bench, memory, size, ids)
         _vector_search(bench, memory, size, ids, records)
         _text_search(bench, memory, size, ids, records)
-        bench.results.add(bench.id("disk-chunks", size), bytes_per_record=_disk(bench.home, tenant) // size)
+        bench.results.add(
+            bench.id("disk-chunks", size), bytes_per_record=_disk(bench.home, tenant) // size
+        )
     bench.results.add(bench.id("memory", size), **_memory(bench, tenant))
 
 
-def _visibility(bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]) -> None:
-    """Right after the burst: is the last row found by every search, and how soon do the indexes catch up?"""
+def _visibility(
+    bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]
+) -> None:
+    """Right after the burst: is the last row found by every search, and how soon do the indexes
+    catch up?"""
     last, record = ids[-1], records[-1]
     seen = {
         "get": memory.get_resource(last).id == last,
         "lookup": any(hit.id == last for hit in memory.lookup(record.name).records),
-        "fuzzy": any(hit.name == record.name for hit in memory.fuzzy(record.name, limit=20).records),
-        "text": any(hit.id == last for hit in memory.search_text(record.content[:60], limit=20).records),
+        "fuzzy": any(
+            hit.name == record.name for hit in memory.fuzzy(record.name, limit=20).records
+        ),
+        "text": any(
+            hit.id == last for hit in memory.search_text(record.content[:60], limit=20).records
+        ),
         "vector": memory.search(vector=record.embedding, limit=1).records[0].id == last,
     }
     before, began = exact_share(memory), time.perf_counter()
-    while size > NO_GRAPH_BELOW and exact_share(memory) > 0.02 and time.perf_counter() - began < 600:
+    while (
+        size > NO_GRAPH_BELOW and exact_share(memory) > 0.02 and time.perf_counter() - began < 600
+    ):
         time.sleep(1)
     bench.results.add(
         bench.id("after-burst", size),
@@ -103,7 +118,9 @@ def _get(bench: Bench, memory: Memory, size: int, ids: list[str]) -> None:
     bench.results.add(bench.id("get", size), ours, theirs, against="sqlite3 + json.loads")
 
 
-def _vector_search(bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]) -> None:
+def _vector_search(
+    bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]
+) -> None:
     matrix = stores.matrix(records)
     queries = list(data.vectors(min(1_000, bench.calls), start=50_000_000, total=size))
     exact = reference.Vectors(matrix)
@@ -120,7 +137,10 @@ def _vector_search(bench: Bench, memory: Memory, size: int, ids: list[str], reco
     recall = _overlap([(search(query), exact.search(query)) for query in queries[:300]])
     against = "exact numpy" if graph is None else "its graph alone, ids only"
     bench.results.add(bench.id("search", size), ours, theirs, against=against, recall=recall)
-    for percent, where in ((1, Eq("category", "c7")), (10, In("category", [f"c{n}" for n in range(10)]))):
+    for percent, where in (
+        (1, Eq("category", "c7")),
+        (10, In("category", [f"c{n}" for n in range(10)])),
+    ):
         kept = np.array([at for at, record in enumerate(records) if _keeps(record, percent)])
 
         def filtered(query: Any, where: Any = where) -> list[int]:
@@ -131,11 +151,18 @@ def _vector_search(bench: Bench, memory: Memory, size: int, ids: list[str], reco
 
         ours, theirs = race(queries[:500], filtered, among, share=5)
         recall = _overlap([(filtered(query), among(query)) for query in queries[:100]])
-        bench.results.add(bench.id(f"search-keep-{percent}%", size), ours, theirs, against="exact numpy", recall=recall)
+        bench.results.add(
+            bench.id(f"search-keep-{percent}%", size),
+            ours,
+            theirs,
+            against="exact numpy",
+            recall=recall,
+        )
 
 
 def _graph(memory: Memory) -> Any:
-    """The usearch index within the memory, None while it has none: what SEARCH costs without everything around it."""
+    """The usearch index within the memory, None while it has none: what SEARCH costs without
+    everything around it."""
     index = memory._store._derived.vectors()  # type: ignore[attr-defined]
     return index._graph.index if index and index._graph else None
 
@@ -145,10 +172,14 @@ def _keeps(record: Resource, percent: int) -> bool:
 
 
 def _overlap(pairs: list[tuple[list[int], list[int]]]) -> float:
-    return round(float(np.mean([len(set(found) & set(right)) / len(right) for found, right in pairs])), 4)
+    return round(
+        float(np.mean([len(set(found) & set(right)) / len(right) for found, right in pairs])), 4
+    )
 
 
-def _text_search(bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]) -> None:
+def _text_search(
+    bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]
+) -> None:
     from remloom.store.indexes.bm25 import analyse
 
     texts = [record.content for record in records]
@@ -171,7 +202,11 @@ def _text_search(bench: Bench, memory: Memory, size: int, ids: list[str], record
             (np.abs(found[: len(best)] - best[: len(found)]) < 1e-6 * best[: len(found)]).sum()
         )  # ties are equal
     bench.results.add(
-        bench.id("text", size), ours, theirs, against="exact numpy BM25", places_equal=round(right / max(places, 1), 4)
+        bench.id("text", size),
+        ours,
+        theirs,
+        against="exact numpy BM25",
+        places_equal=round(right / max(places, 1), 4),
     )
 
 
@@ -194,13 +229,17 @@ for vector in data.vectors(50):
 print(opened, *used())
 """
     arguments = [str(bench.home), tenant, str(bench.encrypted)]
-    done = subprocess.run([sys.executable, "-c", probe, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", probe, *arguments], capture_output=True, text=True, check=True
+    )
     opened, now, peak = (round(float(value)) for value in done.stdout.split())
     return {"opened_mb": opened, "mb": now, "peak_mb": peak}
 
 
 def _disk(home: Path, tenant: str) -> int:
-    return sum(file.stat().st_size for file in (home / "tenants" / tenant).rglob("*") if file.is_file())
+    return sum(
+        file.stat().st_size for file in (home / "tenants" / tenant).rglob("*") if file.is_file()
+    )
 
 
 def names(bench: Bench, size: int) -> None:
@@ -210,21 +249,31 @@ def names(bench: Bench, size: int) -> None:
     tenant = f"names-{size}"
     known = data.names(size)
     with bench.open(tenant) as memory:
-        _, writing, inserting = stores.write_beside(memory, stores.named(size), bench.inserts(tenant))
-        bench.results.add(bench.id("write-entities", size), writing, inserting, against="bare insert")
+        _, writing, inserting = stores.write_beside(
+            memory, stores.named(size), bench.inserts(tenant)
+        )
+        bench.results.add(
+            bench.id("write-entities", size), writing, inserting, against="bare insert"
+        )
 
         found = {name: memory.lookup(name).records[0].record for name in known[:200_000]}
         rows = [(record.id, name, msgspec.json.encode(record)) for name, record in found.items()]
         raw = reference.Rows(bench.raw(f"lookup-{size}"), rows)
         wanted = np.random.default_rng(12).choice(list(found), bench.calls * 3).tolist()
         ours, theirs = race(wanted, memory.lookup, raw.lookup)
-        bench.results.add(bench.id("lookup", size), ours, theirs, against="sqlite3 join + json.loads")
+        bench.results.add(
+            bench.id("lookup", size), ours, theirs, against="sqlite3 join + json.loads"
+        )
 
         first = _once(lambda: memory.fuzzy(known[7]))
-        bench.results.add(bench.id("fuzzy-first", size), seconds=first, settled=_once(memory.settle))
+        bench.results.add(
+            bench.id("fuzzy-first", size), seconds=first, settled=_once(memory.settle)
+        )
         rng = np.random.default_rng(13)
         for edits in (1, 2):
-            wrong = [(data.typo(name, edits, rng), name) for name in rng.choice(known, bench.calls // 5)]
+            wrong = [
+                (data.typo(name, edits, rng), name) for name in rng.choice(known, bench.calls // 5)
+            ]
 
             def fuzzy(item: tuple[str, str]) -> bool:
                 return any(hit.name == item[1] for hit in memory.fuzzy(item[0]).records)
@@ -233,12 +282,20 @@ def names(bench: Bench, size: int) -> None:
                 return process.extract(item[0], known, scorer=fuzz.ratio, limit=5)
 
             share = max(1, size // 2_000)
-            ours, theirs = race(wrong, fuzzy, everything, share=max(1, min(share, len(wrong) // 20)))
+            ours, theirs = race(
+                wrong, fuzzy, everything, share=max(1, min(share, len(wrong) // 20))
+            )
             recall = round(sum(map(fuzzy, wrong)) / len(wrong), 4)
             bench.results.add(
-                bench.id(f"fuzzy-{edits}", size), ours, theirs, against="rapidfuzz over all", recall=recall
+                bench.id(f"fuzzy-{edits}", size),
+                ours,
+                theirs,
+                against="rapidfuzz over all",
+                recall=recall,
             )
-        bench.results.add(bench.id("disk-names", size), bytes_per_record=_disk(bench.home, tenant) // size)
+        bench.results.add(
+            bench.id("disk-names", size), bytes_per_record=_disk(bench.home, tenant) // size
+        )
 
 
 def _once(call: Callable[[], Any]) -> float:
@@ -249,17 +306,22 @@ def _once(call: Callable[[], Any]) -> float:
 
 
 def graph(bench: Bench, size: int) -> None:
-    """`size` power-law edges over a tenth as many entities: writing into an empty and a full graph, TRAVERSE."""
+    """`size` power-law edges over a tenth as many entities: writing into an empty and a full graph,
+    TRAVERSE."""
     nodes = max(50, size // 10)
     sources, destinations = data.graph(nodes, size)
     tenant = f"graph-{size}"
     late = max(1, size // 20)
     with bench.open(tenant) as memory:
-        stores.write_all(memory, (Entity(type="node", name=stores.node_name(n)) for n in range(nodes)))
+        stores.write_all(
+            memory, (Entity(type="node", name=stores.node_name(n)) for n in range(nodes))
+        )
         parts = {"write-edges": slice(0, size - late), "write-edges-late": slice(size - late, size)}
         inserts = bench.inserts(tenant)
         for what, part in parts.items():
-            made = stores.edges(sources[part].tolist(), destinations[part].tolist(), start=part.start)
+            made = stores.edges(
+                sources[part].tolist(), destinations[part].tolist(), start=part.start
+            )
             _, writing, inserting = stores.write_beside(memory, made, inserts)
             bench.results.add(bench.id(what, size), writing, inserting, against="bare insert")
 
@@ -284,7 +346,8 @@ def graph(bench: Bench, size: int) -> None:
 
 
 def growth(bench: Bench, size: int) -> None:
-    """LOOKUP and TRAVERSE in the largest tenant and in the smallest, in turns: does the cost depend on the size?"""
+    """LOOKUP and TRAVERSE in the largest tenant and in the smallest, in turns: does the cost depend
+    on the size?"""
     smallest = min(SIZES)
     built = {tenant.name for tenant in Memory.tenants(bench.home)}
     for what, kind in (("lookup", "names"), ("traverse-uniform", "graph")):
@@ -294,18 +357,30 @@ def growth(bench: Bench, size: int) -> None:
             rng = np.random.default_rng(15)
             if kind == "names":
                 pairs = list(
-                    zip(*(rng.choice(data.names(n), bench.calls).tolist() for n in (smallest, size)), strict=True)
+                    zip(
+                        *(
+                            rng.choice(data.names(n), bench.calls).tolist()
+                            for n in (smallest, size)
+                        ),
+                        strict=True,
+                    )
                 )
-                ours, theirs = race(pairs, lambda pair: large.lookup(pair[1]), lambda pair: small.lookup(pair[0]))
+                ours, theirs = race(
+                    pairs, lambda pair: large.lookup(pair[1]), lambda pair: small.lookup(pair[0])
+                )
             else:
-                starts = (rng.integers(0, n // 10, bench.calls // 5).tolist() for n in (smallest, size))
+                starts = (
+                    rng.integers(0, n // 10, bench.calls // 5).tolist() for n in (smallest, size)
+                )
                 pairs = [tuple(map(stores.node_name, pair)) for pair in zip(*starts, strict=True)]
                 ours, theirs = race(
                     pairs,
                     lambda pair: large.traverse(pair[1], max_depth=3),
                     lambda pair: small.traverse(pair[0], max_depth=3),
                 )
-        bench.results.add(bench.id(f"growth-{what}", size), ours, theirs, against=f"the same among {smallest:,}")
+        bench.results.add(
+            bench.id(f"growth-{what}", size), ours, theirs, against=f"the same among {smallest:,}"
+        )
 
 
 def singles(bench: Bench, size: int) -> None:
@@ -319,7 +394,9 @@ def singles(bench: Bench, size: int) -> None:
             "create-resource": lambda n: memory.create_resource(
                 Resource(name=f"single {n}", content=text[n], embedding=vectors[n])
             ),
-            "create-entity": lambda n: memory.create_entity(Entity(type="person", name=f"Single Person {n}")),
+            "create-entity": lambda n: memory.create_entity(
+                Entity(type="person", name=f"Single Person {n}")
+            ),
             "create-edge": lambda n: memory.create_edge(
                 Edge(src=f"Single Person {n}", rel_type="knows", dst=f"Single Person {n // 2}")
             ),
@@ -341,7 +418,8 @@ def singles(bench: Bench, size: int) -> None:
 
 
 def cli(bench: Bench, size: int) -> None:
-    """Whole processes of the command line against one tenant of `size` names, a tenth as many chunks and edges."""
+    """Whole processes of the command line against one tenant of `size` names, a tenth as many
+    chunks and edges."""
     with bench.open("cli") as memory:
         tenth = size // 10
         sources, destinations = data.graph(tenth, tenth)
@@ -360,7 +438,11 @@ def cli(bench: Bench, size: int) -> None:
         "show": (["show", name], ""),
         "stats": (["stats"], ""),
     }
-    settings = {"REMLOOM_HOME": str(bench.home), "REMLOOM_TENANT": "cli", "REMLOOM_EMBEDDER": "none"}
+    settings = {
+        "REMLOOM_HOME": str(bench.home),
+        "REMLOOM_TENANT": "cli",
+        "REMLOOM_EMBEDDER": "none",
+    }
     environment = os.environ | settings | ({"REMLOOM_KEY": stores.KEY} if bench.encrypted else {})
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed, modules are compiled once
     program = str(Path(sys.executable).parent / "remloom")
@@ -396,9 +478,15 @@ def demo(bench: Bench, size: int) -> None:
         environment = os.environ | {"PIP_CACHE_DIR": f"{folder}/pip"}
         before = time.perf_counter()
         done = subprocess.run(
-            ["make", "demo"], cwd=clone, env=environment, capture_output=True, stdin=subprocess.DEVNULL
+            ["make", "demo"],
+            cwd=clone,
+            env=environment,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
         )
-        bench.results.add("demo", seconds=round(time.perf_counter() - before, 1), exit_code=done.returncode)
+        bench.results.add(
+            "demo", seconds=round(time.perf_counter() - before, 1), exit_code=done.returncode
+        )
 
 
 SECTIONS: dict[str, Callable[[Bench, int], None]] = {
@@ -410,16 +498,23 @@ SECTIONS: dict[str, Callable[[Bench, int], None]] = {
     "cli": cli,
     "demo": demo,
 }
-AT_ONE_SIZE = {"growth", "singles", "cli", "demo"}  # the largest; else that which the targets are stated for
+# the largest; else that which the targets are stated for
+AT_ONE_SIZE = {"growth", "singles", "cli", "demo"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
-    parser.add_argument("--size", type=float, action="append", help="1e3 to 1e6, may be repeated (default: all)")
-    parser.add_argument("--only", action="append", choices=SECTIONS, help="a section, may be repeated")
+    parser.add_argument(
+        "--size", type=float, action="append", help="1e3 to 1e6, may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=SECTIONS, help="a section, may be repeated"
+    )
     parser.add_argument("--plain", action="store_true", help="without encryption")
     parser.add_argument("--quick", action="store_true", help="a tenth of the calls")
-    parser.add_argument("--home", type=Path, help="scratch folder, emptied first (default: a temporary one)")
+    parser.add_argument(
+        "--home", type=Path, help="scratch folder, emptied first (default: a temporary one)"
+    )
     given = parser.parse_args()
     sizes = [int(size) for size in given.size or SIZES]
     home = given.home or Path(tempfile.mkdtemp(prefix="remloom-bench-"))
@@ -427,7 +522,10 @@ def main() -> None:
     home.mkdir(parents=True)
     clock = reference.Clock(home / "clock.db")
     bench = Bench(
-        home, Results("remloom", speed=clock.share), encrypted=not given.plain, calls=500 if given.quick else 5_000
+        home,
+        Results("remloom", speed=clock.share),
+        encrypted=not given.plain,
+        calls=500 if given.quick else 5_000,
     )
     try:
         for name in given.only or SECTIONS:

@@ -1,7 +1,8 @@
 """The tenants that are measured, built through the public API, batch by batch and timed.
 
-Three kinds, because one store of everything would hide which part costs what: *chunks* (resources with text
-and a vector), *names* (short records of every schema) and *graph* (entities and power-law edges).
+Three kinds, because one store of everything would hide which part costs what: *chunks* (resources
+with text and a vector), *names* (short records of every schema) and *graph* (entities and power-law
+edges).
 """
 
 from __future__ import annotations
@@ -59,13 +60,16 @@ def matrix(records: Sequence[Resource]) -> data.Floats:
 
 
 def named(count: int) -> Iterator[Entity | Resource | Moment]:
-    """Records of every schema with distinct names: seven entities, two resources and a moment in ten."""
+    """Records of every schema with distinct names: seven entities, two resources and a moment in
+    ten."""
     for number, name in enumerate(data.names(count)):
         match number % 10:
             case 7 | 8:
                 yield Resource(name=name, content=f"{name} note", category="note")
             case 9:
-                yield Moment(name=name, type="meeting", starts_at=_EPOCH + timedelta(minutes=number))
+                yield Moment(
+                    name=name, type="meeting", starts_at=_EPOCH + timedelta(minutes=number)
+                )
             case _:
                 yield Entity(
                     type=("person", "project", "place")[number % 3],
@@ -88,7 +92,9 @@ def edges(sources: Sequence[int], destinations: Sequence[int], *, start: int = 0
         )  # fmt: skip
 
 
-def write_all(memory: Memory, records: Iterable[Resource | Entity | Moment | Edge]) -> tuple[list[str], Timing]:
+def write_all(
+    memory: Memory, records: Iterable[Resource | Entity | Moment | Edge]
+) -> tuple[list[str], Timing]:
     """Write in durable batches of a thousand; only the writing is timed."""
     ids: list[str] = []
     spent = []

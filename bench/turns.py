@@ -1,8 +1,9 @@
 """Is this checkout slower than another commit? python -m bench.turns --help.
 
-Two processes, one with the sources of each, do the same work in turns of some ten milliseconds, the order changing, so
-that a busy machine slows both. What is compared is the CPU time of the calling thread (on a server: wall time, for the
-work is not ours); a path counts as slower when both the median of the paired turns and the fastest turns say so.
+Two processes, one with the sources of each, do the same work in turns of some ten milliseconds, the
+order changing, so that a busy machine slows both. What is compared is the CPU time of the calling
+thread (on a server: wall time, for the work is not ours); a path counts as slower when both the
+median of the paired turns and the fastest turns say so.
 """
 
 from __future__ import annotations
@@ -122,13 +123,21 @@ class Compared:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare hot paths with another commit, in turns.")
     parser.add_argument("commit", help="a commit, or a folder with a checkout of it")
-    parser.add_argument("--size", type=int, default=4_000, help="records of each kind (default 4,000)")
+    parser.add_argument(
+        "--size", type=int, default=4_000, help="records of each kind (default 4,000)"
+    )
     parser.add_argument("--rounds", type=int, default=25, help="turns of each path (default 25)")
     parser.add_argument("--only", default="", help="paths whose name has this in it")
-    parser.add_argument("--url", default="", help="an empty PostgreSQL database for each side, with {} for its name")
+    parser.add_argument(
+        "--url", default="", help="an empty PostgreSQL database for each side, with {} for its name"
+    )
     chosen = parser.parse_args()
     began, failed = time.monotonic(), []
-    with checkout(chosen.commit) as other, tempfile.TemporaryDirectory() as scratch, ExitStack() as ending:
+    with (
+        checkout(chosen.commit) as other,
+        tempfile.TemporaryDirectory() as scratch,
+        ExitStack() as ending,
+    ):
         sides = []
         for name, source in (("ours", ROOT), ("theirs", other)):
             home = chosen.url.format(name) if chosen.url else f"{scratch}/{name}"
@@ -137,7 +146,9 @@ def main() -> None:
             sides.append(side)
         ours, theirs = sides
         paths, known = ours.ready(), theirs.ready()
-        print(f"{'us a call':26} {'this':>10} {'other':>10} {'fastest':>8} {'median':>8} {'wall':>8}")
+        print(
+            f"{'us a call':26} {'this':>10} {'other':>10} {'fastest':>8} {'median':>8} {'wall':>8}"
+        )
         for path, calls in paths.items():
             if path in known and chosen.only.lower() in path.lower():
                 compared = Compared(path, calls, (ours, theirs), server=bool(chosen.url))
@@ -148,7 +159,9 @@ def main() -> None:
                     compared.run(3 * chosen.rounds)  # twice unlucky is rare
                 failed += [path] * compared.slower
                 print(compared, flush=True)
-    print(f"{time.monotonic() - began:.0f} s; slower than 1.05 times: {', '.join(failed) or 'none'}")
+    print(
+        f"{time.monotonic() - began:.0f} s; slower than 1.05 times: {', '.join(failed) or 'none'}"
+    )
     sys.exit(bool(failed))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-os.environ["REMLOOM_MODEL_CALLS"] = "never"  # for the processes that tests start too; see `real_calls`
+# for the processes that tests start too; see `real_calls`
+os.environ["REMLOOM_MODEL_CALLS"] = "never"
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ def llama_server() -> Iterator[str]:
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [API_KEY]
     params.ui = params.warmup = False
     params.verbosity = -1
-    params.sampling.penalty_repeat, params.sampling.penalty_last_n = 1.1, 256  # else it says one thing for ever
+    # else it says one thing for ever
+    params.sampling.penalty_repeat, params.sampling.penalty_last_n = 1.1, 256
     server = xllamacpp.Server(params)
     yield f"{server.listening_address}/v1"
     del server

@@ -1,7 +1,8 @@
-"""A PostgreSQL for the tests: the one that `REMLOOM_TEST_POSTGRES` names, or one that a Python package brings.
+"""A PostgreSQL for the tests: the one that `REMLOOM_TEST_POSTGRES` names, or one that a Python
+package brings.
 
-The package's server is one for all test processes of a run: the first starts it, the last stops it. Each test process
-has a database of its own there.
+The package's server is one for all test processes of a run: the first starts it, the last stops it.
+Each test process has a database of its own there.
 """
 
 from __future__ import annotations
@@ -23,20 +24,26 @@ __all__ = ["connect", "database", "server"]
 
 
 def server(run: Path) -> str:
-    """The URL of the server. `run` is a folder that all processes of this test run know, and no other run does."""
+    """The URL of the server. `run` is a folder that all processes of this test run know, and no
+    other run does."""
     if given := os.environ.get("REMLOOM_TEST_POSTGRES"):
         return given
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the package, about folders that this machine does not have
+        # of the package, about folders that this machine does not have
+        warnings.simplefilter("ignore")
         import pgserver
 
         # Short, because the path of a socket may have no more than 107 characters.
-        folder = Path(tempfile.gettempdir()) / f"remloom-pg-{sha256(str(run).encode()).hexdigest()[:12]}"
-        folder.mkdir(exist_ok=True)  # two processes that find it missing would both make it
+        folder = (
+            Path(tempfile.gettempdir()) / f"remloom-pg-{sha256(str(run).encode()).hexdigest()[:12]}"
+        )
+        # two processes that find it missing would both make it
+        folder.mkdir(exist_ok=True)
         started = pgserver.get_server(folder, cleanup_mode="delete")
     url = str(started.get_uri())
     with psycopg.connect(url, autocommit=True) as connection:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):  # nobody pulls the plug on a test
+        # nobody pulls the plug on a test
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             connection.execute(f"ALTER SYSTEM SET {setting} = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
@@ -62,4 +69,6 @@ def in_database(url: str, name: str) -> str:
     parts = {key: value for key, value in conninfo_to_dict(url).items() if key != "dbname"}
     from urllib.parse import urlencode
 
-    return f"postgresql:///{name}?{urlencode({key: value for key, value in parts.items() if value})}"
+    return (
+        f"postgresql:///{name}?{urlencode({key: value for key, value in parts.items() if value})}"
+    )

@@ -1,4 +1,5 @@
-"""Counting what SQLite does, in steps of its virtual machine: a measure of cost that no busy machine changes."""
+"""Counting what SQLite does, in steps of its virtual machine: a measure of cost that no busy
+machine changes."""
 
 from __future__ import annotations
 
@@ -54,5 +55,6 @@ def _set(connection: apsw.Connection, handler: Callable[[], bool] | None) -> Non
         try:
             connection.set_progress_handler(handler, _EVERY)
             return
-        except apsw.ThreadingViolationError:  # the thread that puts indexes in order has it
+        except apsw.ThreadingViolationError:
+            # the thread that puts indexes in order has it
             time.sleep(0.001)

@@ -22,7 +22,8 @@ def public(kind: type) -> dict[str, Callable[..., Any]]:
     return {
         name: getattr(kind, name)
         for name in dir(kind)
-        if not name.startswith("_") and inspect.isroutine(inspect.getattr_static(kind, name).__get__(None, kind))
+        if not name.startswith("_")
+        and inspect.isroutine(inspect.getattr_static(kind, name).__get__(None, kind))
     }
 
 
@@ -44,7 +45,11 @@ def test_it_has_the_properties_of_memory_while_it_is_open(tmp_path: Path) -> Non
     async def session() -> None:
         async with AsyncMemory.open(tmp_path, tenant="acme", embedder=embedder) as memory:
             assert [name for name in properties if not hasattr(memory, name)] == []
-            assert (memory.tenant, memory.settings.home, memory.embedder) == ("acme", str(tmp_path), embedder)
+            assert (memory.tenant, memory.settings.home, memory.embedder) == (
+                "acme",
+                str(tmp_path),
+                embedder,
+            )
             assert memory.llm is None
         with pytest.raises(StoreClosedError):
             memory.tenant  # noqa: B018
@@ -55,8 +60,12 @@ def test_it_has_the_properties_of_memory_while_it_is_open(tmp_path: Path) -> Non
 def test_it_writes_and_answers_as_memory_does(tmp_path: Path) -> None:
     async def session() -> dict[str, Any]:
         async with AsyncMemory.open(tmp_path, embedder="none") as memory:
-            await memory.write([Entity(name="Sarah Chen"), Edge(src="Sarah Chen", rel_type="manages", dst="Bob")])
-            answers = await asyncio.gather(*(memory.query("TRAVERSE WITH 'sarah chen'") for _ in range(20)))
+            await memory.write(
+                [Entity(name="Sarah Chen"), Edge(src="Sarah Chen", rel_type="manages", dst="Bob")]
+            )
+            answers = await asyncio.gather(
+                *(memory.query("TRAVERSE WITH 'sarah chen'") for _ in range(20))
+            )
             assert all(answer == answers[0] for answer in answers)
             with pytest.raises(NotFoundError):
                 await memory.get_entity("no such id")
@@ -94,7 +103,9 @@ def test_a_memory_that_is_not_open_says_how_to_open_it(tmp_path: Path) -> None:
 def test_the_loop_goes_on_while_a_call_runs(tmp_path: Path) -> None:
     async def session() -> int:
         async with AsyncMemory.open(tmp_path, embedder="none") as memory:
-            writing = asyncio.create_task(memory.write(Entity(name=f"Thing {n}") for n in range(3000)))
+            writing = asyncio.create_task(
+                memory.write(Entity(name=f"Thing {n}") for n in range(3000))
+            )
             ticks = 0
             while not writing.done():
                 await asyncio.sleep(0)

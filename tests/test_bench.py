@@ -1,4 +1,5 @@
-"""The benchmark still runs, and its report says what was measured. The numbers themselves are not judged here."""
+"""The benchmark still runs, and its report says what was measured. The numbers themselves are not
+judged here."""
 
 from __future__ import annotations
 
@@ -26,7 +27,16 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> targets.Found:
 
 def test_every_section_keeps_its_measurements_beside_a_reference(measured: targets.Found) -> None:
     raced = {id.split("/")[0] for id, row in measured.items() if "reference" in row}
-    assert {"get", "lookup", "fuzzy-1", "search", "search-keep-1%", "text", "traverse", "write-edges"} <= raced
+    assert {
+        "get",
+        "lookup",
+        "fuzzy-1",
+        "search",
+        "search-keep-1%",
+        "text",
+        "traverse",
+        "write-edges",
+    } <= raced
 
 
 def test_exact_searches_of_a_small_store_find_everything(measured: targets.Found) -> None:
@@ -67,7 +77,9 @@ _FLAT = [name for name, call in flat.CALLS.items() if call.run and not call.grow
 
 
 @pytest.mark.parametrize("name", _FLAT)
-def test_what_touches_one_thing_costs_the_same_among_many(worlds: list[flat.World], name: str) -> None:
+def test_what_touches_one_thing_costs_the_same_among_many(
+    worlds: list[flat.World], name: str
+) -> None:
     """In steps of SQLite's virtual machine, which no busy machine changes."""
     call, spent = flat.CALLS[name], []
     assert call.run

@@ -50,7 +50,9 @@ def test_chunks_have_about_the_target_size_and_end_at_paragraphs():
     chunks = chunk_text(text)
     check(text, chunks)
     assert all(TARGET * 0.8 <= count_words(chunk.text) <= MOST for chunk in chunks[:-1])
-    assert all(chunk.text.startswith("The harbour") and chunk.text.endswith("board.") for chunk in chunks)
+    assert all(
+        chunk.text.startswith("The harbour") and chunk.text.endswith("board.") for chunk in chunks
+    )
 
 
 def test_a_long_paragraph_is_cut_between_sentences():
@@ -62,11 +64,16 @@ def test_a_long_paragraph_is_cut_between_sentences():
 
 
 def test_abbreviations_and_decimals_end_no_sentence():
-    text = "Dr. Chen of the U.S. Navy paid 3.5 million at 5 p.m. to Mr. Smith and left the room in a hurry. " * 40
+    text = (
+        "Dr. Chen of the U.S. Navy paid 3.5 million at 5 p.m. to Mr. Smith and left the room in a hurry. "
+        * 40
+    )
     chunks = chunk_text(text)
     check(text, chunks)
     assert len(chunks) > 1
-    assert all(chunk.text.startswith("Dr. Chen") and chunk.text.endswith("hurry.") for chunk in chunks)
+    assert all(
+        chunk.text.startswith("Dr. Chen") and chunk.text.endswith("hurry.") for chunk in chunks
+    )
 
 
 def test_a_heading_stays_with_what_follows_it():
@@ -74,14 +81,21 @@ def test_a_heading_stays_with_what_follows_it():
     text = f"# Title\n\n{sections}\n"
     chunks = chunk_text(text, title="Title")
     check(text, chunks)
-    assert [chunk.heading for chunk in chunks] == ["", *(f"Section {number}" for number in range(1, 6))]
+    assert [chunk.heading for chunk in chunks] == [
+        "",
+        *(f"Section {number}" for number in range(1, 6)),
+    ]
     assert all(chunk.text.rstrip().endswith("board.") for chunk in chunks)
     assert all("## Section" in chunk.text for chunk in chunks)
 
 
 def test_headings_nest_in_the_path():
     text = f"# T\n\n{paragraph(25)}\n\n## Steps\n\n{paragraph(25)}\n\n### Rollback\n\n{paragraph(25)}\n"
-    assert [chunk.heading for chunk in chunk_text(text, title="T")] == ["", "Steps", "Steps > Rollback"]
+    assert [chunk.heading for chunk in chunk_text(text, title="T")] == [
+        "",
+        "Steps",
+        "Steps > Rollback",
+    ]
 
 
 def test_restructured_text_headings_are_known():
@@ -99,7 +113,9 @@ def test_a_short_rest_joins_the_chunk_before_it():
 
 
 def test_code_and_tables_stay_whole_where_they_fit():
-    code = "```python\n" + "\n".join(f"x_{number} = call({number})" for number in range(60)) + "\n```"
+    code = (
+        "```python\n" + "\n".join(f"x_{number} = call({number})" for number in range(60)) + "\n```"
+    )
     table = "| a | b |\n|---|---|\n" + "\n".join(f"| one {n} | two |" for n in range(30))
     text = f"{paragraph(20)}\n\n{code}\n\n{table}\n\n{paragraph(5)}"
     chunks = chunk_text(text)
@@ -109,7 +125,11 @@ def test_code_and_tables_stay_whole_where_they_fit():
 
 
 def test_code_too_long_for_a_chunk_is_cut_at_line_ends():
-    text = "```\n" + "\n".join(f"line number {number} of a very long listing" for number in range(200)) + "\n```\n"
+    text = (
+        "```\n"
+        + "\n".join(f"line number {number} of a very long listing" for number in range(200))
+        + "\n```\n"
+    )
     chunks = chunk_text(text)
     check(text, chunks)
     assert len(chunks) > 2
@@ -152,7 +172,10 @@ def test_front_matter_is_in_no_chunk_and_lines_still_count_it():
 
 def test_indentation_of_a_first_line_is_kept():
     text = f"{paragraph(26)}\n\n    indented = True\n    second = 2\n\n{paragraph(20)}"
-    assert any(chunk.text.startswith("    indented") or "\n    indented" in chunk.text for chunk in chunk_text(text))
+    assert any(
+        chunk.text.startswith("    indented") or "\n    indented" in chunk.text
+        for chunk in chunk_text(text)
+    )
 
 
 def test_a_table_keeps_its_header_in_every_chunk_and_its_rows_whole():
@@ -216,12 +239,16 @@ def test_any_characters_are_covered_with_exact_places(text: str):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(3, 40), min_size=30, max_size=80))
 def test_no_sentence_is_broken(lengths: list[int]):
-    sentences = [f"Sentence {number} has {'more ' * length}words." for number, length in enumerate(lengths)]
+    sentences = [
+        f"Sentence {number} has {'more ' * length}words." for number, length in enumerate(lengths)
+    ]
     text = " ".join(sentences)
     chunks = chunk_text(text)
     check(text, chunks)
     assert " ".join(chunk.text for chunk in chunks) == text
-    assert all(chunk.text.startswith("Sentence") and chunk.text.endswith("words.") for chunk in chunks)
+    assert all(
+        chunk.text.startswith("Sentence") and chunk.text.endswith("words.") for chunk in chunks
+    )
 
 
 def test_a_heading_is_no_chunk_of_its_own_before_a_long_paragraph():
@@ -230,7 +257,8 @@ def test_a_heading_is_no_chunk_of_its_own_before_a_long_paragraph():
 
 
 @pytest.mark.parametrize(
-    "unit", [".", "?! ", "# a\n", "- a\n", "```\n", "a\n===\n", "| a |\n", '"', "A b. ", "我", " \n"]
+    "unit",
+    [".", "?! ", "# a\n", "- a\n", "```\n", "a\n===\n", "| a |\n", '"', "A b. ", "我", " \n"],
 )
 def test_time_grows_with_the_length_of_a_text_and_no_faster(unit: str):
     text = unit * (150_000 // len(unit))  # minutes, if anything were quadratic
@@ -241,7 +269,9 @@ def test_no_sentence_of_a_huge_paragraph_ends_at_an_abbreviation() -> None:
     sentence = "The firms, e.g. Acme Inc. and Dr. Chen's office in the U.S. of old, paid approx. a third; so it was. "
     ends = sentence_ends(sentence)
     assert not any(sentence[:end].endswith(("e.g. ", "Dr. ", "U.S. ")) for end in ends)
-    assert sentence_ends(sentence * 600) == [len(sentence) * number + end for number in range(600) for end in ends]
+    assert sentence_ends(sentence * 600) == [
+        len(sentence) * number + end for number in range(600) for end in ends
+    ]
 
 
 def test_a_long_paragraph_whose_sentences_end_like_abbreviations_is_cut_at_their_ends():

@@ -61,7 +61,9 @@ def run(*words: str | Path, stdin: str | bytes | None = None) -> Result:
     return CliRunner().invoke(program, [str(word) for word in words], input=stdin)
 
 
-def process(*words: str | Path, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def process(
+    *words: str | Path, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "remloom", *map(str, words)],
         input=stdin,
@@ -74,7 +76,7 @@ def process(*words: str | Path, stdin: str | None = None, **environment: str) ->
     )
 
 
-# -- asking --------------------------------------------------------------------------------------------------
+# -- asking ----------------------------------------------------------------------------------------
 
 
 def test_lookup_shows_the_record_and_what_it_says(home: Path) -> None:
@@ -102,7 +104,9 @@ def test_search_by_words_cites_file_and_lines(home: Path) -> None:
     assert "/notes/pricing.md:9-12" in shown
 
 
-def test_search_by_meaning_without_an_embedder_names_the_setting_and_exits_with_6(home: Path) -> None:
+def test_search_by_meaning_without_an_embedder_names_the_setting_and_exits_with_6(
+    home: Path,
+) -> None:
     result = run("search", "price")
     assert result.exit_code == 6
     assert "REMLOOM_EMBEDDER" in result.stderr
@@ -129,7 +133,11 @@ def test_a_tree_names_the_edge_that_led_to_an_alias(home: Path) -> None:
         memory.write(
             [
                 Edge(src="Bob Smith", rel_type="reports-to", dst="S. Chen"),
-                Moment(name="Project Alpha", type="milestone", starts_at=datetime(2025, 2, 22, tzinfo=UTC)),
+                Moment(
+                    name="Project Alpha",
+                    type="milestone",
+                    starts_at=datetime(2025, 2, 22, tzinfo=UTC),
+                ),
             ]
         )
     shown = run("traverse", "bob smith", "--depth", "2").stdout.splitlines()
@@ -139,12 +147,15 @@ def test_a_tree_names_the_edge_that_led_to_an_alias(home: Path) -> None:
 
 def test_what_a_limit_left_out_on_the_way_is_drawn_by_its_key(home: Path) -> None:
     with Memory.open(home, embedder="none") as memory:
-        memory.write([Edge(src=f"step {n}", rel_type="next", dst=f"step {n + 1}") for n in range(3)])
+        memory.write(
+            [Edge(src=f"step {n}", rel_type="next", dst=f"step {n + 1}") for n in range(3)]
+        )
     words = ("traverse", "step 0", "--depth", "3", "--limit", "1", "--order-by", "node.name DESC")
     assert run(*words).stdout.splitlines()[:4] == [
         "step 0  entities",
         "└── next → step-1",
-        "    └── step-2",  # the answer does not hold the edges of what was left out
+        # the answer does not hold the edges of what was left out
+        "    └── step-2",
         "        └── step 3  entities",
     ]
 
@@ -155,14 +166,25 @@ def test_a_traverse_cut_by_its_limit_says_so(home: Path) -> None:
 
 def test_plan_counts_edges_by_type_and_direction_and_follows_none(home: Path) -> None:
     shown = run("traverse", "sarah chen", "--plan", "--direction", "both").stdout
-    assert [line.split() for line in shown.splitlines() if line.startswith("mentions")] == [["mentions", "in", "1"]]
+    assert [line.split() for line in shown.splitlines() if line.startswith("mentions")] == [
+        ["mentions", "in", "1"]
+    ]
     assert "sarah-chen manages → bob-smith" in shown
     assert "depth 1" not in shown
 
 
 def test_query_reads_a_statement_of_several_lines_from_stdin(home: Path) -> None:
     result = run("query", "-", stdin="SELECT name\nFROM entities\nORDER BY name;\n")
-    assert result.stdout.split() == ["name", "─" * 13, "Bob", "Smith", "Project", "Alpha", "Sarah", "Chen"]
+    assert result.stdout.split() == [
+        "name",
+        "─" * 13,
+        "Bob",
+        "Smith",
+        "Project",
+        "Alpha",
+        "Sarah",
+        "Chen",
+    ]
 
 
 def test_a_wrong_statement_is_shown_with_a_caret_and_exits_with_2(home: Path) -> None:
@@ -182,14 +204,20 @@ def test_show_tells_a_record_and_its_edges(home: Path) -> None:
 
 def test_control_characters_that_were_read_do_not_reach_the_terminal(home: Path) -> None:
     with Memory.open(home, embedder="none") as memory:
-        memory.write([Resource(name="Evil \x1b[31m", content="beep\a \x1b]0;title\a\u202e", uri="x")])
-    assert run("query", "SELECT name, content FROM resources").stdout.isprintable() is False  # line breaks only
-    for shown in (run("search", "beep", "--text").stdout, run("query", "SELECT name, content FROM resources").stdout):
+        memory.write(
+            [Resource(name="Evil \x1b[31m", content="beep\a \x1b]0;title\a\u202e", uri="x")]
+        )
+    # line breaks only
+    assert run("query", "SELECT name, content FROM resources").stdout.isprintable() is False
+    for shown in (
+        run("search", "beep", "--text").stdout,
+        run("query", "SELECT name, content FROM resources").stdout,
+    ):
         assert "Evil" in shown
         assert not set("\x1b\a\u202e") & set(shown)
 
 
-# -- JSON ----------------------------------------------------------------------------------------------------
+# -- JSON ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -203,7 +231,9 @@ def test_control_characters_that_were_read_do_not_reach_the_terminal(home: Path)
         "EXPLAIN LOOKUP x",
     ],
 )
-def test_the_same_statement_gives_the_same_answer_in_python_the_cli_and_the_shell(home: Path, statement: str) -> None:
+def test_the_same_statement_gives_the_same_answer_in_python_the_cli_and_the_shell(
+    home: Path, statement: str
+) -> None:
     with Memory.open(home, embedder="none") as memory:
         expected = memory.query(statement).as_dict()
     by_query = run("query", statement, "--json").stdout
@@ -215,13 +245,34 @@ def test_the_same_statement_gives_the_same_answer_in_python_the_cli_and_the_shel
 def test_commands_give_the_answers_of_their_statements(home: Path) -> None:
     pairs = [
         (("lookup", "Sarah Chen", "bob smith"), "LOOKUP 'Sarah Chen', 'bob smith'"),
-        (("fuzzy", "sara", "--type", "person", "--threshold", "0.3"), "FUZZY sara TYPE person THRESHOLD 0.3"),
         (
-            ("traverse", "sarah chen", "--edges", "manages,works-on", "--depth", "2", "--breadth", "all"),
+            ("fuzzy", "sara", "--type", "person", "--threshold", "0.3"),
+            "FUZZY sara TYPE person THRESHOLD 0.3",
+        ),
+        (
+            (
+                "traverse",
+                "sarah chen",
+                "--edges",
+                "manages,works-on",
+                "--depth",
+                "2",
+                "--breadth",
+                "all",
+            ),
             "TRAVERSE manages,works-on WITH 'sarah chen' DEPTH 2 BREADTH ALL",
         ),
         (
-            ("traverse", "sarah chen", "--order-by", "node.name", "--limit", "3", "--as-of", "2999-01-01"),
+            (
+                "traverse",
+                "sarah chen",
+                "--order-by",
+                "node.name",
+                "--limit",
+                "3",
+                "--as-of",
+                "2999-01-01",
+            ),
             "TRAVERSE WITH 'sarah chen' ORDER BY node.name LIMIT 3 AS OF '2999-01-01'",
         ),
         (
@@ -229,14 +280,24 @@ def test_commands_give_the_answers_of_their_statements(home: Path) -> None:
             "TRAVERSE WITH 'sarah chen' DEPTH 2 DEPTH FIRST",
         ),
         (("traverse", "sarah chen", "--plan"), "TRAVERSE PLAN WITH 'sarah chen'"),
-        (("lookup", "sarah chen", "--as-of", "2999-01-01"), "LOOKUP 'sarah chen' AS OF '2999-01-01'"),
-        (("lookup", "sarah chen", "--as-of", "1999-01-01"), "LOOKUP 'sarah chen' AS OF '1999-01-01'"),
+        (
+            ("lookup", "sarah chen", "--as-of", "2999-01-01"),
+            "LOOKUP 'sarah chen' AS OF '2999-01-01'",
+        ),
+        (
+            ("lookup", "sarah chen", "--as-of", "1999-01-01"),
+            "LOOKUP 'sarah chen' AS OF '1999-01-01'",
+        ),
     ]
     for command, statement in pairs:
-        assert json.loads(run(*command, "--json").stdout) == json.loads(run("query", statement, "--json").stdout)
+        assert json.loads(run(*command, "--json").stdout) == json.loads(
+            run("query", statement, "--json").stdout
+        )
 
 
-def test_common_options_may_stand_before_or_after_the_command(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_common_options_may_stand_before_or_after_the_command(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("REMLOOM_HOME")
     before = run("--home", home, "--tenant", "default", "--json", "lookup", "sarah chen")
     after = run("lookup", "sarah chen", "--json", "--tenant", "default", "--home", home)
@@ -258,7 +319,7 @@ def test_an_error_with_json_is_one_document_on_stderr(home: Path) -> None:
     assert error["remedy"]
 
 
-# -- errors and exit codes -----------------------------------------------------------------------------------
+# -- errors and exit codes -------------------------------------------------------------------------
 
 
 def test_a_mistyped_tenant_exits_with_3_and_is_not_made(home: Path) -> None:
@@ -290,7 +351,9 @@ def test_a_mistyped_tenant_exits_with_3_and_is_not_made(home: Path) -> None:
         ("forget", "sarah chen"),
     ],
 )
-def test_wrong_input_exits_with_2_and_says_what_is_right(home: Path, words: tuple[str, ...]) -> None:
+def test_wrong_input_exits_with_2_and_says_what_is_right(
+    home: Path, words: tuple[str, ...]
+) -> None:
     result = run(*words)
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -320,11 +383,15 @@ def test_a_wrong_key_exits_with_7(home: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_bug_is_one_line_and_its_traceback_is_there_for_the_asking(home: Path) -> None:
-    broken = (
-        "import remloom.memory as m; m.Memory.stats = lambda self: 1 / 0; from remloom.serve.cli import main; main()"
-    )
+    broken = "import remloom.memory as m; m.Memory.stats = lambda self: 1 / 0; from remloom.serve.cli import main; main()"
     calls = [
-        subprocess.run([sys.executable, "-c", broken, "stats"], capture_output=True, text=True, env=env, check=False)
+        subprocess.run(
+            [sys.executable, "-c", broken, "stats"],
+            capture_output=True,
+            text=True,
+            env=env,
+            check=False,
+        )
         for env in (dict(os.environ), {**os.environ, "REMLOOM_DEBUG": "1"})
     ]
     assert calls[0].returncode == 70
@@ -334,7 +401,7 @@ def test_a_bug_is_one_line_and_its_traceback_is_there_for_the_asking(home: Path)
     assert "Traceback" in calls[1].stderr
 
 
-# -- care ----------------------------------------------------------------------------------------------------
+# -- care ------------------------------------------------------------------------------------------
 
 
 def test_stats_counts_what_is_there(home: Path) -> None:
@@ -363,7 +430,10 @@ def test_doctor_of_a_damaged_store_says_what_is_wrong_and_exits_with_7(home: Pat
 
 
 def test_a_tenant_given_empty_is_not_the_default_one(home: Path) -> None:
-    for words in (["--tenant", "", "lookup", "Sarah Chen"], ["lookup", "Sarah Chen", "--tenant", ""]):
+    for words in (
+        ["--tenant", "", "lookup", "Sarah Chen"],
+        ["lookup", "Sarah Chen", "--tenant", ""],
+    ):
         result = run(*words)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "'' is no tenant name" in result.stderr
@@ -418,14 +488,16 @@ def test_tenants_are_made_listed_and_destroyed(home: Path, monkeypatch: pytest.M
     monkeypatch.setenv("REMLOOM_KEY", key)
     assert "created tenant acme, encrypted" in run("tenant", "create", "acme").stdout
     assert run("tenant", "create", "acme").exit_code == 4
-    listed = {row["name"]: row["encrypted"] for row in json.loads(run("tenant", "list", "--json").stdout)}
+    listed = {
+        row["name"]: row["encrypted"] for row in json.loads(run("tenant", "list", "--json").stdout)
+    }
     assert listed == {"acme": True, "default": False}
     assert run("tenant", "delete", "acme").exit_code == 2
     assert run("tenant", "delete", "acme", "--yes").exit_code == 0
     assert "acme" not in run("tenant", "list").stdout
 
 
-# -- the process ---------------------------------------------------------------------------------------------
+# -- the process -----------------------------------------------------------------------------------
 
 
 def test_the_program_answers_on_stdout_and_complains_on_stderr(home: Path) -> None:
@@ -441,7 +513,10 @@ def test_a_reader_that_leaves_early_is_no_error(home: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     child = subprocess.run(
-        [sys.executable, "-m", "remloom", "lookup", "Sarah Chen"], stdout=writer, stderr=subprocess.PIPE, check=False
+        [sys.executable, "-m", "remloom", "lookup", "Sarah Chen"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
     )
     os.close(writer)
     assert child.stderr == b""
@@ -461,8 +536,10 @@ def test_an_interrupt_is_quiet_and_exits_with_130(home: Path) -> None:
     assert child.stdout is not None
     child.stdin.write(b"LOOKUP sarah chen\n")
     child.stdin.flush()
-    assert child.stdout.readline().startswith(b"Sarah Chen")  # it runs, and waits for the next statement
-    for _ in range(100):  # one that comes while the answer is still printed ends that, not the shell
+    # it runs, and waits for the next statement
+    assert child.stdout.readline().startswith(b"Sarah Chen")
+    # one that comes while the answer is still printed ends that, not the shell
+    for _ in range(100):
         child.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=0.2)
@@ -473,9 +550,17 @@ def test_an_interrupt_is_quiet_and_exits_with_130(home: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("lookup",), ("fuzzy", "x", "--limit", "abc"), ("stats", "--bogus"), ("usage", "--days", "-1"), ("lokup", "x")],
+    [
+        ("lookup",),
+        ("fuzzy", "x", "--limit", "abc"),
+        ("stats", "--bogus"),
+        ("usage", "--days", "-1"),
+        ("lokup", "x"),
+    ],
 )
-def test_a_wrong_option_is_told_as_json_when_json_is_asked_for(home: Path, words: tuple[str, ...]) -> None:
+def test_a_wrong_option_is_told_as_json_when_json_is_asked_for(
+    home: Path, words: tuple[str, ...]
+) -> None:
     result = run(*words, "--json")
     assert (result.exit_code, result.stdout) == (2, "")
     assert json.loads(result.stderr)["message"]
@@ -495,7 +580,10 @@ def test_commands_without_a_model_import_nothing_heavy(home: Path) -> None:
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
     child = subprocess.run(
-        [sys.executable, "-c", code, "lookup", "Sarah Chen", "--json"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, "lookup", "Sarah Chen", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert child.stderr.strip() == "[]"
 
@@ -518,7 +606,7 @@ def test_the_version_is_told() -> None:
     assert run("--version").stdout == f"remloom {__version__}\n"
 
 
-# -- recall ------------------------------------------------------------------------------------------------
+# -- recall ----------------------------------------------------------------------------------------
 
 
 def test_recall_lists_what_answers_and_explains_why_when_asked(home: Path) -> None:
@@ -544,13 +632,31 @@ def test_recall_says_why_it_does_not_answer_and_shows_the_best_when_told_to(home
 
 
 @pytest.mark.parametrize("neighbours", [0, 1, 2])
-def test_recall_gives_as_many_neighbours_with_each_hit_as_wanted(home: Path, neighbours: int) -> None:
+def test_recall_gives_as_many_neighbours_with_each_hit_as_wanted(
+    home: Path, neighbours: int
+) -> None:
     began = datetime(2025, 3, 1, tzinfo=UTC)
-    texts = ("Good morning.", "Any news?", "The lighthouse is painted green.", "Lovely.", "See you.")
+    texts = (
+        "Good morning.",
+        "Any news?",
+        "The lighthouse is painted green.",
+        "Lovely.",
+        "See you.",
+    )
     with Memory.open(home, embedder="none") as memory:
-        turns = [Message(speaker="Ann", text=text, at=began + timedelta(minutes=n)) for n, text in enumerate(texts)]
+        turns = [
+            Message(speaker="Ann", text=text, at=began + timedelta(minutes=n))
+            for n, text in enumerate(texts)
+        ]
         memory.read_chat(turns, uri="chat")
-    words = ("recall", "What colour is the lighthouse painted?", "--limit", "1", "--neighbours", str(neighbours))
+    words = (
+        "recall",
+        "What colour is the lighthouse painted?",
+        "--limit",
+        "1",
+        "--neighbours",
+        str(neighbours),
+    )
     hit = json.loads(run(*words, "--json").output)["hits"][0]
     assert len(hit.get("before", [])) == len(hit.get("after", [])) == neighbours
 
@@ -561,7 +667,10 @@ def test_show_as_of_tells_what_an_entity_was(home: Path) -> None:
         then = datetime.now(UTC)
         memory.update_entity(bob, {"role": "frontend"}, name="Robert Smith")
     shown = json.loads(run("show", bob, "--as-of", then.isoformat(), "--json").output)
-    assert (shown["records"][0]["name"], shown["records"][0]["properties"]) == ("Bob Smith", {"role": "backend"})
+    assert (shown["records"][0]["name"], shown["records"][0]["properties"]) == (
+        "Bob Smith",
+        {"role": "backend"},
+    )
     assert json.loads(run("show", bob, "--json").output)["records"][0]["name"] == "Robert Smith"
 
 
@@ -581,16 +690,26 @@ def test_iterated_recall_draws_the_hops_as_a_tree(home: Path) -> None:
             Edge(src="Survey", rel_type="mentions", dst="Segment-Y"),
         ])  # fmt: skip
     drawn = run("recall", "What did we discuss about pricing?", "--mode", "iterated").output
-    places = [drawn.index(text) for text in ("Talk", "names → product-a", "related_to → segment-y", "Survey")]
+    places = [
+        drawn.index(text)
+        for text in ("Talk", "names → product-a", "related_to → segment-y", "Survey")
+    ]
     assert places == sorted(places)
 
 
 def test_recall_refuses_what_it_cannot_use_with_exit_code_2(home: Path) -> None:
-    for words in (["recall", ""], ["recall", "What?", "--budget", "0"], ["recall", "What?", "--now", "soon"]):
+    for words in (
+        ["recall", ""],
+        ["recall", "What?", "--budget", "0"],
+        ["recall", "What?", "--now", "soon"],
+    ):
         assert run(*words).exit_code == 2, words
 
 
 def test_a_heading_that_matched_shows_what_stands_under_it() -> None:
     text = "# Pricing\n\nWe charge per berth."
     for matched in ("0:9", "0:11", ""):
-        assert snippet(Hit(record=Resource(name="note", content=text), matched=matched)) == "We charge per berth."
+        assert (
+            snippet(Hit(record=Resource(name="note", content=text), matched=matched))
+            == "We charge per berth."
+        )

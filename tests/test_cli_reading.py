@@ -26,7 +26,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
-    (folder / "alpha.md").write_text("# Project Alpha\n\nSarah Chen leads Project Alpha since January.\n")
+    (folder / "alpha.md").write_text(
+        "# Project Alpha\n\nSarah Chen leads Project Alpha since January.\n"
+    )
     (folder / "beta.txt").write_text("Bob Smith and Sarah Chen looked at the berths in Aveiro.\n")
     monkeypatch.chdir(tmp_path)
     return folder
@@ -51,7 +53,9 @@ def test_what_did_not_change_is_not_read_again(home: Path, notes: Path) -> None:
     assert again.stdout.startswith("2 unchanged in ")
 
 
-def test_a_document_that_fails_is_named_with_its_reason_and_stops_no_other(home: Path, notes: Path) -> None:
+def test_a_document_that_fails_is_named_with_its_reason_and_stops_no_other(
+    home: Path, notes: Path
+) -> None:
     (notes / "broken.docx").write_bytes(b"PK\x03\x04 but no archive")
     result = run("read", notes, notes / "not there.md")
     assert result.exit_code == 1
@@ -77,7 +81,9 @@ def test_category_and_glob_choose_what_is_read_and_as_what(home: Path, notes: Pa
     assert "nothing found" in run("search", "berths", "--text").stdout
 
 
-def test_a_source_is_shown_and_forgotten_by_the_path_one_would_type(home: Path, notes: Path) -> None:
+def test_a_source_is_shown_and_forgotten_by_the_path_one_would_type(
+    home: Path, notes: Path
+) -> None:
     run("read", "notes")
     assert "Project Alpha" in run("show", "notes/alpha.md").stdout
     assert run("forget", "notes/alpha.md", "--yes").exit_code == 0
@@ -86,7 +92,9 @@ def test_a_source_is_shown_and_forgotten_by_the_path_one_would_type(home: Path, 
 
 
 def test_what_is_piped_in_is_read(home: Path) -> None:
-    assert run("read", "-", stdin="The harbour master of Varberg is Karin Lindqvist.\n").exit_code == 0
+    assert (
+        run("read", "-", stdin="The harbour master of Varberg is Karin Lindqvist.\n").exit_code == 0
+    )
     assert "Karin Lindqvist" in run("search", "varberg", "--text").stdout
 
 
@@ -108,7 +116,9 @@ def test_the_demo_shows_every_kind_of_query_and_cites_lines(
 
 
 @pytest.mark.model
-def test_the_demo_as_json_has_an_answer_for_every_command(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_as_json_has_an_answer_for_every_command(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("REMLOOM_EMBEDDER", "minilm")
     steps = json.loads(run("demo", "--json").stdout)
     assert len(steps) == len(STEPS)

@@ -1,4 +1,5 @@
-"""The shell: where statements end, what is completed, and what a session looks like, piped in and on a terminal."""
+"""The shell: where statements end, what is completed, and what a session looks like, piped in and
+on a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# -- where statements end ------------------------------------------------------------------------------------
+# -- where statements end --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -61,18 +62,29 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("LOOKUP 'never closed; LOOKUP x", ["LOOKUP 'never closed; LOOKUP x"]),
     ],
 )
-def test_statements_end_at_semicolons_outside_quotes_and_comments(text: str, statements: list[str]) -> None:
+def test_statements_end_at_semicolons_outside_quotes_and_comments(
+    text: str, statements: list[str]
+) -> None:
     assert split(text) == statements
 
 
 @pytest.mark.parametrize(
-    "text", ["LOOKUP a,", "LOOKUP a,  -- the rest follows\n", 'FUZZY "a', "SELECT 'it''s", "LOOKUP a; FUZZY 'b"]
+    "text",
+    [
+        "LOOKUP a,",
+        "LOOKUP a,  -- the rest follows\n",
+        'FUZZY "a',
+        "SELECT 'it''s",
+        "LOOKUP a; FUZZY 'b",
+    ],
 )
 def test_a_statement_goes_on_after_a_comma_and_inside_quotes(text: str) -> None:
     assert is_open(text)
 
 
-@pytest.mark.parametrize("text", ["", "LOOKUP a", "LOOKUP a, b", "LOOKUP a,;", "LOOKUP O'Brien", 'FUZZY "a, b,"'])
+@pytest.mark.parametrize(
+    "text", ["", "LOOKUP a", "LOOKUP a, b", "LOOKUP a,;", "LOOKUP O'Brien", 'FUZZY "a, b,"']
+)
 def test_any_other_statement_ends_with_its_line(text: str) -> None:
     assert not is_open(text)
 
@@ -89,7 +101,7 @@ def test_a_stream_gives_each_statement_as_soon_as_its_line_has_come() -> None:
     assert found == [("LOOKUP a", 0), ("LOOKUP b,\n  c", 2), ("LOOKUP d", 2), ("FUZZY 'open", 4)]
 
 
-# -- completion ----------------------------------------------------------------------------------------------
+# -- completion ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -123,7 +135,7 @@ def test_what_fits_is_offered(home: Path, typed: str, offered: list[str]) -> Non
         assert [completion.text for completion in found] == offered
 
 
-# -- a session from a pipe -----------------------------------------------------------------------------------
+# -- a session from a pipe -------------------------------------------------------------------------
 
 
 def pipe(text: str, *options: str) -> tuple[int, str, str]:
@@ -149,7 +161,9 @@ def test_a_wrong_statement_does_not_stop_the_next_and_gives_the_exit_code(home: 
 
 
 def test_json_is_switched_on_and_off(home: Path) -> None:
-    _, out, _ = pipe("\\json on\nSELECT count(*) AS n FROM entities\n\\json off\nLOOKUP sarah chen\n")
+    _, out, _ = pipe(
+        "\\json on\nSELECT count(*) AS n FROM entities\n\\json off\nLOOKUP sarah chen\n"
+    )
     document, end = json.JSONDecoder().raw_decode(out)
     assert document["rows"] == [[4]]
     assert out[end:].strip().startswith("Sarah Chen  entities/person")
@@ -158,7 +172,9 @@ def test_json_is_switched_on_and_off(home: Path) -> None:
 def test_the_tenant_is_changed_but_not_to_one_that_is_not_there(home: Path) -> None:
     with Memory.open(home, tenant="acme", embedder="none") as memory:
         memory.write([Entity(name="Wile E. Coyote", type="person")])
-    code, out, err = pipe("\\tenant acme\nLOOKUP wile e. coyote\n\\tenant nope\nLOOKUP wile e. coyote\n\\tenant\n")
+    code, out, err = pipe(
+        "\\tenant acme\nLOOKUP wile e. coyote\n\\tenant nope\nLOOKUP wile e. coyote\n\\tenant\n"
+    )
     assert code == 3
     assert out.count("Wile E. Coyote  entities/person") == 2
     assert "there is no tenant 'nope'" in err
@@ -191,7 +207,7 @@ def test_a_shell_on_a_tenant_that_is_not_there_exits_with_3(home: Path) -> None:
     assert "tenant create nope" in err
 
 
-# -- a session on a terminal ---------------------------------------------------------------------------------
+# -- a session on a terminal -----------------------------------------------------------------------
 
 
 class Terminal:
@@ -206,7 +222,13 @@ class Terminal:
             stdin=inside,
             stdout=inside,
             stderr=inside,
-            env={**os.environ, "PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "COLUMNS": "100", **environment},
+            env={
+                **os.environ,
+                "PROMPT_TOOLKIT_NO_CPR": "1",
+                "TERM": "xterm",
+                "COLUMNS": "100",
+                **environment,
+            },
             start_new_session=True,
         )
         os.close(inside)
@@ -252,7 +274,9 @@ def test_a_session_on_a_terminal(home: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_the_history_of_an_encrypted_tenant_is_not_written_down(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_of_an_encrypted_tenant_is_not_written_down(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("REMLOOM_KEY", "1c" * 32)
     Memory.create_tenant(home, "sealed", "1c" * 32)
     terminal = Terminal(home, REMLOOM_TENANT="sealed")
@@ -261,4 +285,6 @@ def test_the_history_of_an_encrypted_tenant_is_not_written_down(home: Path, monk
     terminal.wait_for("nothing found")
     terminal.wait_for("sealed>")
     assert terminal.end() == 0
-    assert not [file for file in home.rglob("*") if file.is_file() and b"xyzzy" in file.read_bytes()]
+    assert not [
+        file for file in home.rglob("*") if file.is_file() and b"xyzzy" in file.read_bytes()
+    ]

@@ -1,4 +1,5 @@
-"""What reaches the terminal: nothing that steers it, hides text or turns its direction round, whatever was read."""
+"""What reaches the terminal: nothing that steers it, hides text or turns its direction round,
+whatever was read."""
 
 from __future__ import annotations
 
@@ -21,8 +22,11 @@ from remloom.serve.cli.app import program
 from remloom.serve.cli.terminal import console, to_json, visible
 
 ALL = [chr(code) for code in range(sys.maxunicode + 1)]
-HIDDEN = [sign for sign in ALL if unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp") and sign != "\n"]
-HIDDEN += [chr(code) for code in range(0xE0000, 0xE1000)]  # TAGs, further selectors, and what is kept for their like
+HIDDEN = [
+    sign for sign in ALL if unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp") and sign != "\n"
+]
+# TAGs, further selectors, and what is kept for their like
+HIDDEN += [chr(code) for code in range(0xE0000, 0xE1000)]
 HIDDEN += ["\u034f", "\u115f", "\u1160", "\u180b", "\u180f", "\u2065", "\u3164", "\uffa0"]
 EVIL = "Evil\x1b[31m\x9b2J\u202egnp\u2066\u200b\u200d\ufeff\U000e0041\U000e0042\x07\x7f\u061c\u00ad"
 hidden = frozenset(HIDDEN)
@@ -39,10 +43,22 @@ def test_what_is_visible_stays_as_it_is() -> None:
     kept = [
         sign
         for sign in ALL
-        if sign not in hidden and unicodedata.category(sign) not in ("Cn", "Cs", "Co", "Mn") and ord(sign) < 0x30000
+        if sign not in hidden
+        and unicodedata.category(sign) not in ("Cn", "Cs", "Co", "Mn")
+        and ord(sign) < 0x30000
     ]
     assert visible("".join(kept)) == "".join(kept)
-    for text in ("Straße", "東京 タワー", "שלום", "न्यूयॉर्क", "e\u0301", "☀\ufe0f", "one\ntwo", "𝔘", "🏳\ufe0f"):
+    for text in (
+        "Straße",
+        "東京 タワー",
+        "שלום",
+        "न्यूयॉर्क",
+        "e\u0301",
+        "☀\ufe0f",
+        "one\ntwo",
+        "𝔘",
+        "🏳\ufe0f",
+    ):
         assert visible(text) == text
         assert text.replace("\n", "\\n") in to_json([text])
 
@@ -55,14 +71,20 @@ def test_a_hidden_text_is_gone_and_leaves_a_sign_that_it_was_there() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.recursive(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(HIDDEN)), st.lists))
+@given(
+    st.recursive(
+        st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(HIDDEN)), st.lists
+    )
+)
 def test_json_says_the_same_and_shows_nothing_hidden(value: object) -> None:
     told = to_json(value)
     assert json.loads(told) == value
     assert not hidden & set(told.replace("\n", ""))
 
 
-def test_a_console_draws_nothing_hidden_and_keeps_its_own_colours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_console_draws_nothing_hidden_and_keeps_its_own_colours(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -78,7 +100,7 @@ def test_a_console_draws_nothing_hidden_and_keeps_its_own_colours(capsys: pytest
     assert not (hidden - {"\x1b"}) & set(shown)
 
 
-# -- every command -------------------------------------------------------------------------------------------------
+# -- every command ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -144,7 +166,9 @@ CALLS: list[Callable[[Path], tuple[str, ...]]] = [
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_no_command_shows_anything_hidden_in_its_results_or_its_errors(home: Path, number: int, as_json: bool) -> None:
+def test_no_command_shows_anything_hidden_in_its_results_or_its_errors(
+    home: Path, number: int, as_json: bool
+) -> None:
     words = CALLS[number](home)
     done = run(*words, *(["--json"] if as_json else []))
     assert done.exit_code != 70, done.output
@@ -160,6 +184,10 @@ def test_no_other_module_of_the_command_line_prints() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
-                assert called not in ("print", "click.echo", "click.secho", "Console", "sys.stdout.write"), (
-                    f"{file.name}:{node.lineno} prints by itself"
-                )
+                assert called not in (
+                    "print",
+                    "click.echo",
+                    "click.secho",
+                    "Console",
+                    "sys.stdout.write",
+                ), f"{file.name}:{node.lineno} prints by itself"

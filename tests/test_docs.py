@@ -1,9 +1,11 @@
-"""What the README and the documentation show is true: code runs, statements parse, lists are complete.
+"""What the README and the documentation show is true: code runs, statements parse, lists are
+complete.
 
-A page is run from top to bottom in an empty folder that has a copy of `examples/demo`: `python` blocks share one
-namespace, and the `$ ` lines of `console` blocks run in a shell with `REMLOOM_HOME` in that folder. The README's `rem`
-statements must find something there. Two comments steer it: `<!-- test: skip -->` before a block leaves that block out,
-and `<!-- test: model -->` anywhere says that the page needs the embedding model; other pages run without an embedder.
+A page is run from top to bottom in an empty folder that has a copy of `examples/demo`: `python`
+blocks share one namespace, and the `$ ` lines of `console` blocks run in a shell with
+`REMLOOM_HOME` in that folder. The README's `rem` statements must find something there. Two comments
+steer it: `<!-- test: skip -->` before a block leaves that block out, and `<!-- test: model -->`
+anywhere says that the page needs the embedding model; other pages run without an embedder.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 MODEL = "<!-- test: model -->"
 _BLOCK = re.compile(
-    r"(?P<skip><!-- test: skip -->\s*)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?P<skip><!-- test: skip -->\s*)?^```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -62,7 +65,8 @@ def runnable_pages() -> list[object]:
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
-    """Run a block; what is printed must be what the comments behind its `print`s say, if there are any."""
+    """Run a block; what is printed must be what the comments behind its `print`s say, if there are
+    any."""
     printed = io.StringIO()
     with redirect_stdout(printed):
         # Padded, so that a traceback names the line of the page.
@@ -77,21 +81,30 @@ def run_statements(block: Block) -> None:
     with Memory.open() as memory:
         for statement in block.text.splitlines():
             answer = memory.query(statement)
-            assert answer.records or answer.rows or len(answer.edge_summary) > 1, f"nothing found: {statement}"
+            assert answer.records or answer.rows or len(answer.edge_summary) > 1, (
+                f"nothing found: {statement}"
+            )
 
 
 def run_console(block: Block, page: Path) -> None:
     for command in re.findall(r"^\$ (.+)$", block.text, re.MULTILINE):
         if command.startswith("make "):
-            continue  # CI runs these as they are: see test_ci_runs_the_make_commands_of_the_readme
+            # CI runs these as they are: see test_ci_runs_the_make_commands_of_the_readme
+            continue
         done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=120,
         )
         assert done.returncode == 0, f"{page.name}: $ {command}\n{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", runnable_pages())
-def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(ROOT / "examples" / "demo", tmp_path / "examples" / "demo")
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("REMLOOM_")]:
@@ -107,7 +120,8 @@ def test_every_example_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: p
                 run_python(block, page, namespace)
             case "console":
                 run_console(block, page)
-            case "rem":  # elsewhere statements are about nothing in particular
+            case "rem":
+                # elsewhere statements are about nothing in particular
                 run_statements(block)
 
 
@@ -139,13 +153,18 @@ def test_every_public_method_of_memory_is_documented_with_its_parameters() -> No
         if name.startswith("_") or not callable(getattr(Memory, name)):
             continue
         assert name in shown, f"docs/api.md does not have {name}"
-        if not re.fullmatch(r"[A-Z]\w+", shown[name]):  # create_entity(Entity): the type says more than the name
+        # create_entity(Entity): the type says more than the name
+        if not re.fullmatch(r"[A-Z]\w+", shown[name]):
             assert shown[name] == _parameters(getattr(Memory, name)), name
 
 
 def _parameters(method: Any) -> str:
     """The parameters as the page writes them: without self and types."""
-    found = [p.replace(annotation=Parameter.empty) for p in signature(method).parameters.values() if p.name != "self"]
+    found = [
+        p.replace(annotation=Parameter.empty)
+        for p in signature(method).parameters.values()
+        if p.name != "self"
+    ]
     return str(Signature(found))[1:-1].replace("'", '"')
 
 
@@ -153,14 +172,20 @@ def test_every_public_name_is_documented() -> None:
     import remloom
 
     pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert [name for name in remloom.__all__ if not name.startswith("_") and name not in pages] == []
+    assert [
+        name for name in remloom.__all__ if not name.startswith("_") and name not in pages
+    ] == []
 
 
 def test_every_command_is_documented() -> None:
     from remloom.serve.cli.app import SECTIONS
 
     documented = set(
-        re.findall(r"^\| `remloom (\w+)", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
+        re.findall(
+            r"^\| `remloom (\w+)",
+            (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
     )
     assert {command for section in SECTIONS.values() for command in section} == documented
 
@@ -172,7 +197,12 @@ def test_every_setting_is_documented_with_its_default() -> None:
     defaults = Settings()
     for name in Settings.__struct_fields__:
         row = next(
-            (line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1]), None
+            (
+                line
+                for line in page.splitlines()
+                if line.startswith("|") and f"`{name}`" in line.split("|")[1]
+            ),
+            None,
         )
         assert row is not None, f"docs/settings.md does not name {name}"
         value = getattr(defaults, name)
@@ -183,7 +213,9 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     rows = re.findall(
-        r"^\| ([\w.-]+) \| (?:([\w.-]+) \| )?.+ \|$", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
+        r"^\| ([\w.-]+) \| (?:([\w.-]+) \| )?.+ \|$",
+        (ROOT / "docs" / "dependencies.md").read_text(),
+        re.MULTILINE,
     )
     documented = {(extra, name) if name else ("", extra) for extra, name in rows} - {
         ("", "package"),

@@ -1,4 +1,5 @@
-"""A memory that is dropped without `close` gives back its threads and files, and says that it was dropped."""
+"""A memory that is dropped without `close` gives back its threads and files, and says that it was
+dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ import pytest
 from remloom import Entity, Memory, Resource
 from remloom.testing.embedder import WordEmbedder
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts files as Linux does")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/fd").is_dir(), reason="counts files as Linux does"
+)
 
 
 def held() -> tuple[int, int]:
@@ -49,14 +52,18 @@ def drop(home: str | Path, tenant: str) -> None:
     assert "was not closed" in said
 
 
-def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(tmp_path: Path) -> None:
+def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(
+    tmp_path: Path,
+) -> None:
     use(tmp_path, "first").close()
     before = held()
     for number in range(100):
         drop(tmp_path, f"t{number % 7}")
     assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
     for number in range(7):
-        with Memory.open(tmp_path, tenant=f"t{number}", embedder=WordEmbedder(), create=False) as memory:
+        with Memory.open(
+            tmp_path, tenant=f"t{number}", embedder=WordEmbedder(), create=False
+        ) as memory:
             assert memory.search("plum").records
             assert memory.check() == []
     assert within(20, lambda: held() <= before)
@@ -93,7 +100,9 @@ def test_what_is_being_embedded_when_a_memory_is_dropped_is_kept(tmp_path: Path)
         Memory.open(tmp_path, embedder=WordEmbedder()).write(
             [Resource(name=f"n{number}", content=f"plum {number}") for number in range(200)]
         )
-    assert within(20, lambda: "remloom-closing" not in [thread.name for thread in threading.enumerate()])
+    assert within(
+        20, lambda: "remloom-closing" not in [thread.name for thread in threading.enumerate()]
+    )
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         memory.embed_pending()
         assert memory.stats()["vectors"]["count"] >= 200

@@ -100,7 +100,9 @@ class Counting:
 
     def embed_query(self, text: str) -> np.ndarray:
         self.asked.append(text)
-        counts = np.array([text.count(chr(97 + letter)) + 0.01 for letter in range(26)], dtype=np.float32)
+        counts = np.array(
+            [text.count(chr(97 + letter)) + 0.01 for letter in range(26)], dtype=np.float32
+        )
         return counts / np.linalg.norm(counts)
 
     def windows(self, text: str) -> list[tuple[int, int]]:
@@ -141,7 +143,11 @@ def test_the_recorded_name_tells_whether_prefixes_were_used():
 def test_windows_end_where_sentences_end():
     text = "One two three. Four five six. Seven eight nine. Ten."
     spans = split(text, approximate_tokens(text), 8)
-    assert [text[start:end] for start, end in spans] == ["One two three. ", "Four five six. ", "Seven eight nine. Ten."]
+    assert [text[start:end] for start, end in spans] == [
+        "One two three. ",
+        "Four five six. ",
+        "Seven eight nine. Ten.",
+    ]
 
 
 def test_a_text_that_fits_is_one_window_and_an_empty_one_has_none():

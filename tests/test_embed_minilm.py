@@ -18,7 +18,11 @@ def minilm() -> MiniLM:
 
 
 def test_vectors_are_unit_rows_in_the_order_of_the_texts(minilm: MiniLM):
-    texts = ["A much longer text about ships and harbours and the people who plan berths.", "Ships.", "Bread rises."]
+    texts = [
+        "A much longer text about ships and harbours and the people who plan berths.",
+        "Ships.",
+        "Bread rises.",
+    ]
     rows = minilm.embed_documents(texts)
     assert rows.shape == (3, 384)
     assert rows.dtype == np.float32
@@ -28,7 +32,11 @@ def test_vectors_are_unit_rows_in_the_order_of_the_texts(minilm: MiniLM):
 
 
 def test_a_question_is_nearest_to_what_answers_it(minilm: MiniLM):
-    texts = ["The cat sleeps on the sofa.", "Prices rise by five percent in April.", "The database moved to TiDB."]
+    texts = [
+        "The cat sleeps on the sofa.",
+        "Prices rise by five percent in April.",
+        "The database moved to TiDB.",
+    ]
     scores = minilm.embed_documents(texts) @ minilm.embed_query("how much more will it cost?")
     assert scores.argmax() == 1
 
@@ -63,7 +71,10 @@ def test_a_text_beyond_the_limit_is_cut_not_refused(minilm: MiniLM):
 def test_threads_may_share_it(minilm: MiniLM):
     wanted = minilm.embed_query("shared")
     found: list[np.ndarray] = []
-    threads = [threading.Thread(target=lambda: found.append(minilm.embed_query("shared"))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(minilm.embed_query("shared")))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

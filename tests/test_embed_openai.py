@@ -21,7 +21,8 @@ KEY = "sk-secret-0123456789"
 
 
 class Endpoint:
-    """An endpoint that embeds texts as their lengths; `failures` are statuses it answers with first."""
+    """An endpoint that embeds texts as their lengths; `failures` are statuses it answers with
+    first."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
@@ -138,7 +139,14 @@ def test_an_unknown_model_is_said_at_once(endpoint: Endpoint):
 
 @pytest.mark.parametrize(
     "answer",
-    ["<html>", {"choices": []}, {"data": [{"index": 0}]}, {"data": [{"embedding": "x"}]}, {"data": []}, [1]],
+    [
+        "<html>",
+        {"choices": []},
+        {"data": [{"index": 0}]},
+        {"data": [{"embedding": "x"}]},
+        {"data": []},
+        [1],
+    ],
     ids=["html", "chat answer", "no vector", "text for a vector", "too few", "a list"],
 )
 def test_an_answer_of_the_wrong_shape_is_an_error(endpoint: Endpoint, answer: Any):

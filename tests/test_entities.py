@@ -64,9 +64,7 @@ def test_a_word_that_only_begins_sentences_counts_when_it_is_a_name_elsewhere():
 
 
 def test_first_words_of_sentences_are_no_part_of_a_name():
-    text = (
-        "In Paris we rested. After Sarah Chen came, we left. Although Britain fell, we won. Many people know Rotterdam."
-    )
+    text = "In Paris we rested. After Sarah Chen came, we left. Although Britain fell, we won. Many people know Rotterdam."
     assert set(extract(text)) >= {"Paris", "Sarah Chen", "Rotterdam"}
     assert not any(name.split()[0] in ("In", "After", "Although", "Many") for name in extract(text))
 
@@ -90,13 +88,17 @@ def test_a_first_name_is_the_person_too():
 
 
 def test_a_place_is_not_taken_for_a_person_of_that_name():
-    found = extract("We met George Washington. Later we flew to a hotel in Washington for the night.")
+    found = extract(
+        "We met George Washington. Later we flew to a hotel in Washington for the night."
+    )
     assert found["Washington"].type == "place"
     assert found["George Washington"].type == "person"
 
 
 def test_titles_are_taken_off_and_make_a_person():
-    found = extract("We saw President Quizzle and U.S. Senator Bonny Oxbow with Prime Minister P.W. Botha.")
+    found = extract(
+        "We saw President Quizzle and U.S. Senator Bonny Oxbow with Prime Minister P.W. Botha."
+    )
     assert {name: one.type for name, one in found.items()} == {
         "Quizzle": "person", "Bonny Oxbow": "person", "P.W. Botha": "person",
     }  # fmt: skip
@@ -110,7 +112,9 @@ def test_noble_titles_stay_where_one_name_follows():
 
 
 def test_middle_names_do_not_make_another_person():
-    found = extract("We saw Franklin D. Roosevelt. Later Franklin Roosevelt left with Franklin D. Roosevelt.")
+    found = extract(
+        "We saw Franklin D. Roosevelt. Later Franklin Roosevelt left with Franklin D. Roosevelt."
+    )
     assert set(found) == {"Franklin D. Roosevelt"}
     assert found["Franklin D. Roosevelt"].aliases == ("Franklin Roosevelt",)
 
@@ -123,7 +127,9 @@ def test_an_acronym_in_brackets_is_an_alias():
 
 
 def test_addresses_and_handles_are_names():
-    found = extract("write to john.doe@example.com or @sarah_chen, not to me@localhost or foo @ bar")
+    found = extract(
+        "write to john.doe@example.com or @sarah_chen, not to me@localhost or foo @ bar"
+    )
     assert set(found) == {"john.doe@example.com", "@sarah_chen"}
 
 
@@ -134,7 +140,12 @@ def test_known_people_are_found_wherever_they_stand():
 
 
 def test_headings_alone_name_nobody():
-    assert extract("# What We Decided Against\n\nnothing much.\n\nBig News Today\n--------------\n\nno.") == {}
+    assert (
+        extract(
+            "# What We Decided Against\n\nnothing much.\n\nBig News Today\n--------------\n\nno."
+        )
+        == {}
+    )
 
 
 def test_names_wrapped_over_lines_are_whole():
@@ -190,7 +201,9 @@ def test_literal_blocks_are_no_prose_but_notes_are():
     assert set(extract(text)) == {"Sarah Chen", "Bob Smith"}
 
 
-def test_the_model_extractor_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_the_model_extractor_without_its_extra_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as error:
         SpacyNames()
@@ -206,11 +219,28 @@ def test_the_model_extractor_types_what_the_rules_cannot():
 
 
 @pytest.mark.parametrize(
-    "unit", ["<!-- ", "<!-- a -->", "Aa ", "A. ", "Aa and ", "Aa of the ", "`", "a@", "AAA. ", "a::\n\n b\n"]
+    "unit",
+    [
+        "<!-- ",
+        "<!-- a -->",
+        "Aa ",
+        "A. ",
+        "Aa and ",
+        "Aa of the ",
+        "`",
+        "a@",
+        "AAA. ",
+        "a::\n\n b\n",
+    ],
 )
 def test_time_grows_with_the_length_of_a_text_and_no_faster(unit: str):
     CapitalizedNames().extract(unit * (100_000 // len(unit)))  # minutes, if anything were quadratic
 
 
 def test_shouting_names_nobody():
-    assert extract("PLEASE READ THIS AGREEMENT CAREFULLY BEFORE YOU BEGIN. We asked about THE FINE PRINT.") == {}
+    assert (
+        extract(
+            "PLEASE READ THIS AGREEMENT CAREFULLY BEFORE YOU BEGIN. We asked about THE FINE PRINT."
+        )
+        == {}
+    )

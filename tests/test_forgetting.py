@@ -1,4 +1,5 @@
-"""What forgetting does to what was made of the forgotten, as somebody sees it who goes on with the memory."""
+"""What forgetting does to what was made of the forgotten, as somebody sees it who goes on with the
+memory."""
 
 from __future__ import annotations
 
@@ -29,7 +30,12 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def chat(*places: int) -> list[Message]:
     return [
-        Message(speaker="Ann" if n % 2 else "Ben", text=SAID[n], id=f"m{n}", at=MONDAY + timedelta(minutes=n))
+        Message(
+            speaker="Ann" if n % 2 else "Ben",
+            text=SAID[n],
+            id=f"m{n}",
+            at=MONDAY + timedelta(minutes=n),
+        )
         for n in places
     ]
 
@@ -38,7 +44,15 @@ def told(memory: Memory) -> tuple[object, object]:
     """The turns with their contexts, and the sessions, as they are without ids and numbers."""
     turns = [(r.content, r.context, r.related_entities) for r in memory._store.chunks("chat")]
     moments = [
-        (m.starts_at, m.ends_at, m.speakers, m.present_persons, m.topic_tags, m.entity_refs, len(m.resource_refs))
+        (
+            m.starts_at,
+            m.ends_at,
+            m.speakers,
+            m.present_persons,
+            m.topic_tags,
+            m.entity_refs,
+            len(m.resource_refs),
+        )
         for m in memory._store.records("moments")
         if isinstance(m, Moment)
     ]
@@ -46,9 +60,15 @@ def told(memory: Memory) -> tuple[object, object]:
 
 
 @pytest.mark.parametrize("gone", [(0,), (4,), (8,), (3, 4), (2, 4, 6), (0, 1, 2), (0, 2, 4, 6, 8)])
-def test_a_chat_without_turns_is_as_if_never_read(memory: Memory, tmp_path: Path, gone: tuple[int, ...]) -> None:
+def test_a_chat_without_turns_is_as_if_never_read(
+    memory: Memory, tmp_path: Path, gone: tuple[int, ...]
+) -> None:
     memory.read_chat(chat(*range(9)), uri="chat")
-    ids = [turn.id for turn in memory._store.chunks("chat") if int(turn.metadata["message_ids"][0][1:]) in gone]
+    ids = [
+        turn.id
+        for turn in memory._store.chunks("chat")
+        if int(turn.metadata["message_ids"][0][1:]) in gone
+    ]
     assert memory.forget(*ids).verified
     with Memory.open(tmp_path / "other", embedder="none") as other:
         other.read_chat(chat(*(n for n in range(9) if n not in gone)), uri="chat")
@@ -76,7 +96,9 @@ def test_what_was_derived_goes_with_all_that_was_derived_from_it(memory: Memory)
     other, *_ = memory.write([Resource(name="Other", content="read too")])
     ids = [id]
     for n in range(3):
-        (child,) = memory.write([Resource(name=f"Insight {n}", content=f"i{n}", generation=n + 1, parents=(ids[-1],))])
+        (child,) = memory.write(
+            [Resource(name=f"Insight {n}", content=f"i{n}", generation=n + 1, parents=(ids[-1],))]
+        )
         ids.append(child)
     assert set(memory.forget(id, dry_run=True).ids) == set(ids)
     receipt = memory.forget(id)
@@ -87,21 +109,41 @@ def test_what_was_derived_goes_with_all_that_was_derived_from_it(memory: Memory)
 def test_an_entity_written_again_by_name_keeps_its_summary_and_takes_a_new_one() -> None:
     old = Entity(id="e", name="Sarah", summary="Leads.", aliases=("S",), properties={"a": 1})
     kept = validation.merge(old, Entity(id="x", name="Sarah", properties={"b": 2}))
-    assert (kept.id, kept.summary, kept.aliases, kept.properties) == ("e", "Leads.", ("S",), {"a": 1, "b": 2})
+    assert (kept.id, kept.summary, kept.aliases, kept.properties) == (
+        "e",
+        "Leads.",
+        ("S",),
+        {"a": 1, "b": 2},
+    )
     assert validation.merge(old, Entity(id="x", name="Sarah", summary="Left.")).summary == "Left."
 
 
-def test_forgetting_a_document_called_like_a_person_in_it_leaves_nobody_whom_it_alone_named(memory: Memory) -> None:
-    memory.read_text("# Mira Okonkwo\n\nToday Mira Okonkwo met Tobias Lindqvist. We like Tobias Lindqvist.", uri="a.md")
+def test_forgetting_a_document_called_like_a_person_in_it_leaves_nobody_whom_it_alone_named(
+    memory: Memory,
+) -> None:
+    memory.read_text(
+        "# Mira Okonkwo\n\nToday Mira Okonkwo met Tobias Lindqvist. We like Tobias Lindqvist.",
+        uri="a.md",
+    )
     memory.read_text("# Other\n\nWe saw Ines Duarte. We like Ines Duarte.", uri="b.md")
     assert memory.forget("a.md").verified
     assert memory.lookup("Mira Okonkwo", "Tobias Lindqvist").records == []
     assert memory.lookup("Ines Duarte").records
 
 
-def test_a_person_of_that_name_whom_somebody_wrote_of_stays_without_what_the_document_said(memory: Memory) -> None:
-    memory.write([Entity(name="Mira Okonkwo", type="person"), Edge(src="Mira Okonkwo", rel_type="knows", dst="Bo")])
-    memory.read_text("# Mira Okonkwo\n\nToday Mira Okonkwo met Tobias Lindqvist. We like Tobias Lindqvist.", uri="a.md")
+def test_a_person_of_that_name_whom_somebody_wrote_of_stays_without_what_the_document_said(
+    memory: Memory,
+) -> None:
+    memory.write(
+        [
+            Entity(name="Mira Okonkwo", type="person"),
+            Edge(src="Mira Okonkwo", rel_type="knows", dst="Bo"),
+        ]
+    )
+    memory.read_text(
+        "# Mira Okonkwo\n\nToday Mira Okonkwo met Tobias Lindqvist. We like Tobias Lindqvist.",
+        uri="a.md",
+    )
     assert memory.forget("a.md").verified
     assert [hit.type for hit in memory.lookup("Mira Okonkwo").records] == ["person"]
     assert [edge.rel_type for edge in memory.get_edges("Mira Okonkwo")] == ["knows"]
@@ -109,8 +151,12 @@ def test_a_person_of_that_name_whom_somebody_wrote_of_stays_without_what_the_doc
 
 
 @pytest.mark.parametrize("long", [False, True], ids=["one chunk", "several chunks"])
-def test_a_document_of_which_no_chunk_is_left_is_gone_and_so_is_whom_it_alone_named(memory: Memory, long: bool) -> None:
-    text = "---\nauthor: Odalys Finch\n---\nToday we met Tobias Lindqvist." + long * ("\n\nMany more words. " * 500)
+def test_a_document_of_which_no_chunk_is_left_is_gone_and_so_is_whom_it_alone_named(
+    memory: Memory, long: bool
+) -> None:
+    text = "---\nauthor: Odalys Finch\n---\nToday we met Tobias Lindqvist." + long * (
+        "\n\nMany more words. " * 500
+    )
     memory.read_text(text, uri="a.md", name="Travel notes")
     memory.read_text("We saw Ines Duarte.", uri="b.md", name="Other notes")
     chunks = memory._store.chunks("a.md")
@@ -132,7 +178,9 @@ def test_a_chat_of_which_no_turn_is_left_is_gone(memory: Memory) -> None:
 
 
 def test_the_sweep_looks_where_edges_of_a_name_that_stays_lead(memory: Memory) -> None:
-    (id,) = memory.write([Resource(name="Harbour", content="Quexil Draymoor lives here."), Entity(name="Harbour")])[:1]
+    (id,) = memory.write(
+        [Resource(name="Harbour", content="Quexil Draymoor lives here."), Entity(name="Harbour")]
+    )[:1]
     memory.write(
         [
             Entity(name="Quexil Draymoor", properties={validation.EXTRACTED: True}),
@@ -153,8 +201,12 @@ def test_names_that_somebody_connected_stay(memory: Memory) -> None:
 
 
 def test_a_moment_of_ones_own_stays_without_its_reference(memory: Memory) -> None:
-    keep, gone = memory.write([Resource(name="a", content="kept"), Resource(name="b", content="to go")])
-    (id,) = memory.write([Moment(name="m", summary="mine", resource_refs=(keep, gone), starts_at=MONDAY)])
+    keep, gone = memory.write(
+        [Resource(name="a", content="kept"), Resource(name="b", content="to go")]
+    )
+    (id,) = memory.write(
+        [Moment(name="m", summary="mine", resource_refs=(keep, gone), starts_at=MONDAY)]
+    )
     memory.forget(gone)
     assert memory.get_moment(id).resource_refs == (keep,)
     assert memory.get_moment(id).summary == "mine"
@@ -190,7 +242,9 @@ def test_the_sweep_says_where_words_are_left_that_nothing_remade(memory: Memory)
 
 
 def test_a_word_that_others_say_is_theirs(memory: Memory) -> None:
-    memory.read_chat([*chat(0, 1, 2), Message(speaker="Ben", text="And subject1 again.", at=MONDAY)], uri="chat")
+    memory.read_chat(
+        [*chat(0, 1, 2), Message(speaker="Ben", text="And subject1 again.", at=MONDAY)], uri="chat"
+    )
     assert memory.forget(memory._store.chunks("chat")[1].id).verified
 
 
@@ -210,7 +264,9 @@ def test_forgetting_twice_at_once_is_one_forgetting(memory: Memory) -> None:
 def test_counts_of_a_source_follow(memory: Memory) -> None:
     memory.read_chat(chat(*range(5)), uri="chat", name="Team")
     memory.forget(*[turn.id for turn in memory._store.chunks("chat")[:2]])
-    (itself,) = [hit.record for hit in memory.lookup("Team").records if isinstance(hit.record, Entity)]
+    (itself,) = [
+        hit.record for hit in memory.lookup("Team").records if isinstance(hit.record, Entity)
+    ]
     assert itself.properties["turns"] == 3
     assert msgspec.json.encode(itself.properties)
     assert remake.remake(memory._store, {}) == remake.Remade()
@@ -233,7 +289,14 @@ def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
 ) -> None:
     monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
     memory.write(
-        [Entity(type="person", name="Sarah Chen", aliases=("Sarah",), properties={validation.EXTRACTED: True})]
+        [
+            Entity(
+                type="person",
+                name="Sarah Chen",
+                aliases=("Sarah",),
+                properties={validation.EXTRACTED: True},
+            )
+        ]
     )
     costs, count = [], 0
     for more in (1_500, 6_000):
@@ -241,7 +304,10 @@ def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
         count += more
         memory.write(
             [
-                *(Resource(name=name, uri=name, content=f"Met Sarah Chen: {name}.") for name in names),
+                *(
+                    Resource(name=name, uri=name, content=f"Met Sarah Chen: {name}.")
+                    for name in names
+                ),
                 *(Edge(src=name, rel_type="mentions", dst="Sarah Chen") for name in names),
             ]
         )

@@ -20,7 +20,9 @@ FIRST, LAST, FIRMS = _FIRST.split(), _LAST.split(), _FIRMS.split()
 
 def people() -> list[str]:
     names = [f"{a}-{b}" for a in FIRST for b in LAST]
-    return names + [f"{name}-{FIRMS[number % 10]}-{number}" for number, name in enumerate(names * 10)]
+    return names + [
+        f"{name}-{FIRMS[number % 10]}-{number}" for number, name in enumerate(names * 10)
+    ]
 
 
 def mistyped(name: str, edits: int, rng: random.Random) -> str:
@@ -47,7 +49,9 @@ def index_of(*names: str, sealed: bool) -> NameIndex:
     return index
 
 
-def found(index: NameIndex, text: str, names: tuple[str, ...], threshold: float = 0.5, limit: int = 5) -> list[str]:
+def found(
+    index: NameIndex, text: str, names: tuple[str, ...], threshold: float = 0.5, limit: int = 5
+) -> list[str]:
     return [names[id - 1] for id, _ in index.search(text, threshold=threshold, limit=limit)]
 
 
@@ -69,7 +73,10 @@ def test_the_name_meant_is_among_the_first_five(edits: int, sealed: bool) -> Non
     index = index_of(*names, sealed=sealed)
     chosen = rng.sample(range(len(names)), 150)
     hits = sum(
-        any(id == at + 1 for id, _ in index.search(mistyped(names[at], edits, rng), threshold=0.5, limit=5))
+        any(
+            id == at + 1
+            for id, _ in index.search(mistyped(names[at], edits, rng), threshold=0.5, limit=5)
+        )
         for at in chosen
     )
     assert hits / len(chosen) >= 0.97
@@ -82,7 +89,9 @@ def test_a_filter_costs_no_recall(accepts: float, sealed: bool) -> None:
     allowed = {at + 1 for at in range(len(names)) if rng.random() < accepts}
     hits = 0
     for id in allowed:
-        answer = index.search(mistyped(names[id - 1], 1, rng), threshold=0.5, limit=5, accept=allowed.__contains__)
+        answer = index.search(
+            mistyped(names[id - 1], 1, rng), threshold=0.5, limit=5, accept=allowed.__contains__
+        )
         assert {i for i, _ in answer} <= allowed
         hits += any(i == id for i, _ in answer)
     assert hits / len(allowed) >= 0.97
@@ -90,7 +99,9 @@ def test_a_filter_costs_no_recall(accepts: float, sealed: bool) -> None:
 
 def test_a_filter_finds_the_one_it_allows_among_hundreds_of_the_same_name(sealed: bool) -> None:
     index = index_of(*["daily-standup"] * 800, sealed=sealed)
-    assert index.search("daily-standup", threshold=0.9, limit=5, accept=lambda id: id == 777) == [(777, 1.0)]
+    assert index.search("daily-standup", threshold=0.9, limit=5, accept=lambda id: id == 777) == [
+        (777, 1.0)
+    ]
     assert index.search("standup", threshold=0.5, limit=5, accept=lambda id: id == 777)[0][0] == 777
 
 
@@ -113,11 +124,18 @@ def test_no_score_is_below_the_threshold(sealed: bool) -> None:
 
 
 def test_part_of_a_name_finds_it(sealed: bool) -> None:
-    names = ("sarah-chen", "bob-smith", "sarah-chen-acme-holdings", "tidb-migration-technical-specification")
+    names = (
+        "sarah-chen",
+        "bob-smith",
+        "sarah-chen-acme-holdings",
+        "tidb-migration-technical-specification",
+    )
     index = index_of(*names, sealed=sealed)
     assert found(index, "sarah", names) == ["sarah-chen", "sarah-chen-acme-holdings"]
     assert found(index, "sarah-chen", names) == ["sarah-chen", "sarah-chen-acme-holdings"]
-    assert found(index, "migration-specification", names) == ["tidb-migration-technical-specification"]
+    assert found(index, "migration-specification", names) == [
+        "tidb-migration-technical-specification"
+    ]
 
 
 def test_the_words_may_come_in_any_order(sealed: bool) -> None:
@@ -137,11 +155,22 @@ def test_a_mistyped_word_of_a_long_name_finds_it() -> None:
 def test_half_remembered_moments_of_seed_5_are_found(sealed: bool) -> None:
     names = ("friday-afternoon", "monday-afternoon", "monday-morning", "kickoff")
     index = index_of(*names, sealed=sealed)
-    assert set(found(index, "find-afternoon", names)[:2]) == {"friday-afternoon", "monday-afternoon"}
+    assert set(found(index, "find-afternoon", names)[:2]) == {
+        "friday-afternoon",
+        "monday-afternoon",
+    }
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("a", "a"), ("ai", "ai"), ("al", "al-gore"), ("x", "planet-x"), ("7", "sector-7"), ("a1", "ai")]
+    ("text", "name"),
+    [
+        ("a", "a"),
+        ("ai", "ai"),
+        ("al", "al-gore"),
+        ("x", "planet-x"),
+        ("7", "sector-7"),
+        ("a1", "ai"),
+    ],
 )
 def test_one_and_two_characters_work(text: str, name: str, sealed: bool) -> None:
     names = ("a", "ai", "al-gore", "planet-x", "sector-7", "sarah-chen")
@@ -164,7 +193,8 @@ def test_cjk_names_are_found_whole_and_in_part(text: str, name: str, sealed: boo
 
 
 @pytest.mark.parametrize(
-    "name", ["john.doe@example.com", "docs/api/readme.md", "https://example.com/a?b=1", "c++", "👍", "!?"]
+    "name",
+    ["john.doe@example.com", "docs/api/readme.md", "https://example.com/a?b=1", "c++", "👍", "!?"],
 )
 def test_names_that_are_no_words_are_found(name: str, sealed: bool) -> None:
     names = (name, "sarah-chen")
@@ -198,7 +228,10 @@ def test_a_name_is_found_wherever_it_is_kept() -> None:
         if start < 810:
             index.compact()
     assert index.tail_size == 90
-    assert all(index.search(names[at], threshold=0.9, limit=3)[0] == (at + 1, 1.0) for at in range(0, 900, 30))
+    assert all(
+        index.search(names[at], threshold=0.9, limit=3)[0] == (at + 1, 1.0)
+        for at in range(0, 900, 30)
+    )
 
 
 def test_removed_names_are_gone(sealed: bool) -> None:
@@ -223,7 +256,9 @@ def test_an_index_survives_dump_and_load() -> None:
     rng = random.Random(4)
     for name in rng.sample(names, 30):
         text = mistyped(name, 1, rng)
-        assert again.search(text, threshold=0.5, limit=5) == index.search(text, threshold=0.5, limit=5)
+        assert again.search(text, threshold=0.5, limit=5) == index.search(
+            text, threshold=0.5, limit=5
+        )
     assert (again.last, len(again)) == (len(names), len(names) - 1)
     again.add([again.last + 1], ["zaphod-beeblebrox"])
     again.remove([1])
@@ -275,12 +310,17 @@ KEYS = st.text("ab-cé東京.👍", min_size=1, max_size=9).filter(lambda key: k
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(KEYS, min_size=1, max_size=25), st.data())
-def test_every_name_is_found_by_itself_and_every_score_is_right(keys: list[str], data: st.DataObject) -> None:
+def test_every_name_is_found_by_itself_and_every_score_is_right(
+    keys: list[str], data: st.DataObject
+) -> None:
     index = index_of(*keys, sealed=data.draw(st.booleans()))
     key = data.draw(st.sampled_from(keys))
     answer = index.search(key, threshold=0.3, limit=len(keys))
     scores = dict(answer)
     assert all(scores.get(id) == 1.0 for id, other in enumerate(keys, 1) if other == key)
-    assert all(scores[id] >= OSA.normalized_similarity(key, keys[id - 1], score_cutoff=0.3) - 1e-4 for id in scores)
+    assert all(
+        scores[id] >= OSA.normalized_similarity(key, keys[id - 1], score_cutoff=0.3) - 1e-4
+        for id in scores
+    )
     assert [score for _, score in answer] == sorted((score for _, score in answer), reverse=True)
     assert all((score == 1.0) == (keys[id - 1] == key) for id, score in answer)

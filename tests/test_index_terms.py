@@ -23,7 +23,9 @@ def zipf_texts(count: int, seed: int = 5) -> list[str]:
     return [" ".join(rng.choice(WORDS, rng.integers(5, 80), p=chances)) for _ in range(count)]
 
 
-def bm25(texts: dict[int, str], query: str, allow: set[int] | None = None) -> list[tuple[int, float]]:
+def bm25(
+    texts: dict[int, str], query: str, allow: set[int] | None = None
+) -> list[tuple[int, float]]:
     counted = {id: Counter(analyse(text)) for id, text in texts.items()}
     lengths = {id: sum(c.values()) for id, c in counted.items()}
     average = sum(lengths.values()) / max(len(texts), 1)
@@ -33,15 +35,25 @@ def bm25(texts: dict[int, str], query: str, allow: set[int] | None = None) -> li
         idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
         for id, c in counted.items():
             if c[term] and (allow is None or id in allow):
-                scores[id] += idf * c[term] * (K1 + 1) / (c[term] + K1 * (1 - B + B * lengths[id] / average))
+                scores[id] += (
+                    idf * c[term] * (K1 + 1) / (c[term] + K1 * (1 - B + B * lengths[id] / average))
+                )
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
-def agrees(index: TermIndex, texts: dict[int, str], query: str, allow: set[int] | None = None, limit: int = 10) -> None:
+def agrees(
+    index: TermIndex,
+    texts: dict[int, str],
+    query: str,
+    allow: set[int] | None = None,
+    limit: int = 10,
+) -> None:
     expected = bm25(texts, query, allow)[:limit]
     ids = None if allow is None else np.array(sorted(allow), np.int64)
     found = index.search(query, limit=limit, allow=ids)
-    assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=1e-4)
+    assert [score for _, score in found] == pytest.approx(
+        [score for _, score in expected], rel=1e-4
+    )
     truth = dict(bm25(texts, query, allow))
     assert all(truth[id] == pytest.approx(score, rel=1e-4) for id, score in found)
     assert len({id for id, _ in found}) == len(found)
@@ -163,7 +175,9 @@ def test_removed_texts_are_gone_and_after_compaction_from_the_statistics_too() -
     assert index.ids.tolist() == sorted(texts)
     for query in QUERIES:
         assert not {id for id, _ in index.search(query, limit=500)} & set(gone)
-        assert not {id for id, _ in index.search(query, limit=500, allow=np.arange(1, 50))} & set(gone)
+        assert not {id for id, _ in index.search(query, limit=500, allow=np.arange(1, 50))} & set(
+            gone
+        )
     index.compact()
     for query in QUERIES:
         agrees(index, texts, query)
@@ -270,7 +284,9 @@ def test_searches_go_on_while_others_add_remove_and_compact() -> None:
     for thread in threads:
         thread.start()
     for start in range(101, 3_001, 50):
-        index.add(range(start, start + 50), [f"moving common {id}" for id in range(start, start + 50)])
+        index.add(
+            range(start, start + 50), [f"moving common {id}" for id in range(start, start + 50)]
+        )
         index.remove(range(start, start + 50, 2))
     done.set()
     for thread in threads:
@@ -284,14 +300,18 @@ def test_searches_go_on_while_others_add_remove_and_compact() -> None:
 @given(
     st.lists(
         st.one_of(
-            st.lists(st.text("ab cd東京é", max_size=12), min_size=1, max_size=5), st.just("compact"), st.just("reload")
+            st.lists(st.text("ab cd東京é", max_size=12), min_size=1, max_size=5),
+            st.just("compact"),
+            st.just("reload"),
         ),
         max_size=8,
     ),
     st.sets(st.integers(1, 20)),
     st.text("ab cd東京é", max_size=8),
 )
-def test_whatever_happens_to_it_the_index_agrees_with_bm25(steps: list, gone: set[int], query: str) -> None:
+def test_whatever_happens_to_it_the_index_agrees_with_bm25(
+    steps: list, gone: set[int], query: str
+) -> None:
     index, texts = TermIndex(), {}
     for step in steps:
         if step == "compact":

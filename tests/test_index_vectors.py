@@ -17,7 +17,9 @@ DIMS = 32
 def clustered(count: int, seed: int = 7) -> np.ndarray:
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(1).standard_normal((40, DIMS))
-    vectors = centres[rng.integers(0, len(centres), count)] + 0.5 * rng.standard_normal((count, DIMS))
+    vectors = centres[rng.integers(0, len(centres), count)] + 0.5 * rng.standard_normal(
+        (count, DIMS)
+    )
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -45,7 +47,9 @@ def grown(vectors: np.ndarray) -> VectorIndex:
     return index
 
 
-def recall(index: VectorIndex, vectors: np.ndarray, allowed: np.ndarray, *, allow: np.ndarray | None) -> float:
+def recall(
+    index: VectorIndex, vectors: np.ndarray, allowed: np.ndarray, *, allow: np.ndarray | None
+) -> float:
     hits = 0
     queries = clustered(50, seed=9)
     for query in queries:
@@ -97,10 +101,14 @@ def test_the_graph_finds_nearly_all_of_the_nearest(grown: VectorIndex, vectors: 
 def test_no_filter_costs_recall(grown: VectorIndex, vectors: np.ndarray, kept: float) -> None:
     every = np.arange(1, len(vectors) + 1)
     allow = np.sort(np.random.default_rng(3).choice(every, int(len(every) * kept), replace=False))
-    assert recall(grown, vectors, allow, allow=allow) >= (0.97 if kept > 0.1 else 0.99) * min(1, len(allow) / 10)
+    assert recall(grown, vectors, allow, allow=allow) >= (0.97 if kept > 0.1 else 0.99) * min(
+        1, len(allow) / 10
+    )
 
 
-def test_a_filter_that_keeps_only_what_is_far_away_is_answered_exactly(grown: VectorIndex, vectors: np.ndarray) -> None:
+def test_a_filter_that_keeps_only_what_is_far_away_is_answered_exactly(
+    grown: VectorIndex, vectors: np.ndarray
+) -> None:
     query = vectors[0]
     allow = np.sort(np.argsort(vectors @ query)[:2_000] + 1)
     ids, _ = grown.search(query, 10, allow=allow)
@@ -275,8 +283,13 @@ def test_searches_go_on_while_others_add_remove_and_advance(vectors: np.ndarray)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["add", "remove"]), st.integers(1, 30)), max_size=30), st.integers(0, 99))
-def test_whatever_is_added_and_removed_search_is_exact(steps: list[tuple[str, int]], probe: int) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from(["add", "remove"]), st.integers(1, 30)), max_size=30),
+    st.integers(0, 99),
+)
+def test_whatever_is_added_and_removed_search_is_exact(
+    steps: list[tuple[str, int]], probe: int
+) -> None:
     vectors = clustered(1_000, seed=11)
     index, alive, last = VectorIndex(DIMS), set(), 0
     for action, number in steps:
@@ -293,5 +306,7 @@ def test_whatever_is_added_and_removed_search_is_exact(steps: list[tuple[str, in
     assert set(index.ids.tolist()) == alive
     expected = sorted(alive, key=lambda i: (-float(vectors[i - 1] @ vectors[probe]), i))[:5]
     ids, scores = index.search(vectors[probe], 5)
-    assert scores == pytest.approx([float(vectors[i - 1] @ vectors[probe]) for i in expected], abs=2e-4)
+    assert scores == pytest.approx(
+        [float(vectors[i - 1] @ vectors[probe]) for i in expected], abs=2e-4
+    )
     assert set(ids.tolist()) <= alive

@@ -55,7 +55,11 @@ def resources(store: Store) -> list[Resource]:
 
 
 def moments(store: Store) -> list[Moment]:
-    return [record for record in store.query("moments", Query().order_by("starts_at")) if isinstance(record, Moment)]
+    return [
+        record
+        for record in store.query("moments", Query().order_by("starts_at"))
+        if isinstance(record, Moment)
+    ]
 
 
 def one(store: Store, label: str, type: str | None = None) -> Entity:
@@ -69,12 +73,15 @@ def one(store: Store, label: str, type: str | None = None) -> Entity:
 
 def edges(store: Store, label: str, rel_type: str, direction: str = "out") -> list[str]:
     found = store.edges([labels.key(label)], direction=direction, rel_types=None, limit=None)  # type: ignore[arg-type]
-    return sorted(edge.dst if direction == "out" else edge.src for edge in found if edge.rel_type == rel_type)
+    return sorted(
+        edge.dst if direction == "out" else edge.src for edge in found if edge.rel_type == rel_type
+    )
 
 
 def long_text(sections: int, word: str = "berth") -> str:
     body = "\n\n".join(
-        f"## Part {n}\n\n" + f"Every {word} of the port is planned by hand {n}. " * 30 for n in range(sections)
+        f"## Part {n}\n\n" + f"Every {word} of the port is planned by hand {n}. " * 30
+        for n in range(sections)
     )
     return f"# The Port\n\n{body}\n"
 
@@ -90,8 +97,12 @@ def test_the_demo_is_read_and_its_people_projects_and_links_hang_together(read: 
     assert edges(store, "TiDB Migration Specification", "authored_by") == ["bob-smith"]
     assert edges(store, "Project Alpha Kickoff", "references") == ["tidb-migration-spec"]
     assert "project-alpha-kickoff-#1" in edges(store, "Sarah Chen", "mentions", "in")
-    assert edges(store, "TiDB Migration Specification #1", "next") == ["tidb-migration-specification-#2"]
-    assert edges(store, "TiDB Migration Specification #1", "part_of") == ["tidb-migration-specification"]
+    assert edges(store, "TiDB Migration Specification #1", "next") == [
+        "tidb-migration-specification-#2"
+    ]
+    assert edges(store, "TiDB Migration Specification #1", "part_of") == [
+        "tidb-migration-specification"
+    ]
 
 
 def test_reading_again_writes_nothing(read: Read, store: Store):
@@ -115,18 +126,32 @@ def test_every_chunk_can_be_traced_to_its_lines(read: Read, store: Store, tmp_pa
         first, last = resource.metadata["lines"]
         assert "\n".join(lines[first - 1 : last]).rstrip() == resource.content
         assert resource.uri == str(path)
-    assert [resource.name for resource in found] == [f"The Port #{n}" for n in range(1, len(found) + 1)]
-    assert [resource.metadata.get("heading") for resource in found[1:]] == [f"Part {n}" for n in range(1, len(found))]
+    assert [resource.name for resource in found] == [
+        f"The Port #{n}" for n in range(1, len(found) + 1)
+    ]
+    assert [resource.metadata.get("heading") for resource in found[1:]] == [
+        f"Part {n}" for n in range(1, len(found))
+    ]
 
 
 def test_a_chunk_of_a_pdf_can_be_traced_to_its_pages(read: Read, store: Store):
     said = " ".join(f"Ship {number} pays at its berth before it sails." for number in range(45))
     pages = "\n\n".join((said, said.replace("Ship", "Boat"))) + "\n\n"
-    paged = Document(uri="/port.pdf", title="Port", text=pages, lined=False, pages=(0, len(said) + 2))
+    paged = Document(
+        uri="/port.pdf", title="Port", text=pages, lined=False, pages=(0, len(said) + 2)
+    )
     read([paged])
     hits = [Hit(record=record) for record in resources(store)]
-    assert [hit.source for hit in hits] == ["/port.pdf#page=1", "/port.pdf#page=1-2", "/port.pdf#page=2"]
-    assert [(hit.pages, hit.lines) for hit in hits] == [((1, 1), None), ((1, 2), None), ((2, 2), None)]
+    assert [hit.source for hit in hits] == [
+        "/port.pdf#page=1",
+        "/port.pdf#page=1-2",
+        "/port.pdf#page=2",
+    ]
+    assert [(hit.pages, hit.lines) for hit in hits] == [
+        ((1, 1), None),
+        ((1, 2), None),
+        ((2, 2), None),
+    ]
 
 
 def test_a_changed_file_loses_what_is_no_longer_in_it(read: Read, store: Store, tmp_path: Path):
@@ -140,7 +165,10 @@ def test_a_changed_file_loses_what_is_no_longer_in_it(read: Read, store: Store, 
     assert {resource.id for resource in after} == set(report.ids)
     assert report.resources == len(set(report.ids) - before) == 1
     assert "One more remark" in after[-1].content
-    assert len([record for record in store.query("entities", Query()) if record.type == "document"]) == 1  # type: ignore[union-attr]
+    assert (
+        len([record for record in store.query("entities", Query()) if record.type == "document"])
+        == 1
+    )  # type: ignore[union-attr]
 
 
 def test_a_changed_title_or_date_is_noticed(read: Read, store: Store, tmp_path: Path):
@@ -157,7 +185,9 @@ def test_a_changed_title_or_date_is_noticed(read: Read, store: Store, tmp_path: 
 
 def test_a_dated_document_is_a_moment_too(read: Read, store: Store, tmp_path: Path):
     path = tmp_path / "a.md"
-    path.write_text("---\ndate: 2025-03-28\n---\n# Retrospective\n\nWe met with Sarah Chen and Sarah laughed.")
+    path.write_text(
+        "---\ndate: 2025-03-28\n---\n# Retrospective\n\nWe met with Sarah Chen and Sarah laughed."
+    )
     read(path)
     (moment,) = moments(store)
     assert (moment.name, moment.type) == ("Retrospective", "document")
@@ -214,7 +244,10 @@ def test_documents_of_one_title_are_told_apart(read: Read, store: Store, tmp_pat
         (tmp_path / "docs" / folder).mkdir(parents=True)
         (tmp_path / "docs" / folder / "index.md").write_text(f"# Introduction\n\nAbout {folder}.")
     read(tmp_path / "docs")
-    assert [resource.name for resource in resources(store)] == ["Introduction", "Introduction (index.md)"]
+    assert [resource.name for resource in resources(store)] == [
+        "Introduction",
+        "Introduction (index.md)",
+    ]
 
 
 def test_a_link_read_before_its_target_leads_to_it_afterwards(read: Read, store: Store):
@@ -286,10 +319,17 @@ def test_a_chat_that_goes_on_adds_only_what_is_new(read: Read, store: Store):
 
 
 def test_sessions_that_the_source_tells_are_kept(read: Read, store: Store, tmp_path: Path):
-    value = {"conversation": {f"session_{n}": [{"speaker": "Ann", "dia_id": f"D{n}:1", "text": "hi"}] for n in (1, 2)}}
+    value = {
+        "conversation": {
+            f"session_{n}": [{"speaker": "Ann", "dia_id": f"D{n}:1", "text": "hi"}] for n in (1, 2)
+        }
+    }
     (tmp_path / "chat.json").write_text(json.dumps(value))
     read(tmp_path / "chat.json")
-    assert sorted(moment.metadata["session"] for moment in moments(store)) == ["session_1", "session_2"]
+    assert sorted(moment.metadata["session"] for moment in moments(store)) == [
+        "session_1",
+        "session_2",
+    ]
 
 
 def test_a_speaker_who_is_never_named_is_an_entity_too(read: Read, store: Store):
@@ -326,7 +366,9 @@ def test_a_changed_document_loses_the_names_and_edges_that_are_no_longer_in_it(
     assert store.check() == []
 
 
-def test_a_retitled_document_leaves_nothing_under_its_old_title(read: Read, store: Store, tmp_path: Path):
+def test_a_retitled_document_leaves_nothing_under_its_old_title(
+    read: Read, store: Store, tmp_path: Path
+):
     path = tmp_path / "plan.md"
     path.write_text(MEMO)
     read(path)
@@ -334,11 +376,14 @@ def test_a_retitled_document_leaves_nothing_under_its_old_title(read: Read, stor
     read(path)
     assert edges(store, "Strategy", "mentions") == ["gwendolyn-pike", "marmaduke-fisk"]
     assert one(store, "plan.md").name == "Strategy"
-    assert [record.name for record in store.lookup(["plan"])["plan"]] == ["Strategy"]  # by the name of its file
+    # by the name of its file
+    assert [record.name for record in store.lookup(["plan"])["plan"]] == ["Strategy"]
     assert store.check() == []
 
 
-def test_a_changed_document_keeps_the_edges_that_others_made(read: Read, store: Store, tmp_path: Path):
+def test_a_changed_document_keeps_the_edges_that_others_made(
+    read: Read, store: Store, tmp_path: Path
+):
     path = tmp_path / "plan.md"
     path.write_text(MEMO)
     read(path)
@@ -351,12 +396,18 @@ def test_a_changed_document_keeps_the_edges_that_others_made(read: Read, store: 
     assert edges(store, "plan", "references", "in") == ["note"]
 
 
-def test_a_name_that_somebody_wrote_of_stays_when_its_document_changes(read: Read, store: Store, tmp_path: Path):
+def test_a_name_that_somebody_wrote_of_stays_when_its_document_changes(
+    read: Read, store: Store, tmp_path: Path
+):
     path = tmp_path / "plan.md"
     path.write_text(MEMO)
-    store.write(validation.build([Entity(name="Gwendolyn Pike", type="person")], tenant="t", model=""))
+    store.write(
+        validation.build([Entity(name="Gwendolyn Pike", type="person")], tenant="t", model="")
+    )
     read(path)
-    store.write(validation.build([Entity(name="Marmaduke Fisk", summary="Told.")], tenant="t", model=""))
+    store.write(
+        validation.build([Entity(name="Marmaduke Fisk", summary="Told.")], tenant="t", model="")
+    )
     path.write_text("---\ntitle: Plan\n---\nNobody is named.\n")
     read(path)
     assert one(store, "Marmaduke Fisk").summary == "Told."

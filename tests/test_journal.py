@@ -1,4 +1,5 @@
-"""What the journal adds to the contract's tests: old tenants, index use, nothing left behind, other processes."""
+"""What the journal adds to the contract's tests: old tenants, index use, nothing left behind, other
+processes."""
 
 from __future__ import annotations
 
@@ -96,7 +97,9 @@ def test_of_two_processes_one_takes_each_turn(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     SqliteStore(path).close()
     workers = [
-        subprocess.Popen([sys.executable, "-c", _TAKE, str(path), name], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", _TAKE, str(path), name], stdout=subprocess.PIPE, text=True
+        )
         for name in ("a", "b")
     ]
     won = [int(worker.communicate(timeout=60)[0]) for worker in workers]

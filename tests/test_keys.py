@@ -12,7 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from remloom import Entity, Memory
-from remloom.errors import ConflictError, CorruptStoreError, SchemaVersionError, SettingsError, WrongKeyError
+from remloom.errors import (
+    ConflictError,
+    CorruptStoreError,
+    SchemaVersionError,
+    SettingsError,
+    WrongKeyError,
+)
 from remloom.serve.cli.app import program
 from remloom.settings import Settings
 from remloom.store import encryption
@@ -37,7 +43,9 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> ScryptCost:
     return cost
 
 
-def test_a_guess_at_a_passphrase_costs_what_owasp_recommends_and_the_tenant_says_so(tmp_path: Path) -> None:
+def test_a_guess_at_a_passphrase_costs_what_owasp_recommends_and_the_tenant_says_so(
+    tmp_path: Path,
+) -> None:
     memory(tmp_path, key=PHRASE).close()
     assert json.loads(tenant_file(tmp_path).read_text())["scrypt"] == {"n": 2**17, "r": 8, "p": 1}
 
@@ -81,7 +89,9 @@ def test_a_passphrase_is_stretched_once_a_process(
     from cryptography.hazmat.primitives.kdf import scrypt
 
     stretched, derive = [], scrypt.Scrypt.derive
-    monkeypatch.setattr(scrypt, "Scrypt", lambda **cost: stretched.append(cost) or _Scrypt(cost, derive))
+    monkeypatch.setattr(
+        scrypt, "Scrypt", lambda **cost: stretched.append(cost) or _Scrypt(cost, derive)
+    )
     for _ in range(3):
         memory(tmp_path, key=PHRASE).close()
     assert len(stretched) == 1
@@ -96,7 +106,9 @@ class _Scrypt:
         import hashlib
 
         cost = self.cost
-        return hashlib.scrypt(material, salt=cost["salt"], n=cost["n"], r=cost["r"], p=cost["p"], dklen=32)  # type: ignore[arg-type]
+        return hashlib.scrypt(
+            material, salt=cost["salt"], n=cost["n"], r=cost["r"], p=cost["p"], dklen=32
+        )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("change", [{"n": 2**17 - 1}, {"n": 2**40}, {"r": 0}, {"p": 10**9}])
@@ -111,7 +123,9 @@ def test_a_damaged_cost_is_an_error_and_takes_no_memory(
 
 
 @pytest.mark.parametrize("change", [{"wrapped_key": "zz"}, {"salt": "0"}, {"wrapped_key": 7}])
-def test_a_damaged_key_is_an_error(tmp_path: Path, change: dict[str, object], cheap: ScryptCost) -> None:
+def test_a_damaged_key_is_an_error(
+    tmp_path: Path, change: dict[str, object], cheap: ScryptCost
+) -> None:
     memory(tmp_path, key=PHRASE).close()
     file = json.loads(tenant_file(tmp_path).read_text())
     tenant_file(tmp_path).write_text(json.dumps(file | change))
@@ -126,10 +140,12 @@ def test_a_tenant_file_of_a_newer_remloom_is_refused_with_both_versions(tmp_path
         memory(tmp_path)
 
 
-# -- which are good enough -----------------------------------------------------------------------------------------
+# -- which are good enough -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weak", ["x", "secret", "aaaaaaaaaaaaaaaaaaaa", "abababababababab", "0123456789a", "0" * 64])
+@pytest.mark.parametrize(
+    "weak", ["x", "secret", "aaaaaaaaaaaaaaaaaaaa", "abababababababab", "0123456789a", "0" * 64]
+)
 def test_a_weak_key_makes_no_tenant_and_opens_the_one_that_has_it_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weak: str, cheap: ScryptCost
 ) -> None:
@@ -174,14 +190,16 @@ def test_a_key_that_is_set_and_empty_is_an_error_and_makes_no_plain_tenant(
     assert not (tmp_path / "tenants").exists()
 
 
-# -- files ---------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 
 
 @POSIX
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
-def test_a_key_file_that_others_may_read_is_refused_unless_that_is_said(tmp_path: Path, mode: int) -> None:
+def test_a_key_file_that_others_may_read_is_refused_unless_that_is_said(
+    tmp_path: Path, mode: int
+) -> None:
     file = tmp_path / "key"
     Memory.new_key(file)
     file.chmod(mode)
@@ -219,12 +237,23 @@ def test_a_tenants_files_are_its_owners_alone_whatever_the_umask(tmp_path: Path,
         with memory(tmp_path / "a" / "home", key=key or None) as opened:
             opened.write([Entity(name="Ann")])
             opened.lookup("Ann")
-            modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "a").rglob("*")}
+            modes = {
+                path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "a").rglob("*")
+            }
             opened.backup(tmp_path / "copy")
     finally:
         os.umask(before)
-    assert {path.name for path in modes} >= {"home", "default", "memory.db", "memory.db-wal", "tenant.json"}
-    copied = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "copy", *(tmp_path / "copy").iterdir())}
+    assert {path.name for path in modes} >= {
+        "home",
+        "default",
+        "memory.db",
+        "memory.db-wal",
+        "tenant.json",
+    }
+    copied = {
+        path: stat.S_IMODE(path.stat().st_mode)
+        for path in (tmp_path / "copy", *(tmp_path / "copy").iterdir())
+    }
     for path, mode in (modes | copied).items():
         assert mode == (0o700 if path.is_dir() else 0o600), path
 

@@ -27,7 +27,9 @@ KNOWN = [
 
 
 @pytest.fixture(params=["sqlite", "postgres"], scope="module")
-def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def memory(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Memory]:
     sqlite = request.param == "sqlite"
     home = str(tmp_path_factory.mktemp("known")) if sqlite else request.getfixturevalue("postgres")
     with Memory.open(home, tenant=f"known-{uuid4().hex[:8]}", embedder="none") as memory:
@@ -38,7 +40,11 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def _mentioned(memory: Memory, text: str) -> set[str]:
     uri = f"note-{uuid4().hex[:8]}"
     memory.read_text(text, uri=uri)
-    (hit,) = [hit for hit in memory.search_text(text, schema="resources", limit=50).records if hit.uri == uri]
+    (hit,) = [
+        hit
+        for hit in memory.search_text(text, schema="resources", limit=50).records
+        if hit.uri == uri
+    ]
     return {edge.dst for edge in memory.get_edges(hit.name) if edge.rel_type == "mentions"}
 
 
@@ -62,7 +68,9 @@ def _mentioned(memory: Memory, text: str) -> set[str]:
         ("the price, per seat, is high", set()),
     ],
 )
-def test_what_is_known_is_found_however_it_is_written(memory: Memory, text: str, names: set[str]) -> None:
+def test_what_is_known_is_found_however_it_is_written(
+    memory: Memory, text: str, names: set[str]
+) -> None:
     assert _mentioned(memory, text) == names
 
 
@@ -78,8 +86,14 @@ def test_an_alias_in_capitals_is_no_second_entity(memory: Memory) -> None:
 
 
 def test_a_turn_of_a_chat_mentions_what_is_known(memory: Memory) -> None:
-    memory.read_chat([Message(speaker="Ida", text="is acme late again?", id="k1")], uri="known-chat")
-    hit = next(hit for hit in memory.search_text("acme late again", limit=20).records if hit.message_ids == ("k1",))
+    memory.read_chat(
+        [Message(speaker="Ida", text="is acme late again?", id="k1")], uri="known-chat"
+    )
+    hit = next(
+        hit
+        for hit in memory.search_text("acme late again", limit=20).records
+        if hit.message_ids == ("k1",)
+    )
     assert "acme" in {edge.dst for edge in memory.get_edges(hit.name)}
 
 
@@ -98,7 +112,9 @@ def test_the_example_of_seed_2_reaches_the_market_segment(tmp_path: Path) -> Non
             Edge(src="Product-A", rel_type="related_to", dst="Market-Segment-Y"),
             Edge(src="Competitor-X", rel_type="competes_with", dst="Product-A"),
         ])  # fmt: skip
-        memory.read_text("We discussed pricing for Product-A against Competitor-X.", uri="pricing.md")
+        memory.read_text(
+            "We discussed pricing for Product-A against Competitor-X.", uri="pricing.md"
+        )
         memory.read_text("Small clinics, Market-Segment-Y, buy in autumn only.", uri="segment.md")
         found = memory.recall("What did we discuss about pricing?", mode="iterated")
         assert [hit.uri for hit in found.hits][:2] == ["pricing.md", "segment.md"]
@@ -110,7 +126,9 @@ def test_finding_the_known_costs_the_text_and_not_the_memory(tmp_path: Path) -> 
     costs = []
     with Memory.open(tmp_path, embedder="none") as memory:
         for _ in range(2):
-            memory.write([Entity(type="project", name=f"{uuid4().hex[:8]} plan {n}") for n in range(3_000)])
+            memory.write(
+                [Entity(type="project", name=f"{uuid4().hex[:8]} plan {n}") for n in range(3_000)]
+            )
             names = KnownNames(CapitalizedNames(), memory._store)
             names.extract(text)
             with steps(memory) as counted:

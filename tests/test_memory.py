@@ -51,12 +51,14 @@ def names(memory: Memory) -> set[str]:
     }
 
 
-# -- writing ---------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def test_write_gives_one_id_for_each_record_even_when_two_are_the_same(memory: Memory) -> None:
     note = Resource(name="n", content="same")
-    ids = memory.write([Entity(name="Bob"), note, Edge(src="n", rel_type="r", dst="Bob"), Entity(name="bob"), note])
+    ids = memory.write(
+        [Entity(name="Bob"), note, Edge(src="n", rel_type="r", dst="Bob"), Entity(name="bob"), note]
+    )
     assert len(ids) == 4
     assert (ids[0], ids[1]) == (ids[2], ids[3])
     assert memory.get_entity(ids[0]).name == "bob"
@@ -76,19 +78,43 @@ def test_an_id_of_another_schema_is_refused_and_nothing_is_lost(memory: Memory) 
     ("item", "told"),
     [
         (Entity(name="e", properties={"x": math.nan}), "properties.x is nan"),
-        (Entity(name="e", properties={"deep": [{"x": math.inf}]}), r"properties.deep\[0\].x is inf"),
+        (
+            Entity(name="e", properties={"deep": [{"x": math.inf}]}),
+            r"properties.deep\[0\].x is inf",
+        ),
         (Edge(src="a", rel_type="r", dst="b", properties={"x": math.nan}), "properties.x is nan"),
         (Edge(src="a", rel_type="r", dst="b", properties={"x": object()}), "of type object"),
-        (Entity(name="e", properties={"tags": {"a"}}), "properties.tags is of type set(?s:.*)a list"),
-        (Entity(name="e", properties={"key": b"x"}), "properties.key is of type bytes(?s:.*)base64"),
-        (Entity(name="e", properties={"at": datetime(2025, 1, 1)}), "of type datetime(?s:.*)isoformat"),
-        (Moment(name="m", metadata={"at": datetime(2025, 1, 1, tzinfo=UTC)}), "metadata.at is of type dat"),
-        (Resource(name="r", content="x", metadata={"n": {"big": 2**63}}), "metadata.n.big is a whole number of more"),
+        (
+            Entity(name="e", properties={"tags": {"a"}}),
+            "properties.tags is of type set(?s:.*)a list",
+        ),
+        (
+            Entity(name="e", properties={"key": b"x"}),
+            "properties.key is of type bytes(?s:.*)base64",
+        ),
+        (
+            Entity(name="e", properties={"at": datetime(2025, 1, 1)}),
+            "of type datetime(?s:.*)isoformat",
+        ),
+        (
+            Moment(name="m", metadata={"at": datetime(2025, 1, 1, tzinfo=UTC)}),
+            "metadata.at is of type dat",
+        ),
+        (
+            Resource(name="r", content="x", metadata={"n": {"big": 2**63}}),
+            "metadata.n.big is a whole number of more",
+        ),
         (Entity(name="e", properties={"x": {1: 2}}), "properties.x.1 is a name that is a int"),
         (Entity(name="e", properties={"x": "a\0b"}), "properties.x is text with a NUL"),
         (Entity(name="e", properties=_nested(70)), "more than 64 lists or objects"),
         (Resource(uri="a\ud800", content="x"), "surrogate"),
-        (Moment(name="m", starts_at=datetime(9999, 12, 31, 20, tzinfo=timezone(timedelta(hours=-12)))), "9999"),
+        (
+            Moment(
+                name="m",
+                starts_at=datetime(9999, 12, 31, 20, tzinfo=timezone(timedelta(hours=-12))),
+            ),
+            "9999",
+        ),
     ],
 )
 def test_what_could_not_be_read_back_is_refused(memory: Memory, item: Any, told: str) -> None:
@@ -113,7 +139,9 @@ def test_one_record_instead_of_a_list_is_told_apart(memory: Memory) -> None:
         memory.write(Entity(name="e"))  # type: ignore[arg-type]
 
 
-def test_an_edge_between_ids_is_one_between_their_names_however_it_is_written(memory: Memory) -> None:
+def test_an_edge_between_ids_is_one_between_their_names_however_it_is_written(
+    memory: Memory,
+) -> None:
     ann, bob = memory.write([Entity(name="Ann"), Entity(name="Bob")])
     memory.create_edge(Edge(src=ann, rel_type="knows", dst=bob))
     memory.write([Edge(src=bob, rel_type="knows", dst=ann)])
@@ -124,7 +152,7 @@ def test_an_edge_between_ids_is_one_between_their_names_however_it_is_written(me
     assert names(memory) == {"Ann", "Bob"}
 
 
-# -- asking ----------------------------------------------------------------------------------------------------
+# -- asking ----------------------------------------------------------------------------------------
 
 
 def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
@@ -155,7 +183,9 @@ def test_a_home_given_empty_is_no_default() -> None:
         Memory.open("")
 
 
-def test_a_variable_that_is_nearly_a_setting_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_nearly_a_setting_is_not_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("REMLOOM_PORT_5432_TCP", "what a cluster sets for a service of that name")
     Settings.load()
     monkeypatch.setenv("REMLOOM_KEYS", "a memory would be left unencrypted")
@@ -163,7 +193,9 @@ def test_a_variable_that_is_nearly_a_setting_is_not_passed_over(monkeypatch: pyt
         Settings.load()
 
 
-def test_a_regular_expression_that_would_never_end_is_stopped(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_regular_expression_that_would_never_end_is_stopped(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("remloom.store.sqlite.sql_functions._PATIENCE", 0.01)
     memory.write([Entity(name="a" * 64 + "!")])
     with pytest.raises(InvalidInputError, match="takes longer"):
@@ -171,19 +203,27 @@ def test_a_regular_expression_that_would_never_end_is_stopped(memory: Memory, mo
 
 
 @pytest.mark.parametrize("pattern", ["%a_%a_%a%a%z%a", "a%" * 60 + "z_", "%" + "_a%" * 40 + "é"])
-def test_a_pattern_of_like_is_answered_however_often_its_parts_come(memory: Memory, pattern: str) -> None:
+def test_a_pattern_of_like_is_answered_however_often_its_parts_come(
+    memory: Memory, pattern: str
+) -> None:
     memory.write([Resource(name=f"r{number}", content="a" * 3_000) for number in range(20)])
     memory.write([Resource(name="ends", content="a" * 3_000 + "zÉa")])
     found = memory.sql(f"SELECT name FROM resources WHERE content LIKE '{pattern}%'").rows
     assert [name for (name,) in found] == ["ends"]
 
 
-@pytest.mark.parametrize("statement", ["LOKUP x", "TRAVERSE * WITH x DEPTH 0 LIMIT 0", "SELECT nme FROM entities"])
+@pytest.mark.parametrize(
+    "statement", ["LOKUP x", "TRAVERSE * WITH x DEPTH 0 LIMIT 0", "SELECT nme FROM entities"]
+)
 def test_an_error_comes_whole_from_another_process(memory: Memory, statement: str) -> None:
     with pytest.raises(InvalidInputError) as raised:
         memory.query(statement)
     sent: InvalidInputError = pickle.loads(pickle.dumps(raised.value))
-    assert (type(sent), str(sent), sent.as_dict()) == (type(raised.value), str(raised.value), raised.value.as_dict())
+    assert (type(sent), str(sent), sent.as_dict()) == (
+        type(raised.value),
+        str(raised.value),
+        raised.value.as_dict(),
+    )
 
 
 def test_moving_to_another_embedder_ends_though_a_text_is_blank(tmp_path: Path) -> None:
@@ -194,7 +234,9 @@ def test_moving_to_another_embedder_ends_though_a_text_is_blank(tmp_path: Path) 
 
     calls: list[int] = []
     with Memory.open(tmp_path, embedder="none") as memory:
-        memory.write([Resource(name="blank", content=" \n "), Resource(name="said", content="Apples ripen.")])
+        memory.write(
+            [Resource(name="blank", content=" \n "), Resource(name="said", content="Apples ripen.")]
+        )
         assert memory.reembed(WordEmbedder(), told) == 1
         assert [hit.record.name for hit in memory.search("apples").records] == ["said"]
         assert memory.stats()["pending"] == 0
@@ -202,7 +244,9 @@ def test_moving_to_another_embedder_ends_though_a_text_is_blank(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "a\0b"])
-def test_what_no_store_can_keep_is_refused_wherever_it_is_asked_for(memory: Memory, odd: str) -> None:
+def test_what_no_store_can_keep_is_refused_wherever_it_is_asked_for(
+    memory: Memory, odd: str
+) -> None:
     for ask in (
         lambda: memory.get_entity(odd), lambda: memory.show(odd), lambda: memory.history(odd),
         lambda: memory.forget(odd), lambda: memory.read_text("text", uri=odd), lambda: memory.lookup(odd),
@@ -219,11 +263,18 @@ def test_the_changes_in_a_history_are_those_of_what_was_asked_for(memory: Memory
     (note,) = memory.write([Resource(name="note", content="of Ann", parents=(ann,))])
     assert [step.get("changes") for step in memory.history(note)] == [None, None]
     (step,) = memory.history(ann)
-    assert [change["changed"] for change in step["changes"]] == [{"properties": {"age": {"from": 1, "to": 2}}}]
+    assert [change["changed"] for change in step["changes"]] == [
+        {"properties": {"age": {"from": 1, "to": 2}}}
+    ]
 
 
 def test_an_edge_can_be_taken_back(memory: Memory) -> None:
-    memory.write([Edge(src="Sarah", rel_type="reports_to", dst="Tom"), Edge(src="Sarah", rel_type="knows", dst="Tom")])
+    memory.write(
+        [
+            Edge(src="Sarah", rel_type="reports_to", dst="Tom"),
+            Edge(src="Sarah", rel_type="knows", dst="Tom"),
+        ]
+    )
     memory.delete_edge("sarah", "reports-to", "TOM")
     assert [edge.rel_type for edge in memory.get_edges("Sarah")] == ["knows"]
     with pytest.raises(NotFoundError, match="there is knows"):
@@ -233,7 +284,9 @@ def test_an_edge_can_be_taken_back(memory: Memory) -> None:
 
 
 def test_one_edge_type_may_stand_without_a_list(memory: Memory) -> None:
-    memory.write([Edge(src="a", rel_type="knows", dst="b"), Edge(src="a", rel_type="likes", dst="c")])
+    memory.write(
+        [Edge(src="a", rel_type="knows", dst="b"), Edge(src="a", rel_type="likes", dst="c")]
+    )
     assert [edge.dst for edge in memory.get_edges("a", edge_types="knows")] == ["b"]
     assert [node["name"] for node in memory.traverse("a", edge_types="likes").nodes] == ["a", "c"]
 
@@ -245,12 +298,16 @@ def test_a_limit_beyond_any_table_is_an_error_of_the_statement(memory: Memory, l
     assert "bug" not in str(raised.value)
 
 
-# -- forgetting ------------------------------------------------------------------------------------------------
+# -- forgetting ------------------------------------------------------------------------------------
 
 
-def test_forgetting_a_document_takes_the_names_that_only_it_had(memory: Memory, tmp_path: Path) -> None:
+def test_forgetting_a_document_takes_the_names_that_only_it_had(
+    memory: Memory, tmp_path: Path
+) -> None:
     memory.read_text(MEMO, uri="memo.md")
-    memory.read_text("# Other\n\nZanzibar Holdings is large. We like Zanzibar Holdings.", uri="other.md")
+    memory.read_text(
+        "# Other\n\nZanzibar Holdings is large. We like Zanzibar Holdings.", uri="other.md"
+    )
     assert {"Marmaduke Fisk", "PLUGHXYZZY99"} <= names(memory)
     foretold = memory.forget("memo.md", dry_run=True)
     receipt = memory.forget("memo.md")
@@ -275,7 +332,9 @@ def test_forgetting_a_document_leaves_whom_somebody_wrote_of(memory: Memory) -> 
     assert memory.get_entity(zanzibar.id).properties == {"founded": 1871}
 
 
-def test_a_renamed_entity_is_found_by_both_names_and_its_edges_by_the_new_one(memory: Memory) -> None:
+def test_a_renamed_entity_is_found_by_both_names_and_its_edges_by_the_new_one(
+    memory: Memory,
+) -> None:
     (id,) = memory.write([Entity(name="Sarah Chen", type="person", aliases=("S. Miller",))])
     memory.write([Edge(src="Bob", rel_type="knows", dst=id)])
     assert memory.update_entity(id, name="Sarah Miller").aliases == ("S. Miller", "Sarah Chen")
@@ -286,24 +345,33 @@ def test_a_renamed_entity_is_found_by_both_names_and_its_edges_by_the_new_one(me
 
 
 def test_an_entity_cannot_be_given_the_name_of_another_of_its_type(memory: Memory) -> None:
-    one, other = memory.write([Entity(name="Ann", type="person"), Entity(name="Bill", type="person")])
+    one, other = memory.write(
+        [Entity(name="Ann", type="person"), Entity(name="Bill", type="person")]
+    )
     with pytest.raises(ConflictError, match="another person called 'Bill'") as refused:
         memory.update_entity(one, name="BILL")
-    with pytest.raises(ConflictError, match="Bill"):  # the other way to be two that nobody can tell apart
+    # the other way to be two that nobody can tell apart
+    with pytest.raises(ConflictError, match="Bill"):
         memory.update_entity(memory.create_entity(Entity(name="bill", type="place")), type="person")
     assert refused.value.fields["id"] == other
-    memory.write([Entity(name="Paris", type="place"), Edge(src="Ann", rel_type="likes", dst="Rome")])
+    memory.write(
+        [Entity(name="Paris", type="place"), Edge(src="Ann", rel_type="likes", dst="Rome")]
+    )
     assert memory.update_entity(one, name="Paris").aliases == ("Ann",)
     with pytest.raises(UnknownNameError, match="nme"):
         memory.update_entity(one, nme="x")
 
 
 def test_a_moment_lies_in_one_that_is_there(memory: Memory) -> None:
-    day, *_ = memory.write([Moment(id="day", name="Day"), Moment(id="talk", name="Talk", parent_moment="day")])
+    day, *_ = memory.write(
+        [Moment(id="day", name="Day"), Moment(id="talk", name="Talk", parent_moment="day")]
+    )
     memory.write([Moment(name="later", parent_moment=day)])
     for parent in ("nowhere", "Day", "lost"):
         with pytest.raises(InvalidInputError, match="the id of no moment") as refused:
-            memory.write([Moment(id="lost", name="L", parent_moment=parent if parent != "lost" else "x")])
+            memory.write(
+                [Moment(id="lost", name="L", parent_moment=parent if parent != "lost" else "x")]
+            )
         assert "first, or with it" in refused.value.remedy
     with pytest.raises(InvalidInputError, match="itself"):
         memory.write([Moment(id="self", name="S", parent_moment="self")])
@@ -318,7 +386,9 @@ def test_forgetting_what_is_not_known_forgets_nothing(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", " ", None])
-def test_an_empty_name_does_not_stand_for_all_that_was_not_read(memory: Memory, nothing: Any) -> None:
+def test_an_empty_name_does_not_stand_for_all_that_was_not_read(
+    memory: Memory, nothing: Any
+) -> None:
     memory.write([Resource(name="note", content="written, not read, so its uri is empty")])
     with pytest.raises(InvalidInputError, match="names nothing"):
         memory.forget(nothing)
@@ -329,17 +399,19 @@ def test_an_empty_name_does_not_stand_for_all_that_was_not_read(memory: Memory, 
         memory.search_text(nothing)
 
 
-# -- a day in between ------------------------------------------------------------------------------------------
+# -- a day in between ------------------------------------------------------------------------------
 
 
 def test_moments_are_found_in_their_window_whatever_the_zone(memory: Memory) -> None:
     tokyo = timezone(timedelta(hours=9))
     memory.create_moment(Moment(name="Early", starts_at=datetime(2025, 3, 2, 8, tzinfo=tokyo)))
     day = datetime(2025, 3, 1, tzinfo=UTC)
-    assert [moment.name for moment in memory.get_moments_by_time(day, day + timedelta(days=1))] == ["Early"]
+    assert [moment.name for moment in memory.get_moments_by_time(day, day + timedelta(days=1))] == [
+        "Early"
+    ]
 
 
-# -- embedding -------------------------------------------------------------------------------------------------
+# -- embedding -------------------------------------------------------------------------------------
 
 
 class Failing(WordEmbedder):
@@ -385,7 +457,9 @@ def test_an_embedder_that_raises_anything_fails_as_one_and_loses_no_text(tmp_pat
         assert [hit.name for hit in memory.search_text("alpha").records] == ["a"]
 
 
-def test_reading_with_an_embedder_that_fails_keeps_the_report_and_what_was_read(tmp_path: Path) -> None:
+def test_reading_with_an_embedder_that_fails_keeps_the_report_and_what_was_read(
+    tmp_path: Path,
+) -> None:
     with Memory.open(tmp_path, embedder=Failing()) as memory:
         report = memory.read_text("Alpha grows.", uri="note:1")
         assert (report.resources, report.pending) == (1, 1)
@@ -404,13 +478,24 @@ def test_embedding_that_stopped_in_the_background_says_why_in_the_stats(tmp_path
 
 @pytest.mark.parametrize("id", [(1, 2), object, True, {}, None])
 def test_what_is_no_text_is_no_id(memory: Memory, id: Any) -> None:
-    for method in (memory.get_resource, memory.get_entity, memory.get_moment, memory.history, memory.show, memory.runs):
+    for method in (
+        memory.get_resource,
+        memory.get_entity,
+        memory.get_moment,
+        memory.history,
+        memory.show,
+        memory.runs,
+    ):
         with pytest.raises(InvalidInputError, match="is text, not"):
             method(id)
 
 
-@pytest.mark.parametrize("given", [{"count": "1"}, {"count": 2**70}, {"skip": None}, {"count": True}, {"skip": -1}])
-def test_a_query_that_asks_for_no_number_of_records_is_refused(memory: Memory, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "given", [{"count": "1"}, {"count": 2**70}, {"skip": None}, {"count": True}, {"skip": -1}]
+)
+def test_a_query_that_asks_for_no_number_of_records_is_refused(
+    memory: Memory, given: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidInputError, match="whole number"):
         memory.query_entities(Query(**given))
 
@@ -423,7 +508,15 @@ def test_an_error_about_half_a_surrogate_pair_can_be_written_as_json(memory: Mem
 
 def test_what_is_written_again_by_name_keeps_what_the_new_words_leave_out(memory: Memory) -> None:
     memory.write(
-        [Entity(name="Sarah Chen", type="person", summary="Leads data.", aliases=("S.",), properties={"a": 1})]
+        [
+            Entity(
+                name="Sarah Chen",
+                type="person",
+                summary="Leads data.",
+                aliases=("S.",),
+                properties={"a": 1},
+            )
+        ]
     )
     memory.write([Entity(name="Sarah Chen", properties={"b": 2})])
     (hit,) = memory.lookup("Sarah Chen").records
@@ -436,11 +529,16 @@ def test_what_is_written_again_by_name_keeps_what_the_new_words_leave_out(memory
     assert memory.get_entity(found.id).summary == "Leads research."
 
 
-def test_forgetting_reaches_what_was_derived_of_what_was_derived_and_foretells_it(memory: Memory) -> None:
+def test_forgetting_reaches_what_was_derived_of_what_was_derived_and_foretells_it(
+    memory: Memory,
+) -> None:
     above = memory.write([Resource(name="read", content="The quince is ripe.", uri="q.md")])
     for generation in (1, 2, 3):
         derived = Resource(
-            name=f"derived {generation}", content=f"Quince {generation}.", kind="synthesis", parents=tuple(above)
+            name=f"derived {generation}",
+            content=f"Quince {generation}.",
+            kind="synthesis",
+            parents=tuple(above),
         )
         above = memory.write([derived])
     foretold = memory.forget("q.md", dry_run=True)
@@ -474,10 +572,14 @@ def test_deleting_a_resource_takes_it_and_what_was_derived_from_it(memory: Memor
         lambda m: m.query_moments(Query().filter(StartsWith("starts_at", "2026"))),
         lambda m: m.query_resources(Query().filter(Contains("ordinal", 1))),
         lambda m: m.query_entities(Query().filter(VectorSimilar(query=[1, 2], top_k="x"))),  # type: ignore[arg-type]
-        lambda m: m.query_entities(Query().filter(VectorSimilar(query=[1, 2], min_score=float("nan")))),
+        lambda m: m.query_entities(
+            Query().filter(VectorSimilar(query=[1, 2], min_score=float("nan")))
+        ),
     ],
 )
-def test_what_is_no_argument_is_refused_as_such(tmp_path: Path, call: Callable[[Memory], object]) -> None:
+def test_what_is_no_argument_is_refused_as_such(
+    tmp_path: Path, call: Callable[[Memory], object]
+) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([Entity(name="Ann")])
         with pytest.raises(InvalidInputError):

@@ -18,7 +18,9 @@ SAID = [("Ann", "hi"), ("Bob", "yo")]
 
 
 def read(tmp_path: Path, name: str, value: Any) -> list[Document]:
-    (tmp_path / name).write_text(value if isinstance(value, str) else json.dumps(value, indent=1), encoding="utf-8")
+    (tmp_path / name).write_text(
+        value if isinstance(value, str) else json.dumps(value, indent=1), encoding="utf-8"
+    )
     found = list(open_source(tmp_path / name))
     assert not any(isinstance(one, Skipped) for one in found), found
     return [one for one in found if isinstance(one, Document)]
@@ -32,12 +34,36 @@ def said(document: Document) -> list[tuple[str, str]]:
     "value",
     [
         [{"speaker": "Ann", "text": "hi"}, {"speaker": "Bob", "text": "yo"}],
-        [{"role": "user", "name": "Ann", "content": "hi"}, {"role": "assistant", "name": "Bob", "content": "yo"}],
-        {"messages": [{"author": name, "content": text, "date": "2024-01-05"} for name, text in SAID]},
-        {"messages": [{"from": name, "text": [text[0], {"type": "bold", "text": text[1]}]} for name, text in SAID]},
-        [{"type": "message", "user": name, "text": text, "ts": "1704448800.000200"} for name, text in SAID],
-        {"chat_messages": [{"sender": name, "content": [{"type": "text", "text": text}]} for name, text in SAID]},
-        {"conversation": {f"session_{n}": [{"speaker": name, "text": text}] for n, (name, text) in enumerate(SAID)}},
+        [
+            {"role": "user", "name": "Ann", "content": "hi"},
+            {"role": "assistant", "name": "Bob", "content": "yo"},
+        ],
+        {
+            "messages": [
+                {"author": name, "content": text, "date": "2024-01-05"} for name, text in SAID
+            ]
+        },
+        {
+            "messages": [
+                {"from": name, "text": [text[0], {"type": "bold", "text": text[1]}]}
+                for name, text in SAID
+            ]
+        },
+        [
+            {"type": "message", "user": name, "text": text, "ts": "1704448800.000200"}
+            for name, text in SAID
+        ],
+        {
+            "chat_messages": [
+                {"sender": name, "content": [{"type": "text", "text": text}]} for name, text in SAID
+            ]
+        },
+        {
+            "conversation": {
+                f"session_{n}": [{"speaker": name, "text": text}]
+                for n, (name, text) in enumerate(SAID)
+            }
+        },
     ],
     ids=["speaker", "role and name", "author and date", "telegram", "slack", "claude", "sessions"],
 )
@@ -49,7 +75,11 @@ def test_exports_of_many_shapes_are_chats(tmp_path: Path, value: Any):
 
 def test_chatgpt_exports_follow_the_current_branch(tmp_path: Path):
     def node(parent: str | None, role: str, text: str, at: float) -> dict[str, Any]:
-        message = {"author": {"role": role}, "content": {"content_type": "text", "parts": [text]}, "create_time": at}
+        message = {
+            "author": {"role": role},
+            "content": {"content_type": "text", "parts": [text]},
+            "create_time": at,
+        }
         return {"parent": parent, "message": message}
 
     value = [
@@ -106,7 +136,10 @@ def test_json_lines_hold_messages_or_conversations(tmp_path: Path):
     assert said(document) == [("user", "hi"), ("assistant", "yo")]
     assert [turn.lines for turn in document.turns] == [(1, 1), (3, 3)]
     two = '{"messages": [{"role": "user", "content": "a"}]}\n{"messages": [{"role": "user", "content": "b"}]}\n'
-    assert [said(document) for document in read(tmp_path, "two.jsonl", two)] == [[("user", "a")], [("user", "b")]]
+    assert [said(document) for document in read(tmp_path, "two.jsonl", two)] == [
+        [("user", "a")],
+        [("user", "b")],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +177,9 @@ def test_a_transcript_with_times_is_a_chat(tmp_path: Path):
 
 
 def test_a_transcript_without_times_is_a_chat_when_every_line_has_a_speaker(tmp_path: Path):
-    (document,) = read(tmp_path, "log.txt", "Sarah: hi\nBob: yo\nSarah: how are you?\nBob: well, thanks\n")
+    (document,) = read(
+        tmp_path, "log.txt", "Sarah: hi\nBob: yo\nSarah: how are you?\nBob: well, thanks\n"
+    )
     assert said(document)[0] == ("Sarah", "hi")
     assert len(document.turns) == 4
 
@@ -184,7 +219,20 @@ def test_dates_are_understood(value: Any, wanted: str):
 
 
 @pytest.mark.parametrize(
-    "value", ["03/04/2024", "soon", "", None, True, 3.5, "12", -1, {"a": 1}, 10**400, "0001-01-01T00:00:00+05:00"]
+    "value",
+    [
+        "03/04/2024",
+        "soon",
+        "",
+        None,
+        True,
+        3.5,
+        "12",
+        -1,
+        {"a": 1},
+        10**400,
+        "0001-01-01T00:00:00+05:00",
+    ],
 )
 def test_what_is_no_date_or_an_unknowable_one_is_none(value: Any):
     assert parse(value) is None
@@ -192,13 +240,19 @@ def test_what_is_no_date_or_an_unknowable_one_is_none(value: Any):
 
 def test_a_text_at_hand_is_a_document():
     document = from_text("# Monday\r\n\r\nWe met.", uri="notes/1")
-    assert (document.title, document.category, document.text) == ("Monday", "note", "# Monday\n\nWe met.")
+    assert (document.title, document.category, document.text) == (
+        "Monday",
+        "note",
+        "# Monday\n\nWe met.",
+    )
     assert from_text("We met.", uri="notes/monday-notes").title == "monday notes"
 
 
 def test_messages_at_hand_are_a_chat():
     at = datetime(2025, 1, 1, tzinfo=UTC)
-    document = from_messages([Message(speaker="Ann", text="hi", at=at), Message(speaker="Bob", text=" ")], uri="chat/1")
+    document = from_messages(
+        [Message(speaker="Ann", text="hi", at=at), Message(speaker="Bob", text=" ")], uri="chat/1"
+    )
     assert said(document) == [("Ann", "hi")]
     assert document.at == at
 
@@ -210,7 +264,9 @@ def test_messages_at_hand_are_a_chat():
         lambda: from_text("a", uri=""),
         lambda: from_messages([], uri="x"),
         lambda: from_messages(["hi"], uri="x"),  # type: ignore[list-item]
-        lambda: from_messages([Message(speaker="Ann", text="hi", at=datetime(2025, 1, 1))], uri="x"),
+        lambda: from_messages(
+            [Message(speaker="Ann", text="hi", at=datetime(2025, 1, 1))], uri="x"
+        ),
         lambda: from_text("a", uri="x", at=datetime(2025, 1, 1)),
     ],
 )

@@ -92,7 +92,10 @@ def pdf(*pages: str) -> bytes:
     start = len(data)
     data += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     data += b"".join(b"%010d 00000 n \n" % place for place in places)
-    return data + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
+    return data + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        start,
+    )
 
 
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path):
@@ -155,7 +158,8 @@ def test_front_matter_gives_title_date_and_author_and_is_no_content(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("line", "year"), [("year: 1754", 1754), ('period: "1750-1775"', 1750), ("date: January 5, 1803", 1803)]
+    ("line", "year"),
+    [("year: 1754", 1754), ('period: "1750-1775"', 1750), ("date: January 5, 1803", 1803)],
 )
 def test_years_and_periods_date_a_document(tmp_path: Path, line: str, year: int):
     (tmp_path / "a.md").write_text(f"---\n{line}\n---\nText.")
@@ -178,7 +182,9 @@ def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path):
         ("my_first-note.txt", "just text", "my first note"),
     ],
 )
-def test_titles_come_from_the_first_heading_or_the_file_name(tmp_path: Path, name: str, text: str, title: str):
+def test_titles_come_from_the_first_heading_or_the_file_name(
+    tmp_path: Path, name: str, text: str, title: str
+):
     (tmp_path / name).write_text(text)
     assert document(tmp_path / name).title == title
 
@@ -193,7 +199,9 @@ def test_titles_come_from_the_first_heading_or_the_file_name(tmp_path: Path, nam
         (b"Caf\xc3\xa9\r\n", None),
     ],
 )
-def test_encodings_are_told_apart_and_a_guess_is_flagged(tmp_path: Path, data: bytes, encoding: str | None):
+def test_encodings_are_told_apart_and_a_guess_is_flagged(
+    tmp_path: Path, data: bytes, encoding: str | None
+):
     (tmp_path / "a.txt").write_bytes(data)
     found = document(tmp_path / "a.txt")
     assert found.text == "Café\n"
@@ -269,7 +277,10 @@ def test_links_that_lead_out_of_the_folder_are_not_followed_and_say_so(tmp_path:
     (notes / "again").symlink_to(notes / "inner")
     (notes / "b.md").symlink_to(notes / "inner" / "a.md")
     found = read(notes)
-    assert {name for name, one in found.items() if isinstance(one, Document)} == {"inner/a.md", "b.md"}
+    assert {name for name, one in found.items() if isinstance(one, Document)} == {
+        "inner/a.md",
+        "b.md",
+    }
     reasons = {name: one.reason for name, one in found.items() if isinstance(one, Skipped)}
     assert "out of the folder" in reasons["keys.md"]
     assert str(tmp_path / "secrets" / "keys.txt") in reasons["keys.md"]
@@ -332,7 +343,9 @@ def test_docx_and_pdf_are_read(tmp_path: Path):
 
 
 def test_the_pages_of_a_pdf_are_known(tmp_path: Path):
-    (tmp_path / "b.pdf").write_bytes(pdf("It charges per berth.", "It opens in March.", "Sarah Chen leads it."))
+    (tmp_path / "b.pdf").write_bytes(
+        pdf("It charges per berth.", "It opens in March.", "Sarah Chen leads it.")
+    )
     found = document(tmp_path / "b.pdf")
     assert [found.text[begin:].split("\n", 1)[0] for begin in found.pages] == [
         "It charges per berth.",
@@ -342,7 +355,9 @@ def test_the_pages_of_a_pdf_are_known(tmp_path: Path):
     assert "\f" not in found.text
 
 
-def test_without_the_extra_a_pdf_is_skipped_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_extra_a_pdf_is_skipped_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setitem(sys.modules, "pdfminer.high_level", None)  # as if it were not installed
     (tmp_path / "a.pdf").write_bytes(pdf("hello"))
     assert "pip install 'remloom[documents]'" in skipped(tmp_path / "a.pdf").reason
@@ -391,7 +406,10 @@ def test_an_interrupted_conversion_leaves_no_answer_for_the_next_document(
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from([".md", ".txt", ".csv", ".json", ".jsonl", ".html", ".rst", ""]), st.binary(max_size=200))
+@given(
+    st.sampled_from([".md", ".txt", ".csv", ".json", ".jsonl", ".html", ".rst", ""]),
+    st.binary(max_size=200),
+)
 def test_no_bytes_break_a_reading(suffix: str, data: bytes):
     with contextlib.suppress(SourceError):
         assert read_bytes("place/name", data, suffix)
@@ -402,7 +420,9 @@ def test_no_bytes_break_a_reading(suffix: str, data: bytes):
 def test_no_json_breaks_the_search_for_chats(value: object):
     with contextlib.suppress(SourceError):
         for one in read_bytes("chat", json.dumps(value).encode(), ".json"):
-            assert isinstance(one, Skipped) or one.text or all(turn.message.text for turn in one.turns)
+            assert (
+                isinstance(one, Skipped) or one.text or all(turn.message.text for turn in one.turns)
+            )
 
 
 def test_a_memory_inside_the_folder_is_not_read_into_itself(tmp_path: Path) -> None:

@@ -37,8 +37,13 @@ def test_who_reads_an_older_state_sets_no_index_back(tmp_path: Path) -> None:
         for number in range(3):
             with store.snapshot():
                 before = search()
-                other.submit(put, store, Resource(content=f"Light {number}.", name=f"Ann {number}")).result()
-                assert [len(found) for found in other.submit(search).result()] == [number + 2, number + 2]
+                other.submit(
+                    put, store, Resource(content=f"Light {number}.", name=f"Ann {number}")
+                ).result()
+                assert [len(found) for found in other.submit(search).result()] == [
+                    number + 2,
+                    number + 2,
+                ]
                 assert search() == before
         assert [len(found) for found in search()] == [4, 4]
         assert store.check() == []

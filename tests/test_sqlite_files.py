@@ -1,4 +1,5 @@
-"""What the embedded store does with bad files, wrong keys, full disks, other processes and sudden death."""
+"""What the embedded store does with bad files, wrong keys, full disks, other processes and sudden
+death."""
 
 from __future__ import annotations
 
@@ -58,11 +59,22 @@ def memory(home: Path, **options: object) -> Memory:
 def fill(home: Path, **options: object) -> None:
     with memory(home, **options) as opened:
         opened.write(
-            [Entity(name=f"{SECRET} {i}", aliases=(f"{SECRET}-alias-{i}",), summary=SECRET) for i in range(50)]
+            [
+                Entity(name=f"{SECRET} {i}", aliases=(f"{SECRET}-alias-{i}",), summary=SECRET)
+                for i in range(50)
+            ]
         )
-        opened.write([Resource(name=f"doc {i}", content=f"{SECRET} " * 900, metadata={"x": SECRET}) for i in range(5)])
         opened.write(
-            [Edge(src=f"doc {i}", rel_type="mentions", dst=SECRET, properties={"why": SECRET}) for i in range(5)]
+            [
+                Resource(name=f"doc {i}", content=f"{SECRET} " * 900, metadata={"x": SECRET})
+                for i in range(5)
+            ]
+        )
+        opened.write(
+            [
+                Edge(src=f"doc {i}", rel_type="mentions", dst=SECRET, properties={"why": SECRET})
+                for i in range(5)
+            ]
         )
         opened._store.settle()
 
@@ -78,10 +90,12 @@ def bytes_under(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-# -- keys and tenants ------------------------------------------------------------------------------------------
+# -- keys and tenants ------------------------------------------------------------------------------
 
 
-def test_an_encrypted_tenant_leaves_no_plaintext_on_disk_while_open_or_closed(tmp_path: Path) -> None:
+def test_an_encrypted_tenant_leaves_no_plaintext_on_disk_while_open_or_closed(
+    tmp_path: Path,
+) -> None:
     with memory(tmp_path, tenant="acme", key=KEY) as opened:
         opened.write([Entity(name=SECRET), Resource(name="d", content=SECRET * 500)])
         opened.fuzzy(SECRET)
@@ -103,7 +117,12 @@ def test_a_deleted_tenant_is_gone_from_the_disk(tmp_path: Path) -> None:
 
 def test_forgetting_removes_the_bytes_too(tmp_path: Path) -> None:
     with memory(tmp_path) as opened:
-        opened.write([Resource(name="keep", content="keep this"), Resource(name="lose", uri="u", content=SECRET * 400)])
+        opened.write(
+            [
+                Resource(name="keep", content="keep this"),
+                Resource(name="lose", uri="u", content=SECRET * 400),
+            ]
+        )
         opened.write([Entity(name=SECRET), Edge(src="lose", rel_type="r", dst=SECRET)])
         opened.search_text(SECRET)
         opened.fuzzy(SECRET)
@@ -161,7 +180,8 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", "../up", "a/b", "a\\b", ".hidden", "x" * 200, "con", "a b", "a\0b", "a.", "a\n"]
+    "name",
+    ["", "..", "../up", "a/b", "a\\b", ".hidden", "x" * 200, "con", "a b", "a\0b", "a.", "a\n"],
 )
 def test_a_tenant_name_cannot_leave_its_home(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInputError, match="tenant name"):
@@ -182,7 +202,7 @@ def test_a_tenant_is_created_once(tmp_path: Path) -> None:
         Memory.create_tenant(tmp_path, "acme")
 
 
-# -- bad files -------------------------------------------------------------------------------------------------
+# -- bad files -------------------------------------------------------------------------------------
 
 
 def database_of(home: Path) -> Path:
@@ -190,7 +210,9 @@ def database_of(home: Path) -> Path:
 
 
 @pytest.mark.parametrize("key", ["", KEY])
-def test_a_file_that_is_no_database_is_an_error_and_stays_as_it_is(tmp_path: Path, key: str) -> None:
+def test_a_file_that_is_no_database_is_an_error_and_stays_as_it_is(
+    tmp_path: Path, key: str
+) -> None:
     fill(tmp_path, key=key)
     junk = random.Random(1).randbytes(50_000)
     database_of(tmp_path).write_bytes(junk)
@@ -258,7 +280,9 @@ def test_migrations_are_numbered_one_after_the_other() -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_a_failed_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_migration_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(tmp_path)
     newest = migrations()[-1][0]
     broken = [*migrations(), (newest + 1, "CREATE TABLE half (x); SELECT no_such_function();")]
@@ -281,8 +305,8 @@ def test_a_home_that_is_a_file_or_cannot_be_written_is_an_error(tmp_path: Path) 
         memory(Path("/proc/remloom"))
 
 
-# What a visitor does who may look at a tenant and not write. Root may write anywhere, so it becomes somebody else, once
-# everything is imported: Python itself may be where only root can read.
+# What a visitor does who may look at a tenant and not write. Root may write anywhere, so it becomes
+# somebody else, once everything is imported: Python itself may be where only root can read.
 VISIT = """
 import json, os, sys, tempfile
 from remloom.memory import Memory
@@ -324,7 +348,8 @@ print(json.dumps(seen))
 
 @pytest.fixture
 def exhibit() -> Iterator[Path]:
-    """A home that its owner may read and not write. It is not in `tmp_path`, which is closed to others than root."""
+    """A home that its owner may read and not write. It is not in `tmp_path`, which is closed to
+    others than root."""
     home = Path(tempfile.mkdtemp(prefix="remloom-exhibit-"))
     with Memory.open(home, key=KEY, embedder=WordEmbedder()) as memory:
         memory.write(
@@ -346,7 +371,9 @@ def visit(home: Path) -> dict[str, Any]:
         if os.geteuid() == 0:
             os.chown(path, 65534, 65534)
         path.chmod(0o500 if path.is_dir() else 0o400)
-    done = subprocess.run([sys.executable, "-c", VISIT, str(home), KEY], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", VISIT, str(home), KEY], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
@@ -362,7 +389,9 @@ def test_a_memory_in_a_read_only_folder_can_be_looked_at_and_not_written(exhibit
     assert "opened to look only" in seen["error"][1]
 
 
-def test_writes_that_only_the_log_has_are_not_left_out_unseen_in_a_read_only_folder(exhibit: Path) -> None:
+def test_writes_that_only_the_log_has_are_not_left_out_unseen_in_a_read_only_folder(
+    exhibit: Path,
+) -> None:
     with memory(exhibit, key=KEY) as opened:
         opened.write([Entity(name="Late")])
         folder, copy = database_of(exhibit).parent, exhibit / "tenants" / "copy"
@@ -409,7 +438,7 @@ def test_a_lock_held_elsewhere_ends_in_a_clear_error(tmp_path: Path) -> None:
         blocker.close()
 
 
-# -- backup, export, import ------------------------------------------------------------------------------------
+# -- backup, export, import ------------------------------------------------------------------------
 
 
 def test_a_backup_stands_in_for_the_tenant(tmp_path: Path) -> None:
@@ -426,12 +455,17 @@ def test_a_backup_stands_in_for_the_tenant(tmp_path: Path) -> None:
         assert len(restored.fuzzy(SECRET, limit=50).records) > 5
 
 
-def test_a_backup_whose_process_was_killed_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_whose_process_was_killed_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(tmp_path)
     made = tmp_path / "tenants" / "default" / "memory.db"
     with memory(tmp_path) as opened, monkeypatch.context() as patched:
-        patched.setattr("remloom.store.home.shutil.rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
-        patched.setattr(opened._store, "backup", lambda path: shutil.copy(made, path) and _interrupted())
+        # nobody tidies up after a kill
+        patched.setattr("remloom.store.home.shutil.rmtree", lambda *_, **__: None)
+        patched.setattr(
+            opened._store, "backup", lambda path: shutil.copy(made, path) and _interrupted()
+        )
         with pytest.raises(KeyboardInterrupt):
             opened.backup(tmp_path / "copy" / "tenants" / "default")
     with pytest.raises(RemloomError):
@@ -457,7 +491,9 @@ def _interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_database_without_its_key_is_neither_a_tenant_nor_the_place_for_a_new_one(tmp_path: Path) -> None:
+def test_a_database_without_its_key_is_neither_a_tenant_nor_the_place_for_a_new_one(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, key=KEY)
     (tmp_path / "tenants" / "default" / "tenant.json").unlink()
     for create in (True, False):
@@ -478,8 +514,14 @@ def test_a_database_without_its_key_is_neither_a_tenant_nor_the_place_for_a_new_
         ("", '{"src":"a","rel_type":"knows","dst":"b","weight":99}', "between 0 and 1"),
     ],
 )
-def test_a_line_that_would_harm_the_memory_is_not_imported(tmp_path: Path, kind: str, rest: str, told: str) -> None:
-    line = f'{{"line":"record","schema":"{kind}","record":{rest}}}' if kind else f'{{"line":"edge","edge":{rest}}}'
+def test_a_line_that_would_harm_the_memory_is_not_imported(
+    tmp_path: Path, kind: str, rest: str, told: str
+) -> None:
+    line = (
+        f'{{"line":"record","schema":"{kind}","record":{rest}}}'
+        if kind
+        else f'{{"line":"edge","edge":{rest}}}'
+    )
     header = '{"line":"remloom","format":1,"model":"","dims":2}'
     with memory(tmp_path) as opened:
         with pytest.raises(InvalidInputError, match=f"line 2: .*{told}"):
@@ -521,7 +563,8 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "content", ["", "hello\n", '{"line":"remloom","format":99}\n', '{"line":"remloom","format":1}\n{"x":1}\n']
+    "content",
+    ["", "hello\n", '{"line":"remloom","format":99}\n', '{"line":"remloom","format":1}\n{"x":1}\n'],
 )
 def test_what_is_no_export_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.jsonl").write_text(content)
@@ -529,16 +572,34 @@ def test_what_is_no_export_is_refused(tmp_path: Path, content: str) -> None:
         opened.import_(tmp_path / "x.jsonl")
 
 
-# -- indexes and plans -----------------------------------------------------------------------------------------
+# -- indexes and plans -----------------------------------------------------------------------------
 
 
 def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "memory.db")
     now = datetime.now(UTC)
-    put(store, *(Entity(name=f"e{i}", type="t", aliases=(f"a{i}",), properties={"n": i}) for i in range(200)))
-    put(store, *(Resource(name=f"r{i}", uri=f"u{i}", content=f"word{i}", embedding=[1.0, i]) for i in range(200)))
-    put(store, *(Moment(name=f"m{i}", type="t", starts_at=now + timedelta(days=i)) for i in range(50)))
-    put(store, *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}", created_at=now) for i in range(200)))
+    put(
+        store,
+        *(
+            Entity(name=f"e{i}", type="t", aliases=(f"a{i}",), properties={"n": i})
+            for i in range(200)
+        ),
+    )
+    put(
+        store,
+        *(
+            Resource(name=f"r{i}", uri=f"u{i}", content=f"word{i}", embedding=[1.0, i])
+            for i in range(200)
+        ),
+    )
+    put(
+        store,
+        *(Moment(name=f"m{i}", type="t", starts_at=now + timedelta(days=i)) for i in range(50)),
+    )
+    put(
+        store,
+        *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}", created_at=now) for i in range(200)),
+    )
     store.create_index("entities", "properties.n")
     seen: set[str] = set()
 
@@ -546,7 +607,8 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
         seen.add(sql)
         return True
 
-    for ask in range(2):  # the first time loads the indexes, which reads everything once
+    # the first time loads the indexes, which reads everything once
+    for ask in range(2):
         if ask:
             store._database.reader.connection.exec_trace = see
         store.get(None, "x")
@@ -562,7 +624,15 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
             store.edge_keys(["e1"], direction=direction, rel_types=None, limit=3)
             store.count_edges(["e1"], direction=direction)
             store.degrees(["e1"], direction=direction)
-            store.walk(["e1"], rel_types=["r"], direction=direction, depth=3, breadth=2, order=EdgeOrder(), as_of=now)
+            store.walk(
+                ["e1"],
+                rel_types=["r"],
+                direction=direction,
+                depth=3,
+                breadth=2,
+                order=EdgeOrder(),
+                as_of=now,
+            )
         store.moments_between(now, now + timedelta(days=2))
         store.query("entities", Query().filter(Eq("properties.n", 3)))
         store.pending(5)
@@ -580,7 +650,8 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
             for line in plan
             if line.startswith("SCAN")
             and not re.match(
-                r"SCAN (f|v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)", line
+                r"SCAN (f|v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)",
+                line,
             )
         ]
         if bad:
@@ -594,9 +665,13 @@ def test_the_graph_moves_vectors_out_of_the_tail_in_the_background(tmp_path: Pat
     import numpy as np
 
     rng = np.random.default_rng(3)
-    rows = rng.normal(size=(4, 32))[rng.integers(4, size=2_500)] + 0.2 * rng.normal(size=(2_500, 32))
+    rows = rng.normal(size=(4, 32))[rng.integers(4, size=2_500)] + 0.2 * rng.normal(
+        size=(2_500, 32)
+    )
     with memory(tmp_path) as opened:
-        ids = opened.write([Resource(name=f"r{i}", content=str(i), embedding=row) for i, row in enumerate(rows)])
+        ids = opened.write(
+            [Resource(name=f"r{i}", content=str(i), embedding=row) for i, row in enumerate(rows)]
+        )
         assert opened.search(vector=rows[2_499].tolist(), limit=1).records[0].id == ids[2_499]
         deadline = time.monotonic() + 60
         while opened.stats()["vectors"]["exact_share"] > 0 and time.monotonic() < deadline:
@@ -606,7 +681,7 @@ def test_the_graph_moves_vectors_out_of_the_tail_in_the_background(tmp_path: Pat
         assert opened.search(vector=(rows[0] + rows[1]).tolist(), limit=1).records[0].name == "new"
 
 
-# -- other processes -------------------------------------------------------------------------------------------
+# -- other processes -------------------------------------------------------------------------------
 
 _WRITER = """
 import sys
@@ -623,7 +698,9 @@ with Memory.open(home, embedder="none", key=key or None) as memory:
 
 def start_writer(home: Path, name: str, count: int, key: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(home), name, str(count), key], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _WRITER, str(home), name, str(count), key],
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -659,12 +736,14 @@ def test_every_acknowledged_write_survives_kill_minus_nine(tmp_path: Path, seed:
         assert opened.check() == []
 
 
-# -- what a tenant's folder has lost ---------------------------------------------------------------------------
+# -- what a tenant's folder has lost ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", ["", KEY])
 @pytest.mark.parametrize("lost", ["gone", "empty"])
-def test_a_database_that_was_lost_is_not_taken_for_a_new_one(tmp_path: Path, key: str, lost: str) -> None:
+def test_a_database_that_was_lost_is_not_taken_for_a_new_one(
+    tmp_path: Path, key: str, lost: str
+) -> None:
     fill(tmp_path, key=key)
     file = tmp_path / "tenants" / "default" / "memory.db"
     file.write_bytes(b"")
@@ -686,7 +765,10 @@ def test_a_damaged_tenant_hides_no_other_and_can_be_deleted(tmp_path: Path) -> N
     for tenant in ("acme", "broken"):
         fill(tmp_path, tenant=tenant, key=KEY)
     (tmp_path / "tenants" / "broken" / "tenant.json").write_text('{"x"')
-    assert [(info.name, info.damaged) for info in Memory.tenants(tmp_path)] == [("acme", False), ("broken", True)]
+    assert [(info.name, info.damaged) for info in Memory.tenants(tmp_path)] == [
+        ("acme", False),
+        ("broken", True),
+    ]
     with pytest.raises(CorruptStoreError):
         memory(tmp_path, tenant="broken", key=KEY)
     Memory.delete_tenant(tmp_path, "broken")
@@ -695,7 +777,11 @@ def test_a_damaged_tenant_hides_no_other_and_can_be_deleted(tmp_path: Path) -> N
 
 def test_a_disk_that_is_full_from_the_start_is_named_as_the_reason(tmp_path: Path) -> None:
     with pytest.raises(StoreFullError, match="no space left"):
-        Database(tmp_path / "memory.db", "", prepare=lambda connection: connection.pragma("max_page_count", 2))
+        Database(
+            tmp_path / "memory.db",
+            "",
+            prepare=lambda connection: connection.pragma("max_page_count", 2),
+        )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
@@ -709,7 +795,10 @@ def test_an_export_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
 def test_a_key_that_cannot_be_fetched_is_an_error_that_says_where(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "binary").chmod(0o600)
-    for key, told in ((f"file:{tmp_path}/none", "cannot be read"), (f"file:{tmp_path}/binary", "no text")):
+    for key, told in (
+        (f"file:{tmp_path}/none", "cannot be read"),
+        (f"file:{tmp_path}/binary", "no text"),
+    ):
         with pytest.raises(SettingsError, match=told):
             memory(tmp_path / "home", key=key)
 

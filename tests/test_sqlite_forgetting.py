@@ -1,4 +1,5 @@
-"""What the embedded store leaves on disk of what was deleted: nothing, whatever was stored or read meanwhile."""
+"""What the embedded store leaves on disk of what was deleted: nothing, whatever was stored or read
+meanwhile."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def rows(store: SqliteStore, table: str) -> int:
     return int(store._database.reader.execute(f"SELECT count(*) FROM {table}").get)
 
 
-def test_a_forgotten_name_does_not_come_back_with_the_next_snapshot(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_forgotten_name_does_not_come_back_with_the_next_snapshot(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     put(store, Entity(name="Ann"), Entity(name=f"Zed {SECRET}"), Entity(name="Ben"))
     assert store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
     store.settle()
@@ -48,7 +51,9 @@ def test_a_forgotten_name_does_not_come_back_with_the_next_snapshot(store: Sqlit
     assert SECRET.encode() not in on_disk(tmp_path)
 
 
-def test_a_name_changed_before_leaves_the_snapshot_that_knew_it(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_name_changed_before_leaves_the_snapshot_that_knew_it(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     (id,) = put(store, Resource(id="z", name=f"Zed {SECRET}", content="a note")).ids
     store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
     store.settle()
@@ -62,8 +67,12 @@ def test_the_vectors_of_the_dead_are_not_in_a_stored_graph(store: SqliteStore) -
     rng = np.random.default_rng(7)
     vectors = rng.normal(size=(2_400, 24)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    ids = put(store, *(Resource(name=f"r{n}", content=f"{n}", embedding=v) for n, v in enumerate(vectors))).ids
-    store.search_vector(vectors[0].tolist(), schema="resources", where=None, limit=1, min_score=None)
+    ids = put(
+        store, *(Resource(name=f"r{n}", content=f"{n}", embedding=v) for n, v in enumerate(vectors))
+    ).ids
+    store.search_vector(
+        vectors[0].tolist(), schema="resources", where=None, limit=1, min_score=None
+    )
     store.settle()
     saved = bytes(store._derived.vectors()._graph.index.save())  # type: ignore[union-attr]
     width = np.frombuffer(saved[:8], np.uint32)[1]
@@ -73,12 +82,18 @@ def test_the_vectors_of_the_dead_are_not_in_a_stored_graph(store: SqliteStore) -
     store.delete([ids[5]])
     store.settle()
     assert numbers.hex().upper() not in store._database.reader.execute(stored).get
-    found = store.search_vector(vectors[6].tolist(), schema="resources", where=None, limit=1, min_score=None)
+    found = store.search_vector(
+        vectors[6].tolist(), schema="resources", where=None, limit=1, min_score=None
+    )
     assert found[0].record.id == ids[6]
 
 
 def test_a_type_of_edge_goes_with_its_last_edge(store: SqliteStore, tmp_path: Path) -> None:
-    put(store, Edge(src="A", rel_type=f"hates_{SECRET}", dst="B"), Edge(src="A", rel_type="knows", dst="C"))
+    put(
+        store,
+        Edge(src="A", rel_type=f"hates_{SECRET}", dst="B"),
+        Edge(src="A", rel_type="knows", dst="C"),
+    )
     put(store, Edge(src="A", rel_type=f"hates_{SECRET}", dst="C", weight=0.4))
     store.delete([store.lookup(["b"])["b"][0].id])
     assert store.rel_types() == [f"hates_{SECRET}", "knows"]
@@ -86,11 +101,15 @@ def test_a_type_of_edge_goes_with_its_last_edge(store: SqliteStore, tmp_path: Pa
     assert store.rel_types() == []
     assert SECRET.encode() not in on_disk(tmp_path)
     put(store, Edge(src="X", rel_type="likes", dst="Y"))
-    assert [edge.rel_type for edge in store.edges(["x"], direction="out", rel_types=None, limit=None)] == ["likes"]
+    assert [
+        edge.rel_type for edge in store.edges(["x"], direction="out", rel_types=None, limit=None)
+    ] == ["likes"]
     assert store.check() == []
 
 
-def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(store: SqliteStore, tmp_path: Path) -> None:
+def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     (id,) = put(store, Resource(name="r", content=f"about {SECRET} " * 50)).ids
     reader = store._database.connect(1, read_only=True)
     reader.execute("BEGIN")
@@ -99,7 +118,9 @@ def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(store: 
     assert (deletion.ids, deletion.remaining) == ((id,), ())
     assert "write-ahead log" in deletion.pending[0]
     assert SECRET.encode() in on_disk(tmp_path)
-    assert any(line.startswith("log: it holds what was forgotten since 20") for line in store.check())
+    assert any(
+        line.startswith("log: it holds what was forgotten since 20") for line in store.check()
+    )
     reader.execute("COMMIT")
     deadline = time.monotonic() + 20
     while SECRET.encode() in on_disk(tmp_path) and time.monotonic() < deadline:
@@ -126,7 +147,9 @@ def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("erase", [True, False])
-def test_burials_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool) -> None:
+def test_burials_are_not_kept_for_ever(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool
+) -> None:
     monkeypatch.setattr("remloom.store.sqlite.batch_writer._PRUNED", 10)
     monkeypatch.setattr("remloom.store.sqlite.index_manager._BURIED", 20)
     for n in range(60):
@@ -140,11 +163,21 @@ def test_burials_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.M
 
 
 def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path: Path) -> None:
-    with closing(SqliteStore(tmp_path / "memory.db")) as store, closing(SqliteStore(tmp_path / "memory.db")) as other:
-        ids = put(store, *(Resource(id=f"r{n}", name=f"r{n}", content=f"word{n} common") for n in range(9))).ids
+    with (
+        closing(SqliteStore(tmp_path / "memory.db")) as store,
+        closing(SqliteStore(tmp_path / "memory.db")) as other,
+    ):
+        ids = put(
+            store,
+            *(Resource(id=f"r{n}", name=f"r{n}", content=f"word{n} common") for n in range(9)),
+        ).ids
         assert len(other.search_text("common", schema=None, where=None, limit=99)) == 9
         store.delete(ids[:3])
-        store._database.write(lambda cursor: cursor.execute("DELETE FROM dead WHERE seq < (SELECT max(seq) FROM dead)"))
+        store._database.write(
+            lambda cursor: cursor.execute(
+                "DELETE FROM dead WHERE seq < (SELECT max(seq) FROM dead)"
+            )
+        )
         assert len(other.search_text("common", schema=None, where=None, limit=99)) == 6
         assert other.check() == []
 
@@ -157,7 +190,9 @@ def test_a_large_file_is_written_anew_later(
     monkeypatch.setattr("remloom.store.sqlite.erasure._REST", rest)
     put(store, *(Entity(name=f"{SECRET} {n:03}") for n in range(300)))
     put(store, *(Entity(name=f"{SECRET[:-1]} {n:03}") for n in range(300)))
-    deletion = store.delete([record.id for record in store.records() if record.name.startswith(SECRET)])
+    deletion = store.delete(
+        [record.id for record in store.records() if record.name.startswith(SECRET)]
+    )
     assert (deletion.pending, deletion.remaining) == ((), ())
     assert "unused parts of pages" in deletion.traces[0]
     if rest:
@@ -204,11 +239,14 @@ def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
     monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", small)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=0.2)) as store:
-        ids = put(store, *(Resource(name=f"r{n}", content=f"{SECRET} {n} " * 50) for n in range(12))).ids
+        ids = put(
+            store, *(Resource(name=f"r{n}", content=f"{SECRET} {n} " * 50) for n in range(12))
+        ).ids
         deleted: list[str] = []
 
         def work(_: Reads) -> Batch:
-            begin.set()  # the other one goes on as soon as this transaction has ended
+            # the other one goes on as soon as this transaction has ended
+            begin.set()
             return Batch(removed=(id,))
 
         with others_writing(path, 0.4) as begin:
@@ -231,7 +269,9 @@ def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
     monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
-        ids = put(store, *(Resource(id=f"r{n}", name=f"r{n}", content="text") for n in range(3))).ids
+        ids = put(
+            store, *(Resource(id=f"r{n}", name=f"r{n}", content="text") for n in range(3))
+        ).ids
         store.delete(ids[:1])
         rewrite = store._database.rewrite
 
@@ -258,7 +298,9 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
     )
     assert subprocess.run([sys.executable, "-c", killed], timeout=60).returncode == 9
     with closing(Database(path, "", prepare=prepare)) as database:
-        assert database.reader.execute("SELECT id FROM journal WHERE kind = 'erasing'").get == "pages"
+        assert (
+            database.reader.execute("SELECT id FROM journal WHERE kind = 'erasing'").get == "pages"
+        )
     with closing(SqliteStore(path)) as store:
         assert store.get(None, id) is None
         assert store.journal("erasing") == []
@@ -266,7 +308,9 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
-def test_the_background_goes_on_once_others_let_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_background_goes_on_once_others_let_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("remloom.store.sqlite.index_manager._TAIL", 5)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=0.1)) as store:
@@ -283,7 +327,9 @@ def test_the_background_goes_on_once_others_let_it(tmp_path: Path, monkeypatch: 
         assert rows(store, "snapshots") == 1
 
 
-def test_a_memory_closes_however_busy_others_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_closes_however_busy_others_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("remloom.store.sqlite.index_manager._TAIL", 5)
     path = tmp_path / "memory.db"
     store = SqliteStore(path, busy_timeout=0.1)
@@ -299,9 +345,14 @@ def test_a_memory_closes_however_busy_others_are(tmp_path: Path, monkeypatch: py
         assert store.check() == []
 
 
-def test_what_a_file_has_still_to_erase_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_file_has_still_to_erase_is_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
-    with closing(SqliteStore(tmp_path / "one.db")) as store, closing(SqliteStore(tmp_path / "two.db")) as other:
+    with (
+        closing(SqliteStore(tmp_path / "one.db")) as store,
+        closing(SqliteStore(tmp_path / "two.db")) as other,
+    ):
         (id, _) = put(store, Resource(name="r", content=SECRET), Entity(name="stays")).ids
         assert store.delete([id]).traces
         copy(store, other, origin="one")

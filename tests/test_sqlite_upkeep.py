@@ -1,4 +1,5 @@
-"""What an embedded store does for its file by itself: sealing, emptying the log, giving space back, private files."""
+"""What an embedded store does for its file by itself: sealing, emptying the log, giving space back,
+private files."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def test_an_idle_memory_empties_its_log(tmp_path: Path, key: str) -> None:
         until(lambda: size(log) == 0)
 
 
-def test_one_thread_looks_after_all_memories_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_looks_after_all_memories_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stores = [SqliteStore(tmp_path / f"{i}.db") for i in range(12)]
     for store in stores:
         put(store, Entity(name="x"))
@@ -65,7 +68,9 @@ def test_what_is_forgotten_gives_its_space_back(tmp_path: Path, key: str) -> Non
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, key)) as store:
         # letters that no compression makes small
-        ids = put(store, *(Resource(name=f"r{i}", content=os.urandom(3_000).hex()) for i in range(500))).ids
+        ids = put(
+            store, *(Resource(name=f"r{i}", content=os.urandom(3_000).hex()) for i in range(500))
+        ).ids
         put(store, Entity(name="kept"))
         store._database.checkpoint()
         full = size(path)
@@ -77,10 +82,14 @@ def test_what_is_forgotten_gives_its_space_back(tmp_path: Path, key: str) -> Non
     assert size(path) < 500_000
 
 
-def test_giving_space_back_does_not_keep_writers_waiting_for_another_process(tmp_path: Path) -> None:
+def test_giving_space_back_does_not_keep_writers_waiting_for_another_process(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=5.0)) as store:
-        ids = put(store, *(Resource(name=f"r{i}", content=os.urandom(3_000).hex()) for i in range(200))).ids
+        ids = put(
+            store, *(Resource(name=f"r{i}", content=os.urandom(3_000).hex()) for i in range(200))
+        ).ids
         store.delete(ids, erase=False)
         with closing(apsw.Connection(str(path))) as other:
             unlock(other, "")
@@ -110,7 +119,9 @@ def test_a_file_made_before_gives_space_back_once_it_was_written_anew(tmp_path: 
 
 def test_free_pages_that_are_left_hold_nothing(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        ids = put(store, *(Resource(name=f"r{i}", content=f"marmalade {i} " * 100) for i in range(40))).ids
+        ids = put(
+            store, *(Resource(name=f"r{i}", content=f"marmalade {i} " * 100) for i in range(40))
+        ).ids
         assert b"marmalade" in on_disk(tmp_path)
         store.delete(ids)
         assert b"marmalade" not in on_disk(tmp_path)
@@ -125,11 +136,17 @@ def test_every_file_of_a_tenant_is_its_owners_alone(tmp_path: Path) -> None:
             found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     finally:
         os.umask(before)
-    assert {"memory.db", "memory.db-wal", "memory.db-shm", "memory.db-mark", "copy.db"} <= found.keys()
+    assert {
+        "memory.db",
+        "memory.db-wal",
+        "memory.db-shm",
+        "memory.db-mark",
+        "copy.db",
+    } <= found.keys()
     assert set(found.values()) == {0o600}
 
 
-# -- files of earlier versions -----------------------------------------------------------------------------------
+# -- files of earlier versions ---------------------------------------------------------------------
 
 
 def plain(path: Path) -> None:
@@ -151,7 +168,9 @@ def plain(path: Path) -> None:
 
 def whole(path: Path) -> bool:
     with closing(SqliteStore(path)) as store:
-        return store.check() == [] and all(store.lookup([f"thing-{i}"])[f"thing-{i}"] for i in range(300))
+        return store.check() == [] and all(
+            store.lookup([f"thing-{i}"])[f"thing-{i}"] for i in range(300)
+        )
 
 
 def test_a_plain_file_is_sealed_when_it_is_opened_to_be_written(tmp_path: Path) -> None:
@@ -197,7 +216,9 @@ def test_a_sealing_that_is_killed_leaves_one_or_the_other(tmp_path: Path) -> Non
         path = tmp_path / str(number) / "memory.db"
         path.parent.mkdir()
         shutil.copy(tmp_path / "memory.db", path)
-        process = subprocess.Popen([sys.executable, "-c", SEALING, str(path)], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", SEALING, str(path)], stdout=subprocess.PIPE
+        )
         assert process.stdout
         process.stdout.readline()
         time.sleep(number * 0.004)
@@ -216,14 +237,16 @@ def test_four_processes_that_open_a_plain_file_at_once_lose_nothing(tmp_path: Pa
         "from remloom.testing.conformance import put; store = SqliteStore(Path(sys.argv[1]));"
         "put(store, Entity(name='by ' + sys.argv[2])); store.close()"
     )
-    processes = [subprocess.Popen([sys.executable, "-c", writing, str(path), str(i)]) for i in range(4)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", writing, str(path), str(i)]) for i in range(4)
+    ]
     assert [process.wait() for process in processes] == [0] * 4
     with closing(SqliteStore(path)) as store:
         assert all(store.lookup([f"by-{i}"])[f"by-{i}"] for i in range(4))
     assert whole(path)
 
 
-# -- rows --------------------------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -236,7 +259,9 @@ def test_a_row_that_cannot_be_decoded_is_damage(tmp_path: Path, change: str) -> 
         put(store, Resource(id="a", name="long", content="word " * 2_000))
     connection = apsw.Connection(str(path))
     unlock(connection, "")
-    for (index,) in connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%INDEX%->>%'").fetchall():
+    for (index,) in connection.execute(
+        "SELECT name FROM sqlite_schema WHERE sql LIKE '%INDEX%->>%'"
+    ).fetchall():
         connection.execute(f"DROP INDEX {index}")
     connection.execute(f"UPDATE records SET {change}")
     connection.close()

@@ -11,7 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from remloom import Entity, Memory
-from remloom.errors import ConflictError, StoreClosedError, StoreError, TenantNotFoundError, WrongKeyError
+from remloom.errors import (
+    ConflictError,
+    StoreClosedError,
+    StoreError,
+    TenantNotFoundError,
+    WrongKeyError,
+)
 from remloom.predicates import Query
 from remloom.serve.cli.app import program
 
@@ -41,7 +47,10 @@ def test_a_folder_that_holds_another_tenant_is_refused_until_it_is_adopted(
         assert f"remloom tenant adopt {name}" in caught.value.remedy
     with pytest.raises(StoreError, match="holds tenant 'a'"):
         Memory.create_tenant(tmp_path, name, key)
-    assert {info.name: info.damaged for info in Memory.tenants(tmp_path)} == {"a": False, name: True}
+    assert {info.name: info.damaged for info in Memory.tenants(tmp_path)} == {
+        "a": False,
+        name: True,
+    }
     Memory.adopt_tenant(tmp_path, name, key)
     Memory.adopt_tenant(tmp_path, name, key)  # which is one now
     for tenant in ("a", name):
@@ -68,14 +77,21 @@ def test_a_backup_is_restored_under_another_name_by_adopting_it(
     monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
     filled(tmp_path / "home", "a", None)
     run = CliRunner().invoke
-    assert run(program, ["backup", str(tmp_path / "home" / "tenants" / "old"), "--tenant", "a"]).exit_code == 0
+    assert (
+        run(
+            program, ["backup", str(tmp_path / "home" / "tenants" / "old"), "--tenant", "a"]
+        ).exit_code
+        == 0
+    )
     assert run(program, ["lookup", "of a", "--tenant", "old"]).exit_code == 7
     assert run(program, ["tenant", "adopt", "old"]).exit_code == 0
     assert "of a" in run(program, ["lookup", "of a", "--tenant", "old"]).stdout
 
 
 @pytest.mark.parametrize("key", [None, KEY])
-def test_a_bare_database_is_listed_as_damaged_and_can_be_deleted(tmp_path: Path, key: str | None) -> None:
+def test_a_bare_database_is_listed_as_damaged_and_can_be_deleted(
+    tmp_path: Path, key: str | None
+) -> None:
     (filled(tmp_path, "a", key) / "tenant.json").unlink()
     assert [(info.name, info.damaged) for info in Memory.tenants(tmp_path)] == [("a", True)]
     with pytest.raises(StoreError, match="remloom tenant delete a"):
@@ -86,7 +102,9 @@ def test_a_bare_database_is_listed_as_damaged_and_can_be_deleted(tmp_path: Path,
 
 @pytest.mark.parametrize("anew", [False, True])
 @pytest.mark.parametrize("key", [None, KEY])
-def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(tmp_path: Path, key: str | None, anew: bool) -> None:
+def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(
+    tmp_path: Path, key: str | None, anew: bool
+) -> None:
     with memory(tmp_path, tenant="a", key=key) as opened:
         opened.write([Entity(name="before")])
         opened.lookup("before")
@@ -94,7 +112,8 @@ def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(tmp_path: Path,
         Memory.delete_tenant(tmp_path, "a")
         if anew:
             filled(tmp_path, "a", OTHER if key else None)
-        with pytest.raises(StoreClosedError):  # a write finds out at once, a read within a second or two
+        # a write finds out at once, a read within a second or two
+        with pytest.raises(StoreClosedError):
             opened.write([Entity(name="after")])
         deadline = time.monotonic() + 20
         with suppress(StoreClosedError):

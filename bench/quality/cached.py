@@ -1,4 +1,5 @@
-"""What was computed once is not computed again: vectors, kept on disk, and searches, kept in memory.
+"""What was computed once is not computed again: vectors, kept on disk, and searches, kept in
+memory.
 
 The files are in the system's temporary folder, never in the repository.
 """
@@ -29,7 +30,9 @@ class CachedEmbedder:
         self._embedder = embedder
         self.name, self.max_tokens = embedder.name, embedder.max_tokens
         self._file = FOLDER / f"{name.replace('/', '_').replace(':', '_')}.pickle"
-        self._vectors: dict[str, Any] = pickle.loads(self._file.read_bytes()) if self._file.exists() else {}
+        self._vectors: dict[str, Any] = (
+            pickle.loads(self._file.read_bytes()) if self._file.exists() else {}
+        )
         self._saved = len(self._vectors)
 
     @property
@@ -40,7 +43,9 @@ class CachedEmbedder:
         return self._all("d:", texts, lambda new: self._embedder.embed_documents(new))
 
     def embed_query(self, text: str) -> Any:
-        return self._all("q:", [text], lambda new: [self._embedder.embed_query(one) for one in new])[0]
+        return self._all(
+            "q:", [text], lambda new: [self._embedder.embed_query(one) for one in new]
+        )[0]
 
     def windows(self, text: str) -> list[tuple[int, int]]:
         return self._embedder.windows(text)
@@ -60,7 +65,8 @@ class CachedEmbedder:
 
 
 class Remembered:
-    """A store that answers the same question from memory: trying other weights costs no second search."""
+    """A store that answers the same question from memory: trying other weights costs no second
+    search."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -71,12 +77,17 @@ class Remembered:
         method = getattr(self._store, name)
 
         def call(*args: Any, **options: Any) -> Any:
-            key = (name, *map(_key, args), *((option, _key(value)) for option, value in options.items()))
+            key = (
+                name,
+                *map(_key, args),
+                *((option, _key(value)) for option, value in options.items()),
+            )
             if key not in self._answers:
                 answer = method(*args, **options)
                 if name.startswith("search"):
                     answer = [
-                        replace(one, record=self._records.setdefault(one.record.id, one.record)) for one in answer
+                        replace(one, record=self._records.setdefault(one.record.id, one.record))
+                        for one in answer
                     ]
                 self._answers[key] = answer
             return self._answers[key]

@@ -1,4 +1,5 @@
-"""Does each part help the questions it is for, and hurt no others? A made-up company, whose answers are known.
+"""Does each part help the questions it is for, and hurt no others? A made-up company, whose answers
+are known.
 
     python -m bench.quality.constructed [--page]
 
@@ -73,8 +74,13 @@ def built() -> tuple[list[Resource | Entity | Edge], list[Question]]:
     """Everything that is written, and everything that is asked."""
     rng = random.Random(7)
     given = list(dict.fromkeys(made_names(EACH * 8)))
-    people, companies = given[:EACH], [f"{name.split()[-1]} Works" for name in given[EACH : 2 * EACH]]
-    companies = [f"{name} {n}" if companies.count(name) > 1 else name for n, name in enumerate(companies)]
+    people, companies = (
+        given[:EACH],
+        [f"{name.split()[-1]} Works" for name in given[EACH : 2 * EACH]],
+    )
+    companies = [
+        f"{name} {n}" if companies.count(name) > 1 else name for n, name in enumerate(companies)
+    ]
     places = [f"Port {name.split()[0]}" for name in given[2 * EACH : 3 * EACH]]
     products = [f"{name.split()[0]} {n}" for n, name in enumerate(given[3 * EACH : 5 * EACH])]
     items: list[Resource | Entity | Edge] = []
@@ -88,29 +94,57 @@ def built() -> tuple[list[Resource | Entity | Edge], list[Question]]:
     items += [Entity(name=name, type="person") for name in people]
     items += [Entity(name=name, type="company") for name in companies]
     items += [Entity(name=name, type="place") for name in places]
-    codes = [f"{name.split()[-1]}ette {n + 500}" for n, name in enumerate(given[5 * EACH : 7 * EACH])]
-    items += [Entity(name=name, type="product", aliases=(code,)) for name, code in zip(products, codes, strict=True)]
+    codes = [
+        f"{name.split()[-1]}ette {n + 500}" for n, name in enumerate(given[5 * EACH : 7 * EACH])
+    ]
+    items += [
+        Entity(name=name, type="product", aliases=(code,))
+        for name, code in zip(products, codes, strict=True)
+    ]
     for n in range(EACH):
         person, company, place = people[n], companies[n], places[n]
         ours, rival = products[2 * n], products[2 * n + 1]
-        led = rng.choice(_LED).format(company=company, person=person, year=1990 + n % 30, count=10 + 7 * n)
+        led = rng.choice(_LED).format(
+            company=company, person=person, year=1990 + n % 30, count=10 + 7 * n
+        )
         first = note(f"Register {n}", led, company, person)
-        second = note(f"Address {n}", rng.choice(_LIVES).format(person=person, place=place), person, place)
-        made = note(f"Catalogue {n}", f"{company} makes {rng.choice(_MADE.split('|'))}, the {ours}.", company, ours)
+        second = note(
+            f"Address {n}", rng.choice(_LIVES).format(person=person, place=place), person, place
+        )
+        made = note(
+            f"Catalogue {n}",
+            f"{company} makes {rng.choice(_MADE.split('|'))}, the {ours}.",
+            company,
+            ours,
+        )
         said = note(f"Letters {n}", rng.choice(_SAID).format(rival), rival)
         more = note(f"More letters {n}", rng.choice(_SAID).format(ours), ours)
         items.append(Edge(src=ours, rel_type="competes_with", dst=rival, weight=0.8))
         asked += [
             Question("plain", f"What does {company} make?", frozenset((made,))),
             Question("alias", f"What is said about the {codes[2 * n]}?", frozenset((more,))),
-            Question("related", f"What do customers say about the rivals of {ours}?", frozenset((said,))),
-            Question("bridge", f"Where does the head of {company} live?", frozenset((first, second))),
+            Question(
+                "related", f"What do customers say about the rivals of {ours}?", frozenset((said,))
+            ),
+            Question(
+                "bridge", f"Where does the head of {company} live?", frozenset((first, second))
+            ),
         ]
     for n in range(EACH):
         board, month = f"{companies[n % 5]} board", n // 5
         at = datetime(2023, month + 1, 10, tzinfo=UTC)
-        name = note(f"Minutes {n}", f"The {board} met and agreed on the budget of the quay, item {n}.", at=at)
-        asked.append(Question("dated", f"What did the {board} agree on in {_MONTHS[month]} 2023?", frozenset((name,))))
+        name = note(
+            f"Minutes {n}",
+            f"The {board} met and agreed on the budget of the quay, item {n}.",
+            at=at,
+        )
+        asked.append(
+            Question(
+                "dated",
+                f"What did the {board} agree on in {_MONTHS[month]} 2023?",
+                frozenset((name,)),
+            )
+        )
     return items, asked
 
 
@@ -118,13 +152,17 @@ def measured(memory: Memory, asked: list[Question], **options: Any) -> Iterator[
     """all@5 by kind."""
     found: dict[str, list[bool]] = {kind: [] for kind in KINDS}
     for question in asked:
-        hits = memory.recall(question.text, limit=5, neighbours=0, abstain=False, now=NOW, **options).hits
+        hits = memory.recall(
+            question.text, limit=5, neighbours=0, abstain=False, now=NOW, **options
+        ).hits
         found[question.kind].append(question.evidence <= {hit.name for hit in hits})
     return (100 * sum(found[kind]) / len(found[kind]) for kind in KINDS)
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--page", action="store_true")
     given = arguments.parse_args()
     embedder = CachedEmbedder()

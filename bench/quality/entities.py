@@ -2,8 +2,8 @@
 
     python -m bench.quality.entities [folder with entities.json and the essays]
 
-Editors tag only some names, so precision cannot be measured; the number of entities an essay gets and the share of
-them that is written once in lower case too are shown instead.
+Editors tag only some names, so precision cannot be measured; the number of entities an essay gets
+and the share of them that is written once in lower case too are shown instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "milestones"
 
 
 def wanted(tagged: str) -> list[str]:
-    """The forms of a tagged name that count: without stray punctuation, possessive or explanation in brackets."""
+    """The forms of a tagged name that count: without stray punctuation, possessive or explanation
+    in brackets."""
     text = re.sub(r"\s*\([^)]*\)", "", tagged)
     text = re.sub(r"[’']s$", "", text.strip(" ,.;"))
     text = text.rpartition("—")[2]
@@ -58,7 +59,14 @@ def measure(extractor: Extractor, folder: Path) -> dict[str, object]:
                 typed[kind] += any(name.type == word for name in match)
                 if not match:
                     misses[kind].append(f"{essay}: {label}")
-    return {"hits": hits, "typed": typed, "total": total, "misses": misses, "counts": counts, "seconds": seconds}
+    return {
+        "hits": hits,
+        "typed": typed,
+        "total": total,
+        "misses": misses,
+        "counts": counts,
+        "seconds": seconds,
+    }
 
 
 def main() -> int:
@@ -73,12 +81,18 @@ def main() -> int:
         extractors["spaCy (extra ner)"] = SpacyNames()
     except ImportError:
         print("without the extra ner: pip install 'remloom[ner]'\n")
-    print(f"{'extractor':20} {'people':>8} {'typed':>7} {'places':>8} {'typed':>7} {'names/essay':>12} {'essays/s':>9}")
+    print(
+        f"{'extractor':20} {'people':>8} {'typed':>7} {'places':>8} {'typed':>7} {'names/essay':>12} {'essays/s':>9}"
+    )
     for title, extractor in extractors.items():
         result = measure(extractor, folder)
         hits, typed, total, counts = (result[key] for key in ("hits", "typed", "total", "counts"))
-        row = [f"{hits[k] / total[k]:8.3f} {typed[k] / total[k]:7.3f}" for k in ("people", "places")]
-        print(f"{title:20} {row[0]} {row[1]} {sum(counts) / len(counts):12.1f} {len(counts) / result['seconds']:9.1f}")
+        row = [
+            f"{hits[k] / total[k]:8.3f} {typed[k] / total[k]:7.3f}" for k in ("people", "places")
+        ]
+        print(
+            f"{title:20} {row[0]} {row[1]} {sum(counts) / len(counts):12.1f} {len(counts) / result['seconds']:9.1f}"
+        )
         if "--misses" in sys.argv:
             for kind, lines in result["misses"].items():
                 print(kind, *lines, sep="\n  ")

@@ -1,8 +1,10 @@
-"""LoCoMo's JSON form: long chats of two, in sessions, with questions and the turns that answer them.
+"""LoCoMo's JSON form: long chats of two, in sessions, with questions and the turns that answer
+them.
 
-A list of `{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id", "text", "blip_caption"?}],
-"session_1_date_time": "10:05 am on 3 March, 2024", …}, "qa": [{"question", "category", "evidence": [dia_id]}]}`.
-Category 5 is of questions that have no answer; their evidence, if any, is what they were twisted from.
+A list of `{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id", "text",
+"blip_caption"?}], "session_1_date_time": "10:05 am on 3 March, 2024", …}, "qa": [{"question",
+"category", "evidence": [dia_id]}]}`. Category 5 is of questions that have no answer; their
+evidence, if any, is what they were twisted from.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from remloom.text.dates import parse
 __all__ = ["Conversation", "Question", "load"]
 
 _SESSION = re.compile(r"session_(\d+)")
-_TURN = re.compile(r"D:?(\d+):(\d+)")  # some of LoCoMo's evidence is malformed: "D8:6; D9:17", "D:11:26", "D30:05"
+# some of LoCoMo's evidence is malformed: "D8:6; D9:17", "D:11:26", "D30:05"
+_TURN = re.compile(r"D:?(\d+):(\d+)")
 
 
 @dataclass
@@ -40,7 +43,9 @@ class Conversation:
 def load(place: Path) -> list[Conversation]:
     """The conversations of a file, or of every `.json` file of a folder."""
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    return [_conversation(one) for file in files for one in json.loads(file.read_text(encoding="utf-8"))]
+    return [
+        _conversation(one) for file in files for one in json.loads(file.read_text(encoding="utf-8"))
+    ]
 
 
 def _conversation(given: dict[str, Any]) -> Conversation:
@@ -52,12 +57,21 @@ def _conversation(given: dict[str, Any]) -> Conversation:
         for turn in said[f"session_{number}"]:
             caption = turn.get("blip_caption") or ""
             text = f"{turn.get('text') or ''}{f' [image: {caption}]' if caption else ''}".strip()
-            messages.append(Message(speaker=turn["speaker"], text=text or "…", id=turn["dia_id"], at=at))
+            messages.append(
+                Message(speaker=turn["speaker"], text=text or "…", id=turn["dia_id"], at=at)
+            )
     known = {message.id for message in messages}
-    questions = [Question(one["question"], one["category"], _gold(one.get("evidence"), known)) for one in given["qa"]]
+    questions = [
+        Question(one["question"], one["category"], _gold(one.get("evidence"), known))
+        for one in given["qa"]
+    ]
     return Conversation(given["sample_id"], messages, questions)
 
 
 def _gold(evidence: Iterable[str] | None, known: set[str | None]) -> frozenset[str]:
-    named = (f"D{int(found[1])}:{int(found[2])}" for one in evidence or () for found in _TURN.finditer(one))
+    named = (
+        f"D{int(found[1])}:{int(found[2])}"
+        for one in evidence or ()
+        for found in _TURN.finditer(one)
+    )
     return frozenset(id for id in named if id in known)

@@ -2,11 +2,11 @@
 
     python -m bench.quality.heldout [FILE or FOLDER] [--page]
 
-For each conversation the options are chosen on the others, one after the other from plain values, twice round, and
-what they reach on the one left out is reported beside what they reached where they were chosen. Every option that was
-ever turned is in it: the weights, how many records each list brings, how many turns a turn's context has, and the
-threshold of doubt. What cannot be undone that way is that the parts themselves were thought of with these
-conversations in view.
+For each conversation the options are chosen on the others, one after the other from plain values,
+twice round, and what they reach on the one left out is reported beside what they reached where they
+were chosen. Every option that was ever turned is in it: the weights, how many records each list
+brings, how many turns a turn's context has, and the threshold of doubt. What cannot be undone that
+way is that the parts themselves were thought of with these conversations in view.
 """
 
 from __future__ import annotations
@@ -21,7 +21,18 @@ from remloom.ingest import chats
 from remloom.retrieve import abstention, recall
 
 from .cached import CachedEmbedder
-from .locomo import ADVERSARIAL, ANSWERABLE, FOLDER, AskResult, Opened, Run, ask_all, mean, opened, recalled
+from .locomo import (
+    ADVERSARIAL,
+    ANSWERABLE,
+    FOLDER,
+    AskResult,
+    Opened,
+    Run,
+    ask_all,
+    mean,
+    opened,
+    recalled,
+)
 from .tables import put_into_page
 
 OPTIONS: dict[str, tuple[float, ...]] = {  # the first value of each is where the search begins
@@ -74,14 +85,19 @@ class Trials:
             finally:
                 chats.BEFORE, chats.AFTER = shipped
             for one in self._read[context]:
-                one.questions = [question for question in one.questions if question.category in ANSWERABLE]
+                one.questions = [
+                    question for question in one.questions if question.category in ANSWERABLE
+                ]
         return self._read[context]
 
     def run(self, choice: Choice) -> Run:
         if choice not in self._runs:
             with options(choice):
                 self._runs[choice] = ask_all("", self.conversations(choice), recalled())
-            print(f"{len(self._runs):3} {_told(choice)}: {worth(self._runs[choice].of(*ANSWERABLE)):.2f}", flush=True)
+            print(
+                f"{len(self._runs):3} {_told(choice)}: {worth(self._runs[choice].of(*ANSWERABLE)):.2f}",
+                flush=True,
+            )
         return self._runs[choice]
 
     def best(self, out: str) -> Choice:
@@ -171,7 +187,10 @@ def chosen_table(trials: Trials) -> str:
 
 
 def doubt_table(tried: Sequence[Doubted], ids: Sequence[str]) -> str:
-    lines = ["| held out | threshold chosen on the others | F1 | frac@10 lost (1-4) |", "|---|---|---|---|"]
+    lines = [
+        "| held out | threshold chosen on the others | F1 | frac@10 lost (1-4) |",
+        "|---|---|---|---|",
+    ]
     said = missed = wrong = 0
     lost = count = 0.0
     for out in ids:
@@ -184,13 +203,18 @@ def doubt_table(tried: Sequence[Doubted], ids: Sequence[str]) -> str:
         best = max(tried, key=fitness)
         f1, loss = best.f1_and_loss({out})
         lines.append(f"| {out} | {best.threshold} | {f1:.2f} | {loss:.1f} |")
-        adversarial, answerable = best.run.of(ADVERSARIAL, conversation=out), best.run.of(*ANSWERABLE, conversation=out)
+        adversarial, answerable = (
+            best.run.of(ADVERSARIAL, conversation=out),
+            best.run.of(*ANSWERABLE, conversation=out),
+        )
         said += sum(one.abstained for one in adversarial)
         missed += sum(one.abstained for one in answerable)
         wrong += len(adversarial)
         lost += loss * len(answerable)
         count += len(answerable)
-    lines.append(f"| **all, each held out** | | {2 * said / max(1, said + missed + wrong):.2f} | {lost / count:.1f} |")
+    lines.append(
+        f"| **all, each held out** | | {2 * said / max(1, said + missed + wrong):.2f} | {lost / count:.1f} |"
+    )
     return "\n".join(lines)
 
 
@@ -203,7 +227,9 @@ def _told(choice: Choice) -> str:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
     arguments.add_argument("--page", action="store_true")
     given = arguments.parse_args()
@@ -215,7 +241,9 @@ def main() -> int:
         sections = {"held-out": chosen_table(Trials(given.place, embedder, stack))}
         print(f"\n{sections['held-out']}", flush=True)
         conversations = stack.enter_context(opened(given.place, embedder))
-        sections["held-out doubt"] = doubt_table(doubted(conversations), [one.id for one in conversations])
+        sections["held-out doubt"] = doubt_table(
+            doubted(conversations), [one.id for one in conversations]
+        )
         print(f"\n{sections['held-out doubt']}", flush=True)
     if given.page:
         put_into_page(sections)

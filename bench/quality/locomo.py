@@ -1,12 +1,13 @@
-"""Does `recall` find the turns that answer a question? LoCoMo, at turn level, without a language model.
+"""Does `recall` find the turns that answer a question? LoCoMo, at turn level, without a language
+model.
 
     python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--page]
 
-Reads `../shared/bench/locomo` by default; any file of that JSON form (see `form`) will do, such as `studio.json` here.
-Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare embedder in the same
-run, and how well it abstains from the questions that have no answer (category 5). `--ablate` leaves out each part in
-turn; `--page` writes the tables into docs/retrieval.md. `bench.quality.heldout` chooses the options on some
-conversations and reports on the others.
+Reads `../shared/bench/locomo` by default; any file of that JSON form (see `form`) will do, such as
+`studio.json` here. Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare
+embedder in the same run, and how well it abstains from the questions that have no answer (category
+5). `--ablate` leaves out each part in turn; `--page` writes the tables into docs/retrieval.md.
+`bench.quality.heldout` chooses the options on some conversations and reports on the others.
 """
 
 from __future__ import annotations
@@ -66,7 +67,11 @@ class Run:
     asked: list[AskResult] = field(default_factory=list)
 
     def of(self, *categories: int, conversation: str = "") -> list[AskResult]:
-        return [one for one in self.asked if one.category in categories and conversation in ("", one.conversation)]
+        return [
+            one
+            for one in self.asked
+            if one.category in categories and conversation in ("", one.conversation)
+        ]
 
 
 def mean(values: Iterator[float]) -> float:
@@ -82,7 +87,9 @@ HEAD = (
 
 def row(run: Run) -> str:
     some = run.of(*ANSWERABLE)
-    cells = [mean(one.all_at(k) for one in some) for k in KS] + [mean(one.frac_at(k) for one in some) for k in KS]
+    cells = [mean(one.all_at(k) for one in some) for k in KS] + [
+        mean(one.frac_at(k) for one in some) for k in KS
+    ]
     cells.append(mean(one.reciprocal for one in some))
     cells += [mean(one.frac_at(10) for one in run.of(category)) for category in ANSWERABLE]
     tokens = mean(float(one.tokens) for one in some)
@@ -114,7 +121,11 @@ def ask_all(name: str, conversations: Sequence[Opened], search: Search) -> Run:
             if question.gold or question.category == ADVERSARIAL:
                 found, abstained, tokens = search(opened, question.text, max(KS))
                 ranks = [place for place, id in enumerate(found) if id in question.gold]
-                run.asked.append(AskResult(opened.id, question.category, ranks, len(question.gold), abstained, tokens))
+                run.asked.append(
+                    AskResult(
+                        opened.id, question.category, ranks, len(question.gold), abstained, tokens
+                    )
+                )
     return run
 
 
@@ -180,8 +191,14 @@ def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
             memory = Memory.open(home, tenant=f"c{number}", embedder=embedder)
             memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
             memory.embed_pending()
-            memory._recaller = Recaller(Remembered(memory._store), embedder.embed_query, embedder.name)
-            found.append(Opened(conversation.id, memory, conversation.questions, conversation.messages[-1].at))
+            memory._recaller = Recaller(
+                Remembered(memory._store), embedder.embed_query, embedder.name
+            )
+            found.append(
+                Opened(
+                    conversation.id, memory, conversation.questions, conversation.messages[-1].at
+                )
+            )
         embedder.save()
         yield found
         embedder.save()
@@ -189,11 +206,12 @@ def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
             one.memory.close()
 
 
-# -- abstention ----------------------------------------------------------------------------------------------
+# -- abstention ------------------------------------------------------------------------------------
 
 
 def abstention(conversations: Sequence[Opened]) -> str:
-    """How well `recall` tells the questions that have no answer, and what that costs those that have."""
+    """How well `recall` tells the questions that have no answer, and what that costs those that
+    have."""
 
     def search(one: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
         found = one.memory.recall(question, limit=k, now=one.now, neighbours=0)
@@ -201,16 +219,24 @@ def abstention(conversations: Sequence[Opened]) -> str:
 
     strict = ask_all("abstaining", conversations, search)
     free = ask_all("answering", conversations, recalled())
-    lines = ["| conversation | precision | recall | F1 | frac@10 lost (1-4) |", "|---|---|---|---|---|"]
+    lines = [
+        "| conversation | precision | recall | F1 | frac@10 lost (1-4) |",
+        "|---|---|---|---|---|",
+    ]
     for id in [*(one.id for one in conversations), ""]:
-        wrong, right = strict.of(ADVERSARIAL, conversation=id), strict.of(*ANSWERABLE, conversation=id)
+        wrong, right = (
+            strict.of(ADVERSARIAL, conversation=id),
+            strict.of(*ANSWERABLE, conversation=id),
+        )
         said, missed = sum(one.abstained for one in wrong), sum(one.abstained for one in right)
         precision, recall = said / max(1, said + missed), said / max(1, len(wrong))
         f1 = 2 * precision * recall / max(1e-9, precision + recall)
         lost = mean(one.frac_at(10) for one in free.of(*ANSWERABLE, conversation=id)) - mean(
             one.frac_at(10) for one in right
         )
-        lines.append(f"| {id or '**all**'} | {precision:.2f} | {recall:.2f} | {f1:.2f} | {100 * lost:.1f} |")
+        lines.append(
+            f"| {id or '**all**'} | {precision:.2f} | {recall:.2f} | {f1:.2f} | {100 * lost:.1f} |"
+        )
     kept = mean(one.frac_at(10) for one in free.of(ADVERSARIAL) if one.gold)
     lines.append("")
     lines.append(
@@ -219,12 +245,13 @@ def abstention(conversations: Sequence[Opened]) -> str:
     return "\n".join(lines)
 
 
-# -- options -------------------------------------------------------------------------------------------------
+# -- options ---------------------------------------------------------------------------------------
 
 
 def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
     for part in PARTS:
-        if part not in ("history", "recency", "preferences", "rerank", "hops"):  # these need more than a question
+        # these need more than a question
+        if part not in ("history", "recency", "preferences", "rerank", "hops"):
             yield f"without {part}", {"without": (part,)}
     yield "fusion rrf", {"fusion": "rrf"}
     for hops in (1, 2):
@@ -232,7 +259,9 @@ def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
     arguments.add_argument("--embedder", default="minilm")
     for flag in ("--ablate", "--page"):
@@ -254,7 +283,9 @@ def main() -> int:
         sections["abstention"] = abstention(conversations)
         print(f"\n{sections['abstention']}", flush=True)
         if given.ablate:
-            cut = [ask_all(name, conversations, recalled(**options)) for name, options in ablations()]
+            cut = [
+                ask_all(name, conversations, recalled(**options)) for name, options in ablations()
+            ]
             sections["ablations"] = table([runs[-1], *cut])
             print(f"\n{sections['ablations']}", flush=True)
     if given.page:

@@ -1,8 +1,10 @@
-"""How many questions a second does `recall` answer in a large memory? The vector is given: embedding is apart.
+"""How many questions a second does `recall` answer in a large memory? The vector is given:
+embedding is apart.
 
     python -m bench.quality.speed [records] [questions] [--page]
 
-Records have text, vectors, and edges to the names they mention; every second question has a name in it.
+Records have text, vectors, and edges to the names they mention; every second question has a name in
+it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def items(size: int) -> Iterator[Resource | Edge | Entity]:
             block = vectors(min(BATCH, size - number), start=number, total=size)
         named = [known[int(rng.integers(KNOWN))] for _ in range(2)]
         name = f"chunk {number}"
-        yield Resource(name=name, content=text, embedding=block[number % BATCH], related_entities=tuple(named))
+        yield Resource(
+            name=name, content=text, embedding=block[number % BATCH], related_entities=tuple(named)
+        )
         yield from (Edge(src=name, rel_type="mentions", dst=one, weight=0.3) for one in named)
         if number % 20:
             yield Edge(src=name, rel_type="next", dst=f"chunk {number + 1}")
@@ -55,7 +59,9 @@ def fill(memory: Memory, size: int) -> None:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("records", nargs="?", type=int, default=100_000)
     arguments.add_argument("questions", nargs="?", type=int, default=1_000)
     arguments.add_argument("--page", action="store_true")
@@ -66,7 +72,10 @@ def main() -> int:
     asked = [f"{text} {known[n % KNOWN]}" if n % 2 else text for n, text in enumerate(asked)]
     near = vectors(given.questions, start=7, total=given.records)
     lines = [HEAD]
-    with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder="none", key="5e" * 32) as memory:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        Memory.open(home, embedder="none", key="5e" * 32) as memory,
+    ):
         fill(memory, given.records)
         for text, vector in zip(asked, near, strict=True):  # warm
             memory.recall(text, vector=vector)
@@ -79,7 +88,9 @@ def main() -> int:
                 spent.append(time.perf_counter() - began)
             p50, p99 = (1000 * float(np.percentile(spent, share)) for share in (50, 99))
             busy = 1000 * (time.thread_time() - busy) / len(spent)
-            lines.append(f"| {way} | {len(spent) / sum(spent):.0f} | {p50:.1f} | {p99:.1f} | {busy:.1f} |")
+            lines.append(
+                f"| {way} | {len(spent) / sum(spent):.0f} | {p50:.1f} | {p99:.1f} | {busy:.1f} |"
+            )
             print(lines[-1], flush=True)
     if given.page:
         put_into_page({"speed": "\n".join(lines)})

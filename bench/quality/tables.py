@@ -1,4 +1,5 @@
-"""Putting measured tables where docs/retrieval.md has room for them: between `<!-- NAME -->` and `<!-- /NAME -->`."""
+"""Putting measured tables where docs/retrieval.md has room for them: between `<!-- NAME -->` and
+`<!-- /NAME -->`."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ def put_into_page(sections: Mapping[str, str], page: Path = PAGE) -> None:
     text = page.read_text(encoding="utf-8")
     for name, section in sections.items():
         text, count = re.subn(
-            rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", lambda _, s=section: f"\n{s}\n\n", text, flags=re.DOTALL
+            rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)",
+            lambda _, s=section: f"\n{s}\n\n",
+            text,
+            flags=re.DOTALL,
         )
         assert count == 1, f"docs/retrieval.md has no room for {name}"
     page.write_text(text, encoding="utf-8")

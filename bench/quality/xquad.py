@@ -1,9 +1,11 @@
-"""Does `recall` find the paragraph with the answer? XQuAD, in several languages, without a language model.
+"""Does `recall` find the paragraph with the answer? XQuAD, in several languages, without a language
+model.
 
-    python -m bench.quality.xquad [folder with xquad.LANGUAGE.json] [--embedder NAME …] [--language CODE …] [--page]
+    python -m bench.quality.xquad [folder with xquad.LANGUAGE.json] [--embedder NAME …] [--language
+    CODE …] [--page]
 
-Each paragraph is a note of its own. Shows recall@1, recall@5 and MRR of `recall` with each embedder, beside BM25 and
-the bare embedder, and how often it wrongly abstains.
+Each paragraph is a note of its own. Shows recall@1, recall@5 and MRR of `recall` with each
+embedder, beside BM25 and the bare embedder, and how often it wrongly abstains.
 """
 
 from __future__ import annotations
@@ -36,16 +38,31 @@ def load(file: Path) -> tuple[list[str], list[tuple[str, int]]]:
     return paragraphs, questions
 
 
-def measure(memory: Memory, questions: list[tuple[str, int]], name: str) -> dict[str, tuple[float, ...]]:
+def measure(
+    memory: Memory, questions: list[tuple[str, int]], name: str
+) -> dict[str, tuple[float, ...]]:
     systems: dict[str, Callable[[str], Any]] = {
         "BM25": lambda question: memory.search_text(question, limit=10).records,
-        **({name: lambda question: memory.search(question, limit=10).records} if memory.embedder else {}),
-        f"**recall**, {name}": lambda question: memory.recall(question, limit=10, abstain=False, neighbours=0).hits,
+        **(
+            {name: lambda question: memory.search(question, limit=10).records}
+            if memory.embedder
+            else {}
+        ),
+        f"**recall**, {name}": lambda question: (
+            memory.recall(question, limit=10, abstain=False, neighbours=0).hits
+        ),
     }
     found = {}
     for system, search in systems.items():
         places = [
-            next((place for place, hit in enumerate(search(question)) if hit.record.ordinal == number), 99)
+            next(
+                (
+                    place
+                    for place, hit in enumerate(search(question))
+                    if hit.record.ordinal == number
+                ),
+                99,
+            )
             for question, number in questions
         ]
         count = len(places)
@@ -56,13 +73,17 @@ def measure(memory: Memory, questions: list[tuple[str, int]], name: str) -> dict
             sum(1 / (place + 1) for place in places if place < 99) / count,
             0.0,
         )
-    silent = sum(memory.recall(question, limit=1, neighbours=0).abstained for question, _ in questions)
+    silent = sum(
+        memory.recall(question, limit=1, neighbours=0).abstained for question, _ in questions
+    )
     found[f"**recall**, {name}"] = (*found[f"**recall**, {name}"][:3], silent / len(questions))
     return found
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
     arguments.add_argument("--embedder", action="append", help="also none")
     arguments.add_argument("--language", action="append", choices=LANGUAGES)
@@ -71,7 +92,9 @@ def main() -> int:
     if not given.place.exists():
         print(f"skipped: there is no {given.place}")
         return 0
-    embedders = [CachedEmbedder(name) if name != "none" else None for name in given.embedder or ["minilm"]]
+    embedders = [
+        CachedEmbedder(name) if name != "none" else None for name in given.embedder or ["minilm"]
+    ]
     rows: dict[tuple[str, str], str] = {}
     for language in given.language or LANGUAGES:
         file = given.place / f"xquad.{language}.json"
@@ -80,8 +103,14 @@ def main() -> int:
         paragraphs, questions = load(file)
         for embedder in embedders:
             name = embedder.name.partition("+")[0] if embedder else "no embedder"
-            with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder=embedder or "none") as memory:
-                memory.write(Resource(uri=file.name, ordinal=n, content=text) for n, text in enumerate(paragraphs))
+            with (
+                tempfile.TemporaryDirectory() as home,
+                Memory.open(home, embedder=embedder or "none") as memory,
+            ):
+                memory.write(
+                    Resource(uri=file.name, ordinal=n, content=text)
+                    for n, text in enumerate(paragraphs)
+                )
                 if embedder:
                     memory.embed_pending()
                     embedder.save()

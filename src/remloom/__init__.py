@@ -53,7 +53,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # the doors load their rooms: importing the names alone stays quick
+# the doors load their rooms: importing the names alone stays quick
+def __getattr__(name: str) -> Any:
     if name == "Memory":
         from .memory import Memory
 

@@ -1,15 +1,17 @@
-"""AsyncMemory: `Memory` for asyncio. Every call runs in a thread; there is no second implementation.
+"""AsyncMemory: `Memory` for asyncio. Every call runs in a thread; there is no second
+implementation.
 
-Each method below is derived from its namesake on `Memory`: same name, same signature (type checkers see it
-too), same docstring. What takes microseconds costs a thread's round trip here (about a tenth of a millisecond),
-so a program that only does lookups is better served by `Memory` itself.
+Each method below is derived from its namesake on `Memory`: same name, same signature (type checkers
+see it too), same docstring. What takes microseconds costs a thread's round trip here (about a tenth
+of a millisecond), so a program that only does lookups is better served by `Memory` itself.
 
     async with AsyncMemory.open("~/notes", tenant="acme") as memory:
         answer = await memory.lookup("Sarah Chen")
 
-**Cancelling** a call stops the waiting, not the work: a write that has begun is finished in its thread, wholly or
-not at all, and `close` waits for it. A call that has not begun never begins. A `progress` callback is called from
-the worker's thread.
+**Cancelling** a call stops the waiting, not the work: a write that has begun is finished in its
+  thread, wholly or
+not at all, and `close` waits for it. A call that has not begun never begins. A `progress` callback
+is called from the worker's thread.
 """
 
 from __future__ import annotations
@@ -73,8 +75,9 @@ def _opening(function: Callable[P, Memory]) -> staticmethod[P, AsyncMemory]:
 class AsyncMemory:
     """The same memory for asyncio: see the module, and `Memory` for what each method does.
 
-    `AsyncMemory.open(...)` takes what `Memory.open` takes. Use it as `async with AsyncMemory.open(...) as memory`,
-    or as `memory = await AsyncMemory.open(...)` and `await memory.close()` at the end.
+    `AsyncMemory.open(...)` takes what `Memory.open` takes. Use it as `async with
+    AsyncMemory.open(...) as memory`, or as `memory = await AsyncMemory.open(...)` and `await
+    memory.close()` at the end.
     """
 
     def __init__(self, opener: Callable[[], Memory]) -> None:
@@ -175,7 +178,8 @@ class AsyncMemory:
 
     @property
     def embedder(self) -> Embedder | None:
-        """The embedder; None when there is none. Loaded here and now if it was not yet, which may take a second."""
+        """The embedder; None when there is none. Loaded here and now if it was not yet, which may
+        take a second."""
         return self._opened().embedder
 
     @property
@@ -188,16 +192,20 @@ class AsyncMemory:
         if self._closed:
             return
         self._closed = True
-        await asyncio.to_thread(self._finish)  # goes on to its end even if this coroutine is cancelled
+        # goes on to its end even if this coroutine is cancelled
+        await asyncio.to_thread(self._finish)
 
     def _finish(self) -> None:
-        self._threads.shutdown(wait=True)  # calls that have begun end before the memory does
+        # calls that have begun end before the memory does
+        self._threads.shutdown(wait=True)
         if self._memory is not None:
             self._memory.close()
 
     async def _start(self) -> Self:
         if self._memory is not None or self._closed:
-            raise StoreClosedError("this AsyncMemory was opened before", remedy="call `AsyncMemory.open(...)` again")
+            raise StoreClosedError(
+                "this AsyncMemory was opened before", remedy="call `AsyncMemory.open(...)` again"
+            )
         opening = self._threads.submit(copy_context().run, self._opener)
         try:
             self._memory = await asyncio.wrap_future(opening)
@@ -215,13 +223,18 @@ class AsyncMemory:
         return self if self._memory is not None else await self._start()
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
     def _opened(self) -> Memory:
         if self._closed:
-            raise StoreClosedError("this memory is closed", remedy="open it again with `AsyncMemory.open(...)`")
+            raise StoreClosedError(
+                "this memory is closed", remedy="open it again with `AsyncMemory.open(...)`"
+            )
         if self._memory is None:
             raise StoreClosedError(
                 "this memory is not open yet",

@@ -1,7 +1,7 @@
 """One tree of errors. Each says what was wrong, where, and what would be right.
 
-Every error carries its facts as fields, so that a program can act on them without reading the message.
-`exit_code` is what the command line returns for it.
+Every error carries its facts as fields, so that a program can act on them without reading the
+message. `exit_code` is what the command line returns for it.
 """
 
 from __future__ import annotations
@@ -72,14 +72,20 @@ class RemloomError(Exception):
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is, from another process too: the constructors of subclasses take other arguments than `args`."""
+        """As it is, from another process too: the constructors of subclasses take other arguments
+        than `args`."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def as_dict(self) -> dict[str, Any]:
         """The error as JSON-ready values, for `--json` and for models that read their own mistakes."""
         import msgspec
 
-        told = {"error": type(self).__name__, "message": self.message, "remedy": self.remedy, **self.fields}
+        told = {
+            "error": type(self).__name__,
+            "message": self.message,
+            "remedy": self.remedy,
+            **self.fields,
+        }
         return cast("dict[str, Any]", _writable(msgspec.to_builtins(told, enc_hook=str)))
 
 
@@ -128,17 +134,29 @@ class UnknownNameError(InvalidInputError):
 
 
 class QuerySyntaxError(InvalidInputError):
-    """A statement that is not in the dialect: shown with a caret, what was expected, and a right example.
+    """A statement that is not in the dialect: shown with a caret, what was expected, and a right
+    example.
 
     Fields: `statement`, `position` (0-based offset), `expected`, `example`.
     """
 
     def __init__(
-        self, message: str, *, statement: str, position: int, expected: Sequence[str] = (), example: str = ""
+        self,
+        message: str,
+        *,
+        statement: str,
+        position: int,
+        expected: Sequence[str] = (),
+        example: str = "",
     ) -> None:
         remedy = f"for example: {example}" if example else ""
         super().__init__(
-            message, remedy=remedy, statement=statement, position=position, expected=list(expected), example=example
+            message,
+            remedy=remedy,
+            statement=statement,
+            position=position,
+            expected=list(expected),
+            example=example,
         )
 
     def __str__(self) -> str:
@@ -151,16 +169,20 @@ class QuerySyntaxError(InvalidInputError):
 
 
 class SqlGuardError(InvalidInputError):
-    """A SQL text that says what a read-only SELECT over one table may not. Fields: `statement`, `position` (0-based
-    offset, or None)."""
+    """A SQL text that says what a read-only SELECT over one table may not. Fields: `statement`,
+    `position` (0-based offset, or None)."""
 
-    def __init__(self, message: str, *, remedy: str = "", statement: str = "", position: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, remedy: str = "", statement: str = "", position: int | None = None
+    ) -> None:
         super().__init__(message, remedy=remedy, statement=statement, position=position)
 
     def __str__(self) -> str:
         position = self.fields["position"]
         where = [] if position is None else _pointed(self.fields["statement"], position)
-        return "\n".join([self.message, *where, *([f"  remedy: {self.remedy}"] if self.remedy else [])])
+        return "\n".join(
+            [self.message, *where, *([f"  remedy: {self.remedy}"] if self.remedy else [])]
+        )
 
 
 class NotFoundError(RemloomError, LookupError):
@@ -180,7 +202,8 @@ class ConflictError(RemloomError):
 
 
 class ChangedError(ConflictError):
-    """What was to be changed was changed by somebody else meanwhile. Nothing was written; look again, and decide."""
+    """What was to be changed was changed by somebody else meanwhile. Nothing was written; look
+    again, and decide."""
 
 
 class GoneError(ConflictError):
@@ -197,7 +220,9 @@ class MissingExtraError(RemloomError, ImportError):
     exit_code = 5
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra", remedy=f"pip install 'remloom[{extra}]'", extra=extra)
+        super().__init__(
+            f"{what} needs an extra", remedy=f"pip install 'remloom[{extra}]'", extra=extra
+        )
 
 
 class EmbedderError(RemloomError):
@@ -251,7 +276,8 @@ class StoreClosedError(StoreError):
 
 
 class ModelError(RemloomError):
-    """Base of what can go wrong with a call of a language model. Fields: `task`, when one was being done."""
+    """Base of what can go wrong with a call of a language model. Fields: `task`, when one was being
+    done."""
 
     exit_code = 8
 
@@ -283,7 +309,9 @@ class ModelUnavailableError(ModelError):
     Fields: `status` (of HTTP, or None), `retry_after` (seconds, or None).
     """
 
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(
             message, remedy="try again later; REMLOOM_LLM_RETRIES and REMLOOM_LLM_TIMEOUT say how long to insist",
             status=status, retry_after=retry_after,
@@ -291,30 +319,36 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelRefusedError(ModelError):
-    """The endpoint will not do this however often it is asked: wrong key, unknown model, too long, filtered.
+    """The endpoint will not do this however often it is asked: wrong key, unknown model, too long,
+    filtered.
 
     Fields: `status` (of HTTP, or None).
     """
 
 
 class ModelFailedError(ModelError):
-    """A model object raised something of its own, or gave back no `Reply`. What it raised is the cause."""
+    """A model object raised something of its own, or gave back no `Reply`. What it raised is the
+    cause."""
 
 
 class ReplyError(ModelError):
-    """A reply is not what the task asks for, and was not when asked again. Fields: `raw`, the last reply."""
+    """A reply is not what the task asks for, and was not when asked again. Fields: `raw`, the last
+    reply."""
 
 
 class CutOffError(ReplyError):
-    """A reply ended at the limit of tokens rather than where the model wanted. Fields: `raw`, `max_tokens`."""
+    """A reply ended at the limit of tokens rather than where the model wanted. Fields: `raw`,
+    `max_tokens`."""
 
 
 class BudgetError(ModelError):
-    """The next call could exceed the budget of its run; it was not made. Fields: `limit`, `spent`, `allowed`."""
+    """The next call could exceed the budget of its run; it was not made. Fields: `limit`, `spent`,
+    `allowed`."""
 
 
 def _writable(value: Any) -> Any:
-    """The value with halves of surrogate pairs spelt out: a text that holds one cannot be written as UTF-8."""
+    """The value with halves of surrogate pairs spelt out: a text that holds one cannot be written
+    as UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

@@ -1,8 +1,9 @@
 """What Remloom remembers and what it answers with: frozen values, built with keyword arguments.
 
-Sources: DESIGN section 2; seed design 2 "Memory types"; seed design 5 "Data models" and "InlineEdge structure".
-Times are timezone-aware; a naive one is refused when it is written. The values of which there are many are
-kept from the garbage collector (`gc=False`): they form no cycles, and its rounds cost a fifth of a bulk write.
+Sources: DESIGN section 2; seed design 2 "Memory types"; seed design 5 "Data models" and "InlineEdge
+structure". Times are timezone-aware; a naive one is refused when it is written. The values of which
+there are many are kept from the garbage collector (`gc=False`): they form no cycles, and its rounds
+cost a fifth of a bulk write.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ __all__ = [
     "TenantInfo",
 ]
 
-SHARES = "entity/"  # begins the property of an "entity" edge that tells a shared entity: its key -> its name
+# begins the property of an "entity" edge that tells a shared entity: its key -> its name
+SHARES = "entity/"
 
 Direction: TypeAlias = Literal["out", "in", "both"]
 Order: TypeAlias = Literal["asc", "desc"]
@@ -50,14 +52,15 @@ Order: TypeAlias = Literal["asc", "desc"]
 class Edge(Struct, frozen=True, gc=False, kw_only=True):
     """A directed, typed, weighted relation between two labels (the seeds' InlineEdge).
 
-    There is one edge for each (src, rel_type, dst). Writing it again merges: the higher weight wins,
-    properties merge (the newer value of a key wins), the earliest `created_at` stays.
+    There is one edge for each (src, rel_type, dst). Writing it again merges: the higher weight
+    wins, properties merge (the newer value of a key wins), the earliest `created_at` stays.
 
-    In an edge that is written, `src` and `dst` are labels ("Sarah Chen"); in one that is read, they are
-    keys ("sarah-chen"). Well-known properties: `dst_name`, `dst_entity_type` (`<schema>[/<category>]`,
-    such as "person/employee"), `confidence`, `context`.
+    In an edge that is written, `src` and `dst` are labels ("Sarah Chen"); in one that is read, they
+    are keys ("sarah-chen"). Well-known properties: `dst_name`, `dst_entity_type`
+    (`<schema>[/<category>]`, such as "person/employee"), `confidence`, `context`.
 
-    In a record's `graph_paths`, an edge that is written may also be given as seed 5's JSON object of it, or as a path.
+    In a record's `graph_paths`, an edge that is written may also be given as seed 5's JSON object
+    of it, or as a path.
     """
 
     src: str = ""  # may be empty only inside a record's `graph_paths`, where it is that record
@@ -68,12 +71,15 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
     created_at: datetime | None = None  # set on write when not given
     valid_from: datetime | None = None  # None: ever since
     valid_to: datetime | None = None  # None: until further notice
-    edge_type: str | UnsetType = UNSET  # seed 2's name for `rel_type`, taken instead of it when an edge is written
+    # seed 2's name for `rel_type`, taken instead of it when an edge is written
+    edge_type: str | UnsetType = UNSET
 
     def paths(self, schema: str = "resources", *, src: str = "") -> tuple[str, ...]:
-        """The edge as seed 5's graph paths, from a record of `schema`: one, or one for each entity shared.
+        """The edge as seed 5's graph paths, from a record of `schema`: one, or one for each entity
+        shared.
 
-        Of an edge that is read, the far end is its `dst_name` where that has its key, and the near end `src`, if given.
+        Of an edge that is read, the far end is its `dst_name` where that has its key, and the near
+        end `src`, if given.
 
         >>> Edge(src="Kickoff", rel_type="related", dst="TiDB Spec").paths()
         ('/resources/Kickoff/related/TiDB Spec',)
@@ -82,7 +88,11 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
         """
         shared = [value for name, value in self.properties.items() if name.startswith(SHARES)]
         begin, end = src or self.src, self.properties.get("dst_name")
-        end = end if isinstance(end, str) and end.strip() and labels.key(end) == labels.key(self.dst) else self.dst
+        end = (
+            end
+            if isinstance(end, str) and end.strip() and labels.key(end) == labels.key(self.dst)
+            else self.dst
+        )
         if self.rel_type != "entity" or not shared:
             return (labels.join_path(schema, begin, self.rel_type, end),)
         return tuple(labels.join_path(schema, begin, "entity", str(name), end) for name in shared)
@@ -97,7 +107,9 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
         """
         match labels.split_path(path):
             case [_, src, rel_type, dst]:
-                return cls(src=src, rel_type=rel_type, dst=dst, weight=0.5, properties={"dst_name": dst})
+                return cls(
+                    src=src, rel_type=rel_type, dst=dst, weight=0.5, properties={"dst_name": dst}
+                )
             case [_, src, "entity", shared, dst]:
                 properties = {"dst_name": dst, SHARES + labels.key(shared): shared}
                 return cls(src=src, rel_type="entity", dst=dst, weight=0.5, properties=properties)
@@ -131,7 +143,8 @@ class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     id: str = ""  # given on write when empty: the same text from the same place gets the same id
     name: str = ""  # the label; from `uri` and `ordinal` when empty
     content: str = ""
-    context: str = ""  # words around it (of a chat: who spoke, when, the turns beside it), found by as its own are
+    # words around it (of a chat: who spoke, when, the turns beside it), found by as its own are
+    context: str = ""
     category: str = ""
     uri: str = ""  # where it was read
     ordinal: int = 0  # position within `uri`, from 0
@@ -152,11 +165,13 @@ class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """Somebody or something known by name: a person, organization, project, place, concept, agent-let, …"""
+    """Somebody or something known by name: a person, organization, project, place, concept,
+    agent-let, …"""
 
     schema: ClassVar[str] = "entities"
 
-    id: str = ""  # given on write when empty: that of the entity with the same key and type, or a new one
+    # given on write when empty: that of the entity with the same key and type, or a new one
+    id: str = ""
     type: str = ""
     name: str
     aliases: tuple[str, ...] = ()
@@ -164,7 +179,8 @@ class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     properties: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()
     embedding: Sequence[float] | None = None
-    thin: bool = False  # made only because an edge pointed at its label; the first real write replaces it
+    # made only because an edge pointed at its label; the first real write replaces it
+    thin: bool = False
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -214,7 +230,8 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     record: Record
     score: float = 1.0  # LOOKUP 1.0; FUZZY similarity 0..1; SEARCH cosine; text search BM25
     matched: str = ""  # the key or window that matched
-    copies: tuple[str, ...] = ()  # sources of other records found with the same text; SEARCH and recall show it once
+    # sources of other records found with the same text; SEARCH and recall show it once
+    copies: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -257,7 +274,9 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def message_ids(self) -> tuple[str, ...]:
         """The chat messages the record was read from."""
-        found = self.record.metadata.get("message_ids") if isinstance(self.record, Resource) else None
+        found = (
+            self.record.metadata.get("message_ids") if isinstance(self.record, Resource) else None
+        )
         return tuple(found or ())
 
     @property
@@ -266,9 +285,14 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def source(self) -> str:
-        """A citation: `uri:first-last` (lines), `uri#page=first-last`, or `uri`; the name of what was not read."""
+        """A citation: `uri:first-last` (lines), `uri#page=first-last`, or `uri`; the name of what
+        was not read."""
         record = self.record
-        return cited(record.uri, record.metadata) if isinstance(record, Resource) and record.uri else self.name
+        return (
+            cited(record.uri, record.metadata)
+            if isinstance(record, Resource) and record.uri
+            else self.name
+        )
 
     def as_dict(self) -> dict[str, Any]:
         shown = record_dict(self.record)
@@ -281,7 +305,8 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Stage(Struct, frozen=True, gc=False, kw_only=True):
-    """One step of a query, for the next turn of whoever drives it (seed 5, "Stage tracking and memos")."""
+    """One step of a query, for the next turn of whoever drives it (seed 5, "Stage tracking and
+    memos")."""
 
     depth: int
     executed: str
@@ -318,9 +343,17 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
                 "source_nodes": self.source_nodes,
                 "edge_summary": [list(edge) for edge in self.edge_summary],
                 "metadata": self.metadata,
-            } | ({"suggestions": [hit.as_dict() for hit in self.suggestions]} if self.suggestions else {})
+            } | (
+                {"suggestions": [hit.as_dict() for hit in self.suggestions]}
+                if self.suggestions
+                else {}
+            )
         if self.query_type in ("sql", "explain"):
-            return {"columns": self.columns, "rows": [list(row) for row in self.rows], "metadata": self.metadata}
+            return {
+                "columns": self.columns,
+                "rows": [list(row) for row in self.rows],
+                "metadata": self.metadata,
+            }
         return {
             "records": [hit.as_dict() for hit in self.records],
             "suggestions": [hit.as_dict() for hit in self.suggestions],
@@ -331,7 +364,9 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
 class Reason(Struct, frozen=True, kw_only=True):
     """One of the things that brought a record up, and what it was worth."""
 
-    part: str  # finds: vector | text | entity | graph | hops; weighs: speaker | asks | time | history | recency
+    # finds: vector | text | entity | graph | hops; weighs: speaker | asks | time | history |
+    # recency
+    part: str
     share: float  # of the hit's score
     rank: int = 0  # in that part's own list, from 1; 0: it has no list
     score: float = 0.0  # there: cosine, BM25, …
@@ -339,10 +374,12 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 class RecallHit(Hit, frozen=True, kw_only=True):
-    """A record recalled, and why. `matched` is its best window ("start:end" in its text), where one is known."""
+    """A record recalled, and why. `matched` is its best window ("start:end" in its text), where one
+    is known."""
 
     reasons: tuple[Reason, ...] = ()
-    path: tuple[tuple[str, str, str], ...] = ()  # edges walked to it: keys and type, from the question's side
+    # edges walked to it: keys and type, from the question's side
+    path: tuple[tuple[str, str, str], ...] = ()
     before: tuple[Resource, ...] = ()  # what stands beside it in its source
     after: tuple[Resource, ...] = ()
 
@@ -368,8 +405,10 @@ class Recall(Struct, frozen=True, kw_only=True):
     abstained: bool = False
     reason: str = ""
     window: tuple[datetime, datetime] | None = None  # the time it is about: from, until
-    tokens: int = 0  # of the hits as `Memory.context` writes them; counted with a budget or `explain`
-    explained: dict[str, Any] = {}  # with `explain`: names found, what each part found, time taken, doubts
+    # of the hits as `Memory.context` writes them; counted with a budget or `explain`
+    tokens: int = 0
+    # with `explain`: names found, what each part found, time taken, doubts
+    explained: dict[str, Any] = {}
 
     def as_dict(self) -> dict[str, Any]:
         """The recall as JSON-ready values."""
@@ -388,9 +427,11 @@ class Receipt(Struct, frozen=True, kw_only=True):
     edges: int = 0
     derived: int = 0  # records derived from the forgotten ones, forgotten with them
     ids: tuple[str, ...] = ()
-    verified: bool = False  # nothing remains, in records, what was made of them, indexes, journal and log
+    # nothing remains, in records, what was made of them, indexes, journal and log
+    verified: bool = False
     remaining: tuple[str, ...] = ()  # what the sweep still found, and where
-    pending: tuple[str, ...] = ()  # what a file may still hold that nothing leads to, and when it goes
+    # what a file may still hold that nothing leads to, and when it goes
+    pending: tuple[str, ...] = ()
     at: datetime | None = None
 
 
@@ -450,7 +491,10 @@ class TenantInfo(Struct, frozen=True, kw_only=True):
 def _set_fields(value: Struct) -> dict[str, Any]:
     fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
     found = {name: value for name, value in fields if value not in ("", 0)}
-    return {name: round(value, 6) if isinstance(value, float) else value for name, value in found.items()}
+    return {
+        name: round(value, 6) if isinstance(value, float) else value
+        for name, value in found.items()
+    }
 
 
 def cited(uri: str, metadata: dict[str, Any]) -> str:
@@ -474,7 +518,8 @@ def record_dict(record: Record) -> dict[str, Any]:
     built = msgspec.to_builtins(record)
     shown: dict[str, Any] = {"schema": record.schema}
     for name in record.__struct_fields__:
-        value = built.get(name, getattr(record, name))  # what is a default is not built, and is plain
+        # what is a default is not built, and is plain
+        value = built.get(name, getattr(record, name))
         if name in ("id", "name") or value not in _UNSET:
             shown[name] = value
     return shown

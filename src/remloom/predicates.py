@@ -1,4 +1,5 @@
-"""Filters over the fields of a record: frozen values that every store compiles and every WHERE parses to.
+"""Filters over the fields of a record: frozen values that every store compiles and every WHERE
+parses to.
 
 Source: seed design 2, "Query layer". A field is a name ("category") or a path into a JSON field
 ("metadata.source", "properties.industry").
@@ -25,7 +26,8 @@ class _Comparison(Struct, frozen=True, tag=True):
 
 
 class Eq(_Comparison, frozen=True):
-    """The field equals the value; for a list field, see `Contains`. `Eq(f, None)` holds where f is unset."""
+    """The field equals the value; for a list field, see `Contains`. `Eq(f, None)` holds where f is
+    unset."""
 
 
 class Ne(_Comparison, frozen=True):
@@ -61,7 +63,8 @@ class NotIn(_Comparison, frozen=True):
 
 
 class Contains(_Comparison, frozen=True):
-    """A text field has the value as a substring (case-insensitive); a list field has it as an element."""
+    """A text field has the value as a substring (case-insensitive); a list field has it as an
+    element."""
 
 
 class StartsWith(_Comparison, frozen=True):
@@ -120,10 +123,11 @@ MOST_RESULTS = 2**31 - 1  # that are asked for at once: some parts fetch a few t
 
 
 class VectorSimilar(Struct, frozen=True, tag=True, kw_only=True):
-    """The record is among the `top_k` most similar to the vector, with cosine of at least `min_score`.
+    """The record is among the `top_k` most similar to the vector, with cosine of at least
+    `min_score`.
 
-    At most one per query, at the top or under `And`; results come in falling order of similarity unless
-    `order_by` says otherwise.
+    At most one per query, at the top or under `And`; results come in falling order of similarity
+    unless `order_by` says otherwise.
     """
 
     query: Sequence[float]
@@ -139,7 +143,8 @@ Predicate: TypeAlias = (
 
 
 class Query(Struct, frozen=True):
-    """What to fetch of one schema: a filter, an order, a window. Built by chaining; each call returns a copy.
+    """What to fetch of one schema: a filter, an order, a window. Built by chaining; each call
+    returns a copy.
 
     >>> q = Query().filter(Eq("category", "note")).filter(Gt("ordinal", 3)).order_by("created_at", "desc").limit(5)
     >>> len(q.where.predicates), q.count

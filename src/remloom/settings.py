@@ -24,7 +24,8 @@ _PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")  # within a UR
 
 
 class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a language model does one task, where it differs from the task's prompt file; a table of the TOML file.
+    """How a language model does one task, where it differs from the task's prompt file; a table of
+    the TOML file.
 
     [llm_tasks.dream]
     model = "anthropic:claude-sonnet-4-5"
@@ -38,11 +39,14 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Settings of one opened memory. Each can be given as an argument, as `REMLOOM_<NAME>`, or in TOML."""
+    """Settings of one opened memory. Each can be given as an argument, as `REMLOOM_<NAME>`, or in
+    TOML."""
 
     home: str = ""  # folder of the tenants, or postgresql://…; empty: the user's data folder
     tenant: str = "default"
-    key: str = ""  # master key: 256 bits in hex or base64, a passphrase, or `file:`, `keyring:`; empty: no encryption
+    # master key: 256 bits in hex or base64, a passphrase, or `file:`, `keyring:`; empty: no
+    # encryption
+    key: str = ""
     embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
@@ -57,12 +61,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     llm_concurrency: int = 8  # requests at once
     llm_ledger_days: int = 90  # after which what the ledger says of calls is added up by day
     llm_tasks: dict[str, TaskSettings] = {}  # by task; TOML only
-    dream_depth: int = 6  # generations of what is derived: what has reached it is built upon no further
+    # generations of what is derived: what has reached it is built upon no further
+    dream_depth: int = 6
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
     threads: int = 2  # of models that run in this process
-    read_timeout: float = 30.0  # seconds of CPU to convert one PDF, DOCX or HTML; 10 more for each megabyte of it
+    # seconds of CPU to convert one PDF, DOCX or HTML; 10 more for each megabyte of it
+    read_timeout: float = 30.0
     read_memory_mb: int = 1024  # that the conversion of one may take
-    synchronous: str = "full"  # full: a returned write is on disk; normal: it survives a crash of the process only
+    # full: a returned write is on disk; normal: it survives a crash of the process only
+    synchronous: str = "full"
     cache_mb: int = 256  # page cache of the database for reading; half as much again while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write
     pool_size: int = 8  # connections to PostgreSQL at most
@@ -73,10 +80,12 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def load(cls, **given: Any) -> Settings:
-        """Settings from the TOML file, the environment and arguments; an argument of None is not given.
+        """Settings from the TOML file, the environment and arguments; an argument of None is not
+        given.
 
         Raises:
-            UnknownNameError: an argument or TOML key that is no setting, or a variable that is nearly one.
+            UnknownNameError: an argument or TOML key that is no setting, or a variable that is
+                nearly one.
             SettingsError: a value of the wrong type.
         """
         arguments = {name: value for name, value in given.items() if value is not None}
@@ -84,7 +93,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             if name not in cls.__struct_fields__:
                 raise UnknownNameError("setting", name, cls.__struct_fields__)
         if arguments.get("home") == "":
-            raise SettingsError("the home given is empty", setting="home", remedy="leave it out to have the default")
+            raise SettingsError(
+                "the home given is empty", setting="home", remedy="leave it out to have the default"
+            )
         environment = _environment(os.environ)
         home = arguments.get("home") or environment.get("home")
         merged: dict[str, Any] = {**_toml(home), **environment, **arguments}
@@ -97,15 +108,15 @@ class Settings(Struct, frozen=True, kw_only=True):
             name = str(error).rpartition("$.")[2].rstrip("`").partition("[")[0] or "?"
             remedy = f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type"
             if name == "llm_tasks":
-                remedy = (
-                    f"a table [llm_tasks.<task>] of the TOML file takes {', '.join(TaskSettings.__struct_fields__)}"
-                )
+                remedy = f"a table [llm_tasks.<task>] of the TOML file takes {', '.join(TaskSettings.__struct_fields__)}"
             raise SettingsError(
                 f"setting {name}: {str(error).partition(' - ')[0]}", setting=name, remedy=remedy
             ) from error
         if settings.names not in ("rules", "spacy"):
             raise SettingsError(
-                f"setting names is {settings.names!r}", setting="names", remedy="use 'rules' or 'spacy'"
+                f"setting names is {settings.names!r}",
+                setting="names",
+                remedy="use 'rules' or 'spacy'",
             )
         if settings.model_calls not in ("allowed", "never"):
             raise SettingsError(
@@ -136,7 +147,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 def calls_forbidden(settings: Settings) -> bool:
     """Whether no language model may be called.
 
-    `REMLOOM_MODEL_CALLS=never` counts for settings made without the environment too, so that one switch is enough.
+    `REMLOOM_MODEL_CALLS=never` counts for settings made without the environment too, so that one
+    switch is enough.
     """
     return "never" in (settings.model_calls, os.environ.get(_PREFIX + "MODEL_CALLS"))
 
@@ -158,7 +170,8 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
         from difflib import get_close_matches
 
         if near := get_close_matches(name, Settings.__struct_fields__, n=1, cutoff=0.8):
-            # REMLOOM_KEYS must not leave a memory unencrypted. What is unlike any setting is somebody else's.
+            # REMLOOM_KEYS must not leave a memory unencrypted. What is unlike any setting is
+            # somebody else's.
             meant = _PREFIX + near[0].upper()
             raise UnknownNameError("variable", variable, [meant], remedy=f"did you mean {meant}?")
     return found
@@ -171,7 +184,9 @@ def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
     try:
         if not path.is_file():
             if named:
-                raise SettingsError(f"{_PREFIX}CONFIG names {named}, which is not a file", setting="config")
+                raise SettingsError(
+                    f"{_PREFIX}CONFIG names {named}, which is not a file", setting="config"
+                )
             return {}
         import tomllib
 
@@ -182,7 +197,9 @@ def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
             remedy="choose a home you may read, with REMLOOM_HOME or --home",
         ) from error  # fmt: skip
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}", setting="config", remedy="mend the file") from error
+        raise SettingsError(
+            f"{path} is not TOML: {error}", setting="config", remedy="mend the file"
+        ) from error
     if "key" in found and not str(found["key"]).strip():
         raise SettingsError(
             f"{path} has an empty key, which would leave a memory unencrypted", setting="key",

@@ -14,9 +14,9 @@ __all__ = ["verified"]
 def verified(path: Path, sha256: str, *, cache: Path | None = None) -> bool:
     """Whether the file has this sha256.
 
-    Hashing 90 MB takes 0.2 to 0.4 seconds, so a file that passed is remembered by path, size and time of last
-    change in a stamp under the user's cache folder. A changed file is hashed again; a stamp that cannot be
-    read or written only costs the hashing.
+    Hashing 90 MB takes 0.2 to 0.4 seconds, so a file that passed is remembered by path, size and
+    time of last change in a stamp under the user's cache folder. A changed file is hashed again; a
+    stamp that cannot be read or written only costs the hashing.
 
     Args:
         path: the file.

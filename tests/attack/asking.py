@@ -1,9 +1,11 @@
-"""Calls a memory in a child process that may be killed: how long each call took, how much memory, and what came out.
+"""Calls a memory in a child process that may be killed: how long each call took, how much memory,
+and what came out.
 
     with Asker(home, "mine") as asker:
         for call, outcome in asker.ask([Call("query", ("LOOKUP x",))]): ...
 
-`main` is what the child runs: it takes pickled batches of calls from stdin and gives an outcome for each to stdout.
+`main` is what the child runs: it takes pickled batches of calls from stdin and gives an outcome for
+each to stdout.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class Asker:
     """A child process with the memory of one tenant; a new one when it was killed."""
 
     def __init__(self, home: str, tenant: str) -> None:
-        program = "import sys, asking; asking.main(*sys.argv[1:])"  # so that its classes are those of this module
+        # so that its classes are those of this module
+        program = "import sys, asking; asking.main(*sys.argv[1:])"
         self._command = [sys.executable, "-c", program, home, tenant]
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -72,7 +75,8 @@ class Asker:
             self._close()
 
     def ask(self, calls: Iterable[Call]) -> Iterator[tuple[Call, Outcome]]:
-        """Each call with its outcome. What seems too slow is tried again, since machines have other work too."""
+        """Each call with its outcome. What seems too slow is tried again, since machines have other
+        work too."""
         waiting = list(calls)
         while waiting:
             batch = waiting[:200]
@@ -116,7 +120,9 @@ class Asker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path])}
-        self._child = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self._child = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        )
         assert self._child.stdout
         if _receive(self._child.stdout) != "ready":
             raise RuntimeError("the child could not open the memory; see its traceback")
@@ -185,7 +191,8 @@ def main(home: str, tenant: str) -> None:
     from remloom.testing.embedder import WordEmbedder
 
     out, source = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb")
-    os.dup2(2, 1)  # what something prints must not get between the outcomes
+    # what something prints must not get between the outcomes
+    os.dup2(2, 1)
     embedder = WordEmbedder()
     with Memory.open(home, tenant=tenant, embedder=embedder, create=False) as memory:
         _send(out, "ready")
@@ -207,7 +214,9 @@ def _outcome(memory: Any, call: Call) -> Outcome:
     try:
         answer = getattr(memory, call.method)(*call.args, **call.given)
         kind = "answered"
-        text = msgspec.json.encode(answer.as_dict() if hasattr(answer, "as_dict") else answer, enc_hook=str).decode()
+        text = msgspec.json.encode(
+            answer.as_dict() if hasattr(answer, "as_dict") else answer, enc_hook=str
+        ).decode()
     except RemloomError as refusal:
         kind, error = "refused", type(refusal).__name__
         text = f"{error}: {refusal}"

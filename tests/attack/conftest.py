@@ -1,11 +1,13 @@
-"""What the attacks share: rounds, short by default and long with `--long`, and the counts of what was tried.
+"""What the attacks share: rounds, short by default and long with `--long`, and the counts of what
+was tried.
 
     make attack                              # everything, long; the counts go to bench/results/attack.json
     pytest -n0 tests/attack/test_sql.py      # the short form of one attack, which is what `make test` runs
     pytest --long tests/attack/test_sql.py   # the long form of one: its counts replace those it had in the file
 
-A test asks `rounds(short, long)` how often to try, and says `counted("hostile SELECTs, sqlite", n)` when it has. What a
-failed test counted is not kept. `python -m bench.attack` writes the counts into docs/guarantees.md.
+A test asks `rounds(short, long)` how often to try, and says `counted("hostile SELECTs, sqlite", n)`
+when it has. What a failed test counted is not kept. `python -m bench.attack` writes the counts into
+docs/guarantees.md.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ _COUNTS = "attack counts"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="the attacks in their long form; counts are written down")
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="the attacks in their long form; counts are written down",
+    )
 
 
 @pytest.fixture
@@ -59,7 +65,8 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def home(request: pytest.FixtureRequest, store: str) -> Iterator[str]:
-    """An empty home in that store, as `Memory.open` takes it: a folder, or the URL of an empty database."""
+    """An empty home in that store, as `Memory.open` takes it: a folder, or the URL of an empty
+    database."""
     if store == "sqlite":
         yield str(request.getfixturevalue("tmp_path") / "home")
         return
@@ -70,11 +77,13 @@ def home(request: pytest.FixtureRequest, store: str) -> Iterator[str]:
         yield url
 
 
-# -- the table of counts --------------------------------------------------------------------------------------------
+# -- the table of counts ---------------------------------------------------------------------------
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    reports = [
+        report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())
+    ]
     found = _found(reports)
     if not found:
         return
@@ -97,7 +106,9 @@ def _found(reports: list[Any]) -> dict[str, dict[str, Any]]:
             if key != _COUNTS:
                 continue
             what, tried = told
-            row = found.setdefault(what, {"what": what, "count": 0, "seconds": 0.0, "held": True, "test": ""})
+            row = found.setdefault(
+                what, {"what": what, "count": 0, "seconds": 0.0, "held": True, "test": ""}
+            )
             row["count"] += tried
             row["seconds"] = round(row["seconds"] + report.duration, 1)
             row["test"] = report.nodeid.split("[")[0]
@@ -111,7 +122,12 @@ def write(found: dict[str, dict[str, Any]]) -> None:
     for what, row in found.items():
         if row["held"]:
             day = datetime.now(UTC).date().isoformat()
-            kept[what] = {"count": row["count"], "seconds": row["seconds"], "test": row["test"], "day": day}
+            kept[what] = {
+                "count": row["count"],
+                "seconds": row["seconds"],
+                "test": row["test"],
+                "day": day,
+            }
         else:
             kept.pop(what, None)
     RESULTS.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n", encoding="utf-8")

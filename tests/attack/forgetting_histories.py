@@ -1,7 +1,8 @@
 """Histories: how words come into a memory, and what is said to be forgotten then.
 
-Each history writes, reads, learns and tidies up with a memory until the three planted words are in as many places as
-they can get into that way, and returns what is to be forgotten so that none of them may be left.
+Each history writes, reads, learns and tidies up with a memory until the three planted words are in
+as many places as they can get into that way, and returns what is to be forgotten so that none of
+them may be left.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def history(function: History) -> History:
     return function
 
 
-# -- a model that repeats what it is told ----------------------------------------------------------------------------
+# -- a model that repeats what it is told ----------------------------------------------------------
 
 _DATA = re.compile(r"<(data-\w+)[^>]*>\n(.*?)\n</\1>", re.DOTALL)
 _NAMES = re.compile(r"\b[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})?\b")
@@ -41,9 +42,18 @@ def reply(request: Request) -> Said:
     """Quotes what it is asked about, so that the words get everywhere."""
     text = " ".join(part for _, part in _DATA.findall(request.prompt))
     if request.task == "entities":
-        return {"items": [{"entity": n, "learning": f"{n}: {text[:150]}"} for n in sorted({*_NAMES.findall(text)})[:3]]}
+        return {
+            "items": [
+                {"entity": n, "learning": f"{n}: {text[:150]}"}
+                for n in sorted({*_NAMES.findall(text)})[:3]
+            ]
+        }
     if request.task == "moment":
-        return {"items": [{"name": f"Talk of {text[:30]}", "summary": text[:300], "topic_tags": [text[:25]]}]}
+        return {
+            "items": [
+                {"name": f"Talk of {text[:30]}", "summary": text[:300], "topic_tags": [text[:25]]}
+            ]
+        }
     if request.task == "affinity":
         return {"items": []}
     return f"It is told: {text[:400]}"
@@ -56,7 +66,7 @@ def refuse(request: Request) -> Said:
     return reply(request)
 
 
-# -- chats -----------------------------------------------------------------------------------------------------------
+# -- chats -----------------------------------------------------------------------------------------
 
 _SMALL_TALK = (
     "Good morning, did the boxes arrive?", "Yes, Anna brought the boxes to Berlin.", "Then Berlin can open on Friday.",
@@ -71,13 +81,20 @@ _OPERA = (
 
 def turns(*said: str, first: int = 0, speakers: tuple[str, ...] = ("Ann", "Ben")) -> list[Message]:
     return [
-        Message(id=f"m{n}", speaker=speakers[n % len(speakers)], text=text, at=MONDAY + timedelta(minutes=n))
+        Message(
+            id=f"m{n}",
+            speaker=speakers[n % len(speakers)],
+            text=text,
+            at=MONDAY + timedelta(minutes=n),
+        )
         for n, text in enumerate(said, first)
     ]
 
 
 def planted_turn(memory: Memory) -> str:
-    return next(hit.id for hit in memory.search_text("vexotherm", limit=20).records if SAID in hit.content)
+    return next(
+        hit.id for hit in memory.search_text("vexotherm", limit=20).records if SAID in hit.content
+    )
 
 
 def chat_with(memory: Memory, place: int, *, after: int = 0) -> list[str]:
@@ -116,14 +133,20 @@ def a_turn_that_others_were_appended_to(memory: Memory, folder: Path) -> list[st
 
 @history
 def two_turns_in_a_row(memory: Memory, folder: Path) -> list[str]:
-    memory.read_chat(turns(*_SMALL_TALK[:3], SAID, f"{WHO} again?", *_SMALL_TALK[3:]), uri="chat:team")
+    memory.read_chat(
+        turns(*_SMALL_TALK[:3], SAID, f"{WHO} again?", *_SMALL_TALK[3:]), uri="chat:team"
+    )
     return [hit.id for hit in memory.search_text(WHO, limit=20).records if WHO in hit.content]
 
 
 @history
 def every_second_turn(memory: Memory, folder: Path) -> list[str]:
-    memory.read_chat(turns(*(part for text in _SMALL_TALK for part in (text, SAID))), uri="chat:team")
-    return [hit.id for hit in memory.search_text("vexotherm", limit=50).records if SAID in hit.content]
+    memory.read_chat(
+        turns(*(part for text in _SMALL_TALK for part in (text, SAID))), uri="chat:team"
+    )
+    return [
+        hit.id for hit in memory.search_text("vexotherm", limit=50).records if SAID in hit.content
+    ]
 
 
 @history
@@ -135,7 +158,9 @@ def all_that_somebody_said(memory: Memory, folder: Path) -> list[str]:
         uri="chat:team", append=True,
     )  # fmt: skip
     return [
-        hit.id for hit in memory.search_text("vexotherm", limit=9).records if hit.content.startswith("The vexotherm")
+        hit.id
+        for hit in memory.search_text("vexotherm", limit=9).records
+        if hit.content.startswith("The vexotherm")
     ]
 
 
@@ -148,7 +173,9 @@ def a_whole_chat(memory: Memory, folder: Path) -> list[str]:
 
 @history
 def a_turn_of_a_chat_with_moments_by_rules(memory: Memory, folder: Path) -> list[str]:
-    memory.read_chat(turns(*_SMALL_TALK[:4], SAID, *_SMALL_TALK[4:], *_OPERA), uri="chat:team", name="Team chat")
+    memory.read_chat(
+        turns(*_SMALL_TALK[:4], SAID, *_SMALL_TALK[4:], *_OPERA), uri="chat:team", name="Team chat"
+    )
     memory.moments(hours=None, model=False)
     return [planted_turn(memory)]
 
@@ -175,13 +202,22 @@ def turns_of_several_sessions(memory: Memory, folder: Path) -> list[str]:
         Message(id=f"d{n}", speaker="Ann", text=text, at=MONDAY + timedelta(days=1, minutes=n))
         for n, text in enumerate((*_OPERA[:3], SAID))
     ]
-    memory.read_chat([*turns(SAID.replace("midnight", "noon"), *_SMALL_TALK), *later], uri="chat:team")
-    return [hit.id for hit in memory.search_text("vexotherm", limit=20).records if "hums at" in hit.content]
+    memory.read_chat(
+        [*turns(SAID.replace("midnight", "noon"), *_SMALL_TALK), *later], uri="chat:team"
+    )
+    return [
+        hit.id
+        for hit in memory.search_text("vexotherm", limit=20).records
+        if "hums at" in hit.content
+    ]
 
 
-# -- documents -------------------------------------------------------------------------------------------------------
+# -- documents -------------------------------------------------------------------------------------
 
-_LONG = "\n\n".join(f"Paragraph {n} speaks of the harbour, its boats and the tides of day {n}. " * 12 for n in range(9))
+_LONG = "\n\n".join(
+    f"Paragraph {n} speaks of the harbour, its boats and the tides of day {n}. " * 12
+    for n in range(9)
+)
 
 
 @history
@@ -192,20 +228,36 @@ def a_document_of_one_chunk(memory: Memory, folder: Path) -> list[str]:
 
 @history
 def a_document_of_many_chunks(memory: Memory, folder: Path) -> list[str]:
-    memory.read_text(f"# Harbour\n\n{_LONG}\n\n{SAID}\n\n{_LONG}\n\n## The {WHO}\n\n{_LONG}", uri="notes/harbour.md")
+    memory.read_text(
+        f"# Harbour\n\n{_LONG}\n\n{SAID}\n\n{_LONG}\n\n## The {WHO}\n\n{_LONG}",
+        uri="notes/harbour.md",
+    )
     return ["notes/harbour.md"]
 
 
 @history
 def one_chunk_of_a_document(memory: Memory, folder: Path) -> list[str]:
-    memory.read_text(f"# Harbour\n\n{_LONG}\n\n{SAID}\n\n{_LONG}", uri="notes/harbour.md", at=MONDAY)
-    return [hit.id for hit in memory.search_text("vexotherm", limit=9).records if SAID[:20] in hit.content]
+    memory.read_text(
+        f"# Harbour\n\n{_LONG}\n\n{SAID}\n\n{_LONG}", uri="notes/harbour.md", at=MONDAY
+    )
+    return [
+        hit.id
+        for hit in memory.search_text("vexotherm", limit=9).records
+        if SAID[:20] in hit.content
+    ]
 
 
 @history
 def the_chunk_with_the_heading(memory: Memory, folder: Path) -> list[str]:
-    memory.read_text(f"# Harbour\n\nThe sea.\n\n## The vexotherm of {WHO}\n\n{_LONG}\n\n{_LONG}", uri="notes/h.md")
-    return [hit.id for hit in memory.search_text("vexotherm", limit=9).records if "The vexotherm of" in hit.content]
+    memory.read_text(
+        f"# Harbour\n\nThe sea.\n\n## The vexotherm of {WHO}\n\n{_LONG}\n\n{_LONG}",
+        uri="notes/h.md",
+    )
+    return [
+        hit.id
+        for hit in memory.search_text("vexotherm", limit=9).records
+        if "The vexotherm of" in hit.content
+    ]
 
 
 @history
@@ -213,7 +265,11 @@ def the_chunk_with_the_full_name(memory: Memory, folder: Path) -> list[str]:
     short = "Later Hallbrook sailed on, and Hallbrook was seldom seen in town. "
     text = f"# Harbour\n\nCaptain Vexotherm Zorbleflux Hallbrook quandrimal came. {_LONG}\n\n{short}{_LONG}\n\n{short}"
     memory.read_text(text, uri="notes/captain.md", at=MONDAY)
-    return [hit.id for hit in memory.search_text("vexotherm", limit=9).records if "Captain Vexotherm" in hit.content]
+    return [
+        hit.id
+        for hit in memory.search_text("vexotherm", limit=9).records
+        if "Captain Vexotherm" in hit.content
+    ]
 
 
 @history
@@ -236,7 +292,9 @@ def a_document_that_was_read_again_with_them(memory: Memory, folder: Path) -> li
 @history
 def a_document_called_by_the_name(memory: Memory, folder: Path) -> list[str]:
     memory.read_text(
-        f"# {WHO}\n\nToday {WHO} met Vexotherm Smith. We like Vexotherm Smith.", uri="notes/who.md", at=MONDAY
+        f"# {WHO}\n\nToday {WHO} met Vexotherm Smith. We like Vexotherm Smith.",
+        uri="notes/who.md",
+        at=MONDAY,
     )
     return ["notes/who.md"]
 
@@ -244,7 +302,9 @@ def a_document_called_by_the_name(memory: Memory, folder: Path) -> list[str]:
 @history
 def a_file_with_front_matter(memory: Memory, folder: Path) -> list[str]:
     file = folder / "vexotherm-notes.md"
-    file.write_text(f"---\ntitle: On {WHO}\nauthor: {WHO}\ndate: 2024-05-06\ntags: [vexotherm]\n---\n\n{SAID}\n")
+    file.write_text(
+        f"---\ntitle: On {WHO}\nauthor: {WHO}\ndate: 2024-05-06\ntags: [vexotherm]\n---\n\n{SAID}\n"
+    )
     memory.read(file)
     return [str(file)]
 
@@ -252,7 +312,9 @@ def a_file_with_front_matter(memory: Memory, folder: Path) -> list[str]:
 @history
 def a_document_that_was_learned(memory: Memory, folder: Path) -> list[str]:
     memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
-    memory.read_text("# Harbour\n\nThe engines of the harbour hum too.", uri="notes/harbour.md", at=MONDAY)
+    memory.read_text(
+        "# Harbour\n\nThe engines of the harbour hum too.", uri="notes/harbour.md", at=MONDAY
+    )
     memory.learn(dreams=2, period="month")
     return ["notes/engines.md"]
 
@@ -260,7 +322,9 @@ def a_document_that_was_learned(memory: Memory, folder: Path) -> list[str]:
 @history
 def a_document_that_was_dreamt_of(memory: Memory, folder: Path) -> list[str]:
     for n in range(4):
-        memory.read_text(f"# Boat {n}\n\nBoat number {n} sails on day {n}.", uri=f"notes/boat{n}.md", at=MONDAY)
+        memory.read_text(
+            f"# Boat {n}\n\nBoat number {n} sails on day {n}.", uri=f"notes/boat{n}.md", at=MONDAY
+        )
     memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
     memory.dream(dreams=4)
     return ["notes/engines.md"]
@@ -268,11 +332,13 @@ def a_document_that_was_dreamt_of(memory: Memory, folder: Path) -> list[str]:
 
 @history
 def a_long_text_that_is_kept_compressed(memory: Memory, folder: Path) -> list[str]:
-    memory.write([Resource(name=f"Letter of {WHO}", content=f"{SAID} " * 200, metadata={"about": WHO})])
+    memory.write(
+        [Resource(name=f"Letter of {WHO}", content=f"{SAID} " * 200, metadata={"about": WHO})]
+    )
     return [f"Letter of {WHO}"]
 
 
-# -- names and edges -------------------------------------------------------------------------------------------------
+# -- names and edges -------------------------------------------------------------------------------
 
 
 @history
@@ -287,14 +353,22 @@ def an_entity_with_edges(memory: Memory, folder: Path) -> list[str]:
 
 @history
 def an_entity_by_its_alias(memory: Memory, folder: Path) -> list[str]:
-    memory.write([Entity(name="Peter", aliases=(WHO, "Vexotherm")), Edge(src="Vexotherm", rel_type="knows", dst="Ann")])
+    memory.write(
+        [
+            Entity(name="Peter", aliases=(WHO, "Vexotherm")),
+            Edge(src="Vexotherm", rel_type="knows", dst="Ann"),
+        ]
+    )
     return ["Vexotherm"]
 
 
 @history
 def an_entity_that_only_an_edge_knows(memory: Memory, folder: Path) -> list[str]:
     memory.write(
-        [Entity(name="Ann"), Edge(src="Ann", rel_type="fears_vexotherm", dst=WHO, properties={"dst_name": WHO})]
+        [
+            Entity(name="Ann"),
+            Edge(src="Ann", rel_type="fears_vexotherm", dst=WHO, properties={"dst_name": WHO}),
+        ]
     )
     return [WHO]
 
@@ -331,7 +405,7 @@ def an_entity_that_was_renamed(memory: Memory, folder: Path) -> list[str]:
     return [id]
 
 
-# -- moments, insights, runs -----------------------------------------------------------------------------------------
+# -- moments, insights, runs -----------------------------------------------------------------------
 
 
 @history
@@ -356,7 +430,10 @@ def notes_that_a_moment_tells(memory: Memory, folder: Path) -> list[str]:
 @history
 def resources_that_are_alike(memory: Memory, folder: Path) -> list[str]:
     for n in range(6):
-        memory.read_text(f"# Note {n}\n\nWith {WHO} we looked at engine {n}: the vexotherm hums.", uri=f"notes/{n}.md")
+        memory.read_text(
+            f"# Note {n}\n\nWith {WHO} we looked at engine {n}: the vexotherm hums.",
+            uri=f"notes/{n}.md",
+        )
     memory.affinity()
     return [f"notes/{n}.md" for n in range(6)]
 
@@ -364,9 +441,13 @@ def resources_that_are_alike(memory: Memory, folder: Path) -> list[str]:
 @history
 def a_summary_of_insights(memory: Memory, folder: Path) -> list[str]:
     (source,) = memory.write([Resource(name="Source", content=SAID, uri="source.md")])
-    memory.write([Resource(name=f"Other {n}", content=f"word{n} thing{n} item{n}") for n in range(12)])
+    memory.write(
+        [Resource(name=f"Other {n}", content=f"word{n} thing{n} item{n}") for n in range(12)]
+    )
     derived = {"kind": "synthesis", "generation": 1, "trust": "derived", "parents": (source,)}
-    memory.write([Resource(name=f"Insight {n}", content=f"{SAID} Number {n}.", **derived) for n in range(4)])
+    memory.write(
+        [Resource(name=f"Insight {n}", content=f"{SAID} Number {n}.", **derived) for n in range(4)]
+    )
     if memory.embedder is not None:
         memory.embed_pending()
         memory.consolidate()
@@ -397,7 +478,9 @@ def what_a_model_refused(memory: Memory, folder: Path) -> list[str]:
 def replies_kept_for_a_run_that_stopped(memory: Memory, folder: Path) -> list[str]:
     memory.read_text(f"# Engines\n\n{SAID}", uri="notes/a-engines.md", at=MONDAY)
     for n in range(4):
-        memory.read_text(f"# Boat {n}\n\nBoat number {n} sails with Anna.", uri=f"notes/boat{n}.md", at=MONDAY)
+        memory.read_text(
+            f"# Boat {n}\n\nBoat number {n} sails with Anna.", uri=f"notes/boat{n}.md", at=MONDAY
+        )
     with suppress(RemloomError):
         memory.learn(dreams=2, budget_calls=9)
     return ["notes/a-engines.md"]

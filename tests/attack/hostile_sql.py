@@ -1,7 +1,8 @@
 """A grammar of hostile SELECTs: made at random, but always the same from the same seed.
 
-`Grammar(seed).call()` is a call of a method of `Memory` that carries one. What must never be answered, whatever it is
-dressed in (a forbidden function, a second table, text smuggled in as the name of a type) is marked `refused`.
+`Grammar(seed).call()` is a call of a method of `Memory` that carries one. What must never be
+answered, whatever it is dressed in (a forbidden function, a second table, text smuggled in as the
+name of a type) is marked `refused`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,45 @@ from asking import Call
 from sqlglot import exp
 
 TABLES = {
-    "resources": ("id", "name", "content", "category", "uri", "ordinal", "starts_at", "metadata", "created_at", "key"),
-    "entities": ("id", "type", "name", "aliases", "summary", "properties", "created_at", "key", "schema"),
-    "moments": ("id", "name", "type", "starts_at", "ends_at", "topic_tags", "summary", "metadata", "key", "schema"),
+    "resources": (
+        "id",
+        "name",
+        "content",
+        "category",
+        "uri",
+        "ordinal",
+        "starts_at",
+        "metadata",
+        "created_at",
+        "key",
+    ),
+    "entities": (
+        "id",
+        "type",
+        "name",
+        "aliases",
+        "summary",
+        "properties",
+        "created_at",
+        "key",
+        "schema",
+    ),
+    "moments": (
+        "id",
+        "name",
+        "type",
+        "starts_at",
+        "ends_at",
+        "topic_tags",
+        "summary",
+        "metadata",
+        "key",
+        "schema",
+    ),
 }
 FUNCTIONS = sorted({name for kind in exp.ALL_FUNCTIONS for name in kind.sql_names()})
 TYPES = sorted(kind.value for kind in exp.DataType.Type)
-UNITS = (
-    "year month day hour minute second week quarter microseconds millennium epoch dow isodow julian timezone".split()
-)
+UNITS = "year month day hour minute second week quarter microseconds millennium epoch dow isodow julian timezone".split()
 OPERATORS = (
     "+ - * / % || | & << >> ^ # ~ ~* !~ !~* @> <@ ? ?| ?& && -> ->> #> #>> @@ @? <-> <=> := .. ** // -|- &< &> |>> <<| "
     "~~ !~~ ~~* = <> != < <= > >= == === IS|IS_NOT AND OR XOR DIV MOD GLOB REGEXP RLIKE MATCH OVERLAPS COLLATE "
@@ -53,7 +84,8 @@ FORBIDDEN = (
     "pragma_table_info('records')", "table_info", "dbms_xmlgen.getxml('x')", "SLEEP(20)", "BENCHMARK(100000000, 1)",
     "LOAD_FILE('/etc/passwd')", "xp_cmdshell('id')", "UTL_HTTP.REQUEST('http://127.0.0.1')",
 )  # fmt: skip
-_BARE = {"table_info", "current_user", "session_user"}  # no calls: a column of no table, or nothing that is secret
+# no calls: a column of no table, or nothing that is secret
+_BARE = {"table_info", "current_user", "session_user"}
 
 # What a smuggled text tries to run: a word that is nowhere in the statement, or the other tenant's.
 PAYLOADS = (
@@ -64,7 +96,8 @@ PAYLOADS = (
     "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r)",
 )  # fmt: skip
 
-# The dresses in which a text of the user's can look like the name of a type, a unit or a collation: %s is the text.
+# The dresses in which a text of the user's can look like the name of a type, a unit or a collation:
+# %s is the text.
 SMUGGLES = (
     'CAST({x} AS "%s")', 'TRY_CAST({x} AS "%s")', 'SAFE_CAST({x} AS "%s")', '{x}::"%s"', 'CONVERT({x}, "%s")',
     'CONVERT("%s", {x})', 'CONVERT({x} USING "%s")', 'CAST({x} AS s."%s")', 'CAST({x} AS "%s".text)',
@@ -79,7 +112,8 @@ SMUGGLES = (
     'JSON_VALUE({x}, \'$.a\' RETURNING "%s")', 'XMLELEMENT(NAME "%s", {x})', 'PARSE({x} AS "%s")', '{x} :: s."%s"[3]',
     'TO_CHAR({x}, "%s")', 'TIMESTAMPDIFF("%s", {x}, {x})', 'CURRENT_TIMESTAMP("%s")', 'CAST({x} AS CHAR CHARACTER SET "%s")',
 )  # fmt: skip
-# In these the text is a literal, or a name that a column is given: they may be answered, as long as nothing of it runs.
+# In these the text is a literal, or a name that a column is given: they may be answered, as long as
+# nothing of it runs.
 _LITERAL = {"{x} -> '$.\"%s\"'", '{x}["%s"]'}
 _ENDS = (
     '"refcursor), {p} FROM {t} LIMIT 1 --"', "text), {p} FROM {t} LIMIT 1 --", "text) AS a, {p} AS b FROM {t} --",
@@ -108,7 +142,8 @@ class Grammar:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self._bad: list[str] = []  # what must not run, of the statement that is being made
+        # what must not run, of the statement that is being made
+        self._bad: list[str] = []
         self._refused = False
         self._table = "resources"
 
@@ -121,7 +156,7 @@ class Grammar:
             return self._where()
         return self._carried(made(self), family)
 
-    # -- how a statement reaches the memory ------------------------------------------------------------------------
+    # -- how a statement reaches the memory --------------------------------------------------------
 
     def _carried(self, sql: str, family: str) -> Call:
         way = self.random.randrange(9)
@@ -148,22 +183,44 @@ class Grammar:
         given: dict[str, Any] = {"family": "where", "refused": hostile and self._must(condition)}
         way = self.random.randrange(6)
         if way == 0:
-            return Call("rem_query", ("sql", {"table_name": self._table, "where_clause": condition}), **given)
+            return Call(
+                "rem_query",
+                ("sql", {"table_name": self._table, "where_clause": condition}),
+                **given,
+            )
         if way == 1:
-            order = self._one(("name", '"x"; DROP TABLE records', "1, (SELECT 1)", self._smuggled(), "name LIMIT 1 --"))
-            parameters = {"table_name": self._table, "order_by": order, "limit": self._one((1, "1", "1 --", [1], -1))}
+            order = self._one(
+                (
+                    "name",
+                    '"x"; DROP TABLE records',
+                    "1, (SELECT 1)",
+                    self._smuggled(),
+                    "name LIMIT 1 --",
+                )
+            )
+            parameters = {
+                "table_name": self._table,
+                "order_by": order,
+                "limit": self._one((1, "1", "1 --", [1], -1)),
+            }
             return Call("rem_query", ("sql", parameters), family="where")
         if way == 2:
             parameters = {"query_text": "tea", "table_name": self._table, "where_clause": condition}
             return Call("rem_query", ("search", parameters), **given)
         if way == 3:
-            return Call("query", (f'SEARCH "tea" IN {self._table} WHERE {condition} LIMIT 3',), **given)
+            return Call(
+                "query", (f'SEARCH "tea" IN {self._table} WHERE {condition} LIMIT 3',), **given
+            )
         if way == 4:
             return Call("search_text", ("tea",), {"where": condition}, **given)
         return Call("recall", ("What of the tea?",), {"where": condition}, **given)
 
     def _sql_condition(self) -> str:
-        return self._expression(2) if self.random.random() < 0.5 else f"{self._expression(1)} = {self._forbidden()}"
+        return (
+            self._expression(2)
+            if self.random.random() < 0.5
+            else f"{self._expression(1)} = {self._forbidden()}"
+        )
 
     def _condition(self, depth: int = 2) -> str:
         one = self._one
@@ -179,12 +236,14 @@ class Grammar:
             "{f} CONTAINS {v}", "{f} BETWEEN {v} AND {v}", "{f} IS NULL", "{f} IS NOT NULL", "{f} STARTS WITH {v}",
         )).format(f=one(PREDICATE_FIELDS), v=value)  # fmt: skip
 
-    # -- statements ------------------------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def _any(self) -> str:
         """Everything that a SELECT can have, at random."""
         one, some = self._one, self._some
-        columns = ", ".join(self._aliased(self._expression(3)) for _ in range(self.random.randint(1, 4)))
+        columns = ", ".join(
+            self._aliased(self._expression(3)) for _ in range(self.random.randint(1, 4))
+        )
         parts = [
             some(("/* a */", "--x\n", "/*+ NO_INDEX */"), 0.1),
             one(("SELECT", "select", "SeLeCt")),
@@ -193,12 +252,25 @@ class Grammar:
             "FROM",
             self._source(),
         ]
-        for words, chance in (("WHERE {}", 0.5), ("GROUP BY {}", 0.2), ("HAVING {}", 0.1), ("ORDER BY {}", 0.3)):
+        for words, chance in (
+            ("WHERE {}", 0.5),
+            ("GROUP BY {}", 0.2),
+            ("HAVING {}", 0.1),
+            ("ORDER BY {}", 0.3),
+        ):
             if self.random.random() < chance:
                 parts.append(words.format(self._expression(2)))
         parts += [
             some(("ASC", "DESC NULLS LAST", "USING >"), 0.05),
-            some(("LIMIT 3", "LIMIT 3 OFFSET 1", f"LIMIT {self._expression(1)}", "FETCH FIRST 3 ROWS ONLY"), 0.3),
+            some(
+                (
+                    "LIMIT 3",
+                    "LIMIT 3 OFFSET 1",
+                    f"LIMIT {self._expression(1)}",
+                    "FETCH FIRST 3 ROWS ONLY",
+                ),
+                0.3,
+            ),
             some((";", ";;", "-- end", "/* open", "; --", "\n\n;"), 0.1),
         ]
         return " ".join(part for part in parts if part)
@@ -252,7 +324,13 @@ class Grammar:
         inner = ", ".join(self._expression(1) for _ in range(self.random.randint(0, 4)))
         name = self._one(FUNCTIONS)
         dressed = self._one(
-            (f"{name}({inner})", f"{name}(DISTINCT {inner})", f"{name}(*)", f"{name}", f'"{name}"({inner})')
+            (
+                f"{name}({inner})",
+                f"{name}(DISTINCT {inner})",
+                f"{name}(*)",
+                f"{name}",
+                f'"{name}"({inner})',
+            )
         )
         return f"SELECT {dressed} AS v, name FROM {self._table}"
 
@@ -260,13 +338,51 @@ class Grammar:
         """Each type that sqlglot knows, and those of PostgreSQL's catalogue, in each dress."""
         one = self._one
         kind = one(
-            (*TYPES, "regclass", "regproc", "regrole", "refcursor", "xml", "oid", "name", "pg_lsn", "cid", "_text")
+            (
+                *TYPES,
+                "regclass",
+                "regproc",
+                "regrole",
+                "refcursor",
+                "xml",
+                "oid",
+                "name",
+                "pg_lsn",
+                "cid",
+                "_text",
+            )
         )
-        kind += one(("", "", "", "(3)", "(1000000)", "[]", "[][3]", "(3, 2)", " ARRAY", " NOT NULL", "<text>", "(max)"))
+        kind += one(
+            (
+                "",
+                "",
+                "",
+                "(3)",
+                "(1000000)",
+                "[]",
+                "[][3]",
+                "(3, 2)",
+                " ARRAY",
+                " NOT NULL",
+                "<text>",
+                "(max)",
+            )
+        )
         x = self._expression(1)
-        dress = one(("CAST({x} AS {k})", "TRY_CAST({x} AS {k})", "{x}::{k}", "CONVERT({x}, {k})", "{k} {x}", "{k} '1'"))
+        dress = one(
+            (
+                "CAST({x} AS {k})",
+                "TRY_CAST({x} AS {k})",
+                "{x}::{k}",
+                "CONVERT({x}, {k})",
+                "{k} {x}",
+                "{k} '1'",
+            )
+        )
         cast = dress.format(x=x, k=kind)
-        return f"SELECT {one((cast, f'count({cast})'))} FROM {self._table} ORDER BY {one(('1', cast))}"
+        return (
+            f"SELECT {one((cast, f'count({cast})'))} FROM {self._table} ORDER BY {one(('1', cast))}"
+        )
 
     def _one_unit(self) -> str:
         one = self._one
@@ -283,7 +399,8 @@ class Grammar:
         return f"SELECT {self._smuggled()} FROM {self._table}"
 
     def _smuggled(self) -> str:
-        """A text that would be SQL if it were written out as it is, where a name of something stands."""
+        """A text that would be SQL if it were written out as it is, where a name of something
+        stands."""
         dress = self._one(SMUGGLES)
         text = self._one(_ENDS).format(p=self._one(PAYLOADS), t=self._table)
         text = text.replace("'", "''") if "'%s'" in dress else text.strip('"').replace('"', '""')
@@ -390,10 +507,9 @@ class Grammar:
         ))()  # fmt: skip
 
     def _noise(self) -> str:
-        """The tokens of an honest statement with something changed, dropped, doubled or put between."""
-        tokens = (
-            f"SELECT name , upper ( content ) AS c FROM {self._table} WHERE ordinal >= 0 ORDER BY name LIMIT 3".split()
-        )
+        """The tokens of an honest statement with something changed, dropped, doubled or put
+        between."""
+        tokens = f"SELECT name , upper ( content ) AS c FROM {self._table} WHERE ordinal >= 0 ORDER BY name LIMIT 3".split()
         bits = (
             "'", '"', "`", "(", ")", "[", "]", "{", "}", ";", ",", ".", "::", "$$", "$a$", "E'\\x41'", "U&'\\0041'", "\\",
             "U&\"d\\0061t\" UESCAPE '!'", "N'a'", "B'1'", "X'41'", "x'4'", "0x1F", "0b1", "1_000", "?", "$1", ":a", "@a",
@@ -414,7 +530,7 @@ class Grammar:
                 tokens.insert(at, tokens[at])
         return " ".join(["SELECT", *tokens[1:]])
 
-    # -- expressions -----------------------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
 
     def _expression(self, depth: int) -> str:
         chance = self.random.random()
@@ -432,7 +548,19 @@ class Grammar:
             return f"{name}({', '.join(inner() for _ in range(self.random.randint(0, 3)))})"
         if chance < 0.62:
             name = self._one(
-                ("upper", "lower", "length", "coalesce", "abs", "round", "trim", "min", "max", "count", "substr")
+                (
+                    "upper",
+                    "lower",
+                    "length",
+                    "coalesce",
+                    "abs",
+                    "round",
+                    "trim",
+                    "min",
+                    "max",
+                    "count",
+                    "substr",
+                )
             )
             return f"{name}({inner()})"
         if chance < 0.74:
@@ -479,7 +607,13 @@ class Grammar:
 
     def _aliased(self, expression: str) -> str:
         return self._one(
-            (expression, expression, f"{expression} AS a", f'{expression} AS "a, (SELECT 1)"', f"{expression} 'a'")
+            (
+                expression,
+                expression,
+                f"{expression} AS a",
+                f'{expression} AS "a, (SELECT 1)"',
+                f"{expression} 'a'",
+            )
         )
 
     def _forbidden(self) -> str:
@@ -525,7 +659,11 @@ def named_shapes(table: str = "resources", payload: str = PAYLOADS[0]) -> list[C
     for dress in SMUGGLES:
         for end in _ENDS:
             text = end.format(p=payload, t=table)
-            text = text.replace("'", "''") if "'%s'" in dress else text.strip('"').replace('"', '""')
+            text = (
+                text.replace("'", "''") if "'%s'" in dress else text.strip('"').replace('"', '""')
+            )
             sql = f"SELECT {dress.replace('{x}', 'name').replace('%s', text)} FROM {table}"
-            calls.append(Call("sql", (sql,), family=f"named: {dress}", refused=dress not in _LITERAL))
+            calls.append(
+                Call("sql", (sql,), family=f"named: {dress}", refused=dress not in _LITERAL)
+            )
     return calls

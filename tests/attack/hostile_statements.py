@@ -1,4 +1,5 @@
-"""Statements of the dialect, their JSON form and predicates, that mean harm: made at random, always the same from a seed."""
+"""Statements of the dialect, their JSON form and predicates, that mean harm: made at random, always
+the same from a seed."""
 
 from __future__ import annotations
 
@@ -40,13 +41,39 @@ FIELDS: tuple[Any, ...] = (
     "", "a.b.c.d", "metadata." + "a." * 400 + "a", "x'; --", "metadata.'", 'metadata."x"', "metadata.$", "metadata.a[0]", "\x00", "\ud800",
     "graph_paths", "embedding", "key", "schema", "kind", "aliases", 7, None, ["name"], "NAME", "name ", "related_entities",
 )  # fmt: skip
-TESTS = (p.Eq, p.Ne, p.Gt, p.Gte, p.Lt, p.Lte, p.In, p.NotIn, p.Contains, p.StartsWith, p.EndsWith, p.Matches)
+TESTS = (
+    p.Eq,
+    p.Ne,
+    p.Gt,
+    p.Gte,
+    p.Lt,
+    p.Lte,
+    p.In,
+    p.NotIn,
+    p.Contains,
+    p.StartsWith,
+    p.EndsWith,
+    p.Matches,
+)
 PARAMETERS = (
     "key", "label", "labels", "query_text", "text", "type", "threshold", "limit", "table_name", "schema", "where_clause", "where",
     "min_score", "query", "sql", "order_by", "initial_query", "edge_types", "max_depth", "depth", "direction", "breadth", "plan_memo",
     "tenant", "tenant_id", "__class__", "", "\ud800",
 )  # fmt: skip
-KINDS: tuple[Any, ...] = ("lookup", "fuzzy", "search", "sql", "traverse", "LOOKUP", "ask", "", None, 1, [], "\x00")
+KINDS: tuple[Any, ...] = (
+    "lookup",
+    "fuzzy",
+    "search",
+    "sql",
+    "traverse",
+    "LOOKUP",
+    "ask",
+    "",
+    None,
+    1,
+    [],
+    "\x00",
+)
 
 
 class Grammar:
@@ -66,7 +93,7 @@ class Grammar:
             return self._predicate_call()
         return self._direct()
 
-    # -- text ------------------------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
     def _statement(self) -> tuple[str, str]:
         chance = self.random.random()
@@ -104,10 +131,35 @@ class Grammar:
             return f"({self._condition(depth - 1)} {one(('AND', 'OR', 'XOR'))} NOT {self._condition(depth - 1)})"
         field = one([field for field in FIELDS if isinstance(field, str)])
         value = one(
-            (self._label(), one(NUMBERS), one(TIMES), "NULL", "TRUE", "name", "(SELECT 1)", "lower('x')", "1 + 1")
+            (
+                self._label(),
+                one(NUMBERS),
+                one(TIMES),
+                "NULL",
+                "TRUE",
+                "name",
+                "(SELECT 1)",
+                "lower('x')",
+                "1 + 1",
+            )
         )
         operator = one(
-            ("=", "!=", "<", ">=", "IN", "LIKE", "CONTAINS", "MATCHES", "STARTS WITH", "BETWEEN", "IS", "~", "->", "@>")
+            (
+                "=",
+                "!=",
+                "<",
+                ">=",
+                "IN",
+                "LIKE",
+                "CONTAINS",
+                "MATCHES",
+                "STARTS WITH",
+                "BETWEEN",
+                "IS",
+                "~",
+                "->",
+                "@>",
+            )
         )
         return f"{field} {operator} {f'({value}, {value})' if operator == 'IN' else value}"
 
@@ -134,12 +186,22 @@ class Grammar:
                 del letters[at : at + self.random.randint(1, 4)]
             elif letters:
                 letters[min(at, len(letters) - 1)] = chr(
-                    self.random.choice((0, 9, 34, 39, 92, 96, 59, 0x202E, 0xD800, 0x1F600, 0x7F, 0x85))
+                    self.random.choice(
+                        (0, 9, 34, 39, 92, 96, 59, 0x202E, 0xD800, 0x1F600, 0x7F, 0x85)
+                    )
                 )
         return "".join(letters)
 
     def _token(self) -> str:
-        return self._one((self._one(WORDS), self._one(WORDS), self._label(), self._one(NUMBERS), self._one(TIMES)))
+        return self._one(
+            (
+                self._one(WORDS),
+                self._one(WORDS),
+                self._label(),
+                self._one(NUMBERS),
+                self._one(TIMES),
+            )
+        )
 
     def _glued(self, tokens: list[str]) -> str:
         return self._one((" ", " ", " ", "", "\n", "\t", "\u00a0", "/**/", " -- \n")).join(tokens)
@@ -148,7 +210,7 @@ class Grammar:
         label = self._one(LABELS)
         return self._one((label, f"'{label}'", f'"{label}"', f'"{label}', label.replace("'", "''")))
 
-    # -- values ----------------------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def _parameters(self, depth: int) -> Any:
         if self.random.random() < 0.05:
@@ -172,12 +234,16 @@ class Grammar:
         chance = self.random.random()
         if depth and chance < 0.3:
             inner = tuple(self._predicate(depth - 1) for _ in range(self.random.randint(0, 3)))
-            return self._one((p.And(inner), p.Or(inner), p.Not(inner[0] if inner else p.All()), p.Not(inner)))  # type: ignore[arg-type]
+            return self._one(
+                (p.And(inner), p.Or(inner), p.Not(inner[0] if inner else p.All()), p.Not(inner))
+            )  # type: ignore[arg-type]
         if chance < 0.4:
             return self._one((p.Exists, p.NotExists))(self._one(FIELDS))
         if chance < 0.45:
             return p.VectorSimilar(
-                query=self._one(VALUES), top_k=self._one((1, -1, 2**70, "x")), min_score=self._one((0.0, math.nan))
+                query=self._one(VALUES),
+                top_k=self._one((1, -1, 2**70, "x")),
+                min_score=self._one((0.0, math.nan)),
             )
         if chance < 0.5:
             return self._one(VALUES)
@@ -186,10 +252,15 @@ class Grammar:
     def _predicate_call(self) -> Call:
         where = self._predicate(2)
         query = p.Query(
-            where, ((self._one(FIELDS), self._one(("asc", "desc", "up"))),) if self.random.random() < 0.3 else ()
+            where,
+            ((self._one(FIELDS), self._one(("asc", "desc", "up"))),)
+            if self.random.random() < 0.3
+            else (),
         )
         if self.random.random() < 0.3:
-            query = p.Query(where, (), self._one((1, 0, -1, "1", 2**70)), self._one((0, -1, 2**70, None)))
+            query = p.Query(
+                where, (), self._one((1, 0, -1, "1", 2**70)), self._one((0, -1, 2**70, None))
+            )
         return self._one((
             Call("query_resources", (query,), family="predicate"), Call("query_entities", (query,), family="predicate"),
             Call("query_moments", (query,), family="predicate"), Call("search_text", ("tea",), {"where": where}, family="predicate"),

@@ -1,7 +1,7 @@
 """Every kind of work that a process may be killed in, and what must be true of what it leaves.
 
-`base` is done once for a tenant and `before` before each trial, unkilled; `work` is what is killed: what it `say`s was
-acknowledged. `look` opens the tenant again and tells what is wrong.
+`base` is done once for a tenant and `before` before each trial, unkilled; `work` is what is killed:
+what it `say`s was acknowledged. `look` opens the tenant again and tells what is wrong.
 """
 
 from __future__ import annotations
@@ -66,10 +66,15 @@ class Batches(Kind):
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
         for _, word, ids in acked:
-            found = [memory.lookup(f"{kind} {word}").records for kind in ("note", "entity", "alias", "moment")]
+            found = [
+                memory.lookup(f"{kind} {word}").records
+                for kind in ("note", "entity", "alias", "moment")
+            ]
             if not all(found):
                 yield f"{word} was acknowledged and is lost: {[len(one) for one in found]}"
-            if [one[0].id for one in (found[0], found[1], found[3]) if one] != [id for id in ids if id][:3]:
+            if [one[0].id for one in (found[0], found[1], found[3]) if one] != [
+                id for id in ids if id
+            ][:3]:
                 yield f"{word} has other ids than were told"
             if not any(edge.dst == "the-first" for edge in memory.get_edges(f"entity {word}")):
                 yield f"the edge of {word} is lost"
@@ -89,8 +94,12 @@ class Singles(Kind):
             for i in range(8):
                 word = f"single{life.number}x{i}"
                 life.say("id", word, memory.create_entity(Entity(name=f"entity {word}")))
-                life.say("id", word, memory.create_resource(Resource(name=f"note {word}", content=word)))
-                life.say("id", word, memory.create_moment(Moment(name=f"moment {word}", summary=word)))
+                life.say(
+                    "id", word, memory.create_resource(Resource(name=f"note {word}", content=word))
+                )
+                life.say(
+                    "id", word, memory.create_moment(Moment(name=f"moment {word}", summary=word))
+                )
                 memory.create_edge(Edge(src=f"entity {word}", rel_type="is", dst="The first"))
                 life.say("edge", word)
                 if i % 2:
@@ -102,9 +111,14 @@ class Singles(Kind):
         for told in acked:
             if told[0] == "id" and memory._store.get(None, told[2]) is None:
                 yield f"{told} was acknowledged and is lost"
-        edges = {told[1] for told in acked if told[0] == "edge"} - {told[1] for told in acked if told[0] == "ending"}
+        edges = {told[1] for told in acked if told[0] == "edge"} - {
+            told[1] for told in acked if told[0] == "ending"
+        }
         ended = {told[1] for told in acked if told[0] == "ended"}
-        there = {edge.src.removeprefix("entity-") for edge in memory.get_edges("The first", direction="in")}
+        there = {
+            edge.src.removeprefix("entity-")
+            for edge in memory.get_edges("The first", direction="in")
+        }
         if lost := edges - there:
             yield f"edges were acknowledged and are lost: {sorted(lost)}"
         if back := ended & there:
@@ -142,7 +156,9 @@ class Reading(Kind):
         folder = emptied(life.scratch / f"docs-{life.number}")
         for k in range(2):
             parts = (
-                f"Part{n}of{life.number}x{k} is told here. " + "Tea was poured again and again. " * 30 for n in range(4)
+                f"Part{n}of{life.number}x{k} is told here. "
+                + "Tea was poured again and again. " * 30
+                for n in range(4)
             )
             (folder / f"d{k}.md").write_text("\n\n".join(parts))
 
@@ -157,7 +173,10 @@ class Reading(Kind):
         folder = life.scratch / f"docs-{life.number}"
         for k, path in enumerate(sorted(folder.iterdir())):
             records = memory.query_resources(Query().filter(Eq("uri", str(path))))
-            told = sum(f"Part{n}of{life.number}x{k}" in "".join(record.content for record in records) for n in range(4))
+            told = sum(
+                f"Part{n}of{life.number}x{k}" in "".join(record.content for record in records)
+                for n in range(4)
+            )
             if told not in (0, 4):
                 yield f"half a document was written: {told} of 4 parts"
         again = memory.read(folder)
@@ -177,7 +196,9 @@ class Chat(Kind):
             life.say("began")
             for i in range(10):
                 text = f"Turn{life.number}x{i} is about tea with Sarah Chen."
-                memory.read_chat([Message(speaker=("Ann", "Ben")[i % 2], text=text)], uri="chat/1", append=True)
+                memory.read_chat(
+                    [Message(speaker=("Ann", "Ben")[i % 2], text=text)], uri="chat/1", append=True
+                )
                 life.say("turn", f"Turn{life.number}x{i}")
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
@@ -195,7 +216,8 @@ class Chat(Kind):
 
 
 class Forgetting(Kind):
-    """What was written is forgotten: by its name, by its source, a turn of a chat, and what was derived from it."""
+    """What was written is forgotten: by its name, by its source, a turn of a chat, and what was
+    derived from it."""
 
     def before(self, life: Life) -> None:
         from remloom import Edge, Entity, Message, Resource
@@ -209,9 +231,18 @@ class Forgetting(Kind):
                     Edge(src=f"Mr {word}", rel_type=f"rel{word}", dst="The first", properties={"why": word}),
                 ])  # fmt: skip
                 memory.write(
-                    [Resource(name=f"derived {word}", content=f"So {word}!", kind="synthesis", parents=(note,))]
+                    [
+                        Resource(
+                            name=f"derived {word}",
+                            content=f"So {word}!",
+                            kind="synthesis",
+                            parents=(note,),
+                        )
+                    ]
                 )
-                memory.read_chat([Message(speaker="Ann", text=f"I know {word}.")], uri=f"chat/{word}")
+                memory.read_chat(
+                    [Message(speaker="Ann", text=f"I know {word}.")], uri=f"chat/{word}"
+                )
             memory.settle()
 
     def work(self, life: Life) -> None:
@@ -240,8 +271,11 @@ class Forgetting(Kind):
         for word in forgotten:
             yield from _still(memory, word)
         told = _exported(memory)
-        yield from (f"{word} was forgotten and is exported" for word in forgotten if word.encode() in told)
-        for word in begun:  # it went, or it did not: and then it can still be forgotten
+        yield from (
+            f"{word} was forgotten and is exported" for word in forgotten if word.encode() in told
+        )
+        # it went, or it did not: and then it can still be forgotten
+        for word in begun:
             for target in (f"Mr {word}", f"{word}.md", f"chat/{word}"):
                 try:
                     memory.forget(target)
@@ -251,7 +285,11 @@ class Forgetting(Kind):
             acked.append(("forgot", word))
         for i in range(4):
             word = f"secret{life.number}x{i}"
-            if word not in forgotten and word not in begun and not memory.lookup(f"Mr {word}").records:
+            if (
+                word not in forgotten
+                and word not in begun
+                and not memory.lookup(f"Mr {word}").records
+            ):
                 yield f"{word} was not forgotten and is gone"
 
 
@@ -311,7 +349,9 @@ class Reembedding(Kind):
 
         super().base(life)
         with life.open() as memory:
-            memory.write([Resource(name=f"text {n}", content=f"Word{n} and tea.") for n in range(30)])
+            memory.write(
+                [Resource(name=f"text {n}", content=f"Word{n} and tea.") for n in range(30)]
+            )
             memory.embed_pending()
 
     def work(self, life: Life) -> None:
@@ -352,7 +392,10 @@ class Settling(Kind):
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
         for _, words in acked[-6:]:
-            if not memory.search_text(words[7]).records or not memory.fuzzy(words[7], threshold=0.99).records:
+            if (
+                not memory.search_text(words[7]).records
+                or not memory.fuzzy(words[7], threshold=0.99).records
+            ):
                 yield f"{words[7]} is not found by an index"
             if len(memory.lookup(*words).records) != len(words):
                 yield f"of {words[0]} some are lost"
@@ -374,7 +417,10 @@ class Jobs(Kind):
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
         there = {job.id for job in memory.jobs()}
-        told = {kind: {told[1] for told in acked if told[0] == kind} for kind in ("job", "removing", "removed")}
+        told = {
+            kind: {told[1] for told in acked if told[0] == kind}
+            for kind in ("job", "removing", "removed")
+        }
         if lost := told["job"] - told["removing"] - there:
             yield f"jobs were acknowledged and are lost: {lost}"
         if back := told["removed"] & there:
@@ -418,7 +464,9 @@ class Importing(Kind):
 def _content(memory: Any) -> set[bytes]:
     """The lines of records and edges, without the header and the last line with counts."""
     return {
-        line for line in _exported(memory).splitlines() if line.startswith((b'{"line":"record"', b'{"line":"edge"'))
+        line
+        for line in _exported(memory).splitlines()
+        if line.startswith((b'{"line":"record"', b'{"line":"edge"'))
     }
 
 
@@ -439,13 +487,23 @@ class Exporting(Importing):
         with life.open(embedder="none") as memory:
             source = _content(memory)
         if not path.exists():
-            return ["an export was acknowledged and is not there"] if ("exported", life.number) in acked else []
+            return (
+                ["an export was acknowledged and is not there"]
+                if ("exported", life.number) in acked
+                else []
+            )
         with life.open(f"{life.tenant}-of-{life.number}", embedder="none") as memory:
             try:
                 memory.import_(path)
             except RemloomError as error:
-                return [f"an export was acknowledged: {error}"] if ("exported", life.number) in acked else []
-            return [] if _content(memory) == source else ["half an export was imported without a word"]
+                return (
+                    [f"an export was acknowledged: {error}"]
+                    if ("exported", life.number) in acked
+                    else []
+                )
+            return (
+                [] if _content(memory) == source else ["half an export was imported without a word"]
+            )
 
 
 class BackingUp(Importing):
@@ -468,7 +526,11 @@ class BackingUp(Importing):
                 if memory.check() or _content(memory) != source:
                     return ["half a backup was opened without a word"]
         except RemloomError as error:
-            return [f"a backup was acknowledged: {error}"] if ("backed up", life.number) in acked else []
+            return (
+                [f"a backup was acknowledged: {error}"]
+                if ("backed up", life.number) in acked
+                else []
+            )
         return []
 
 
@@ -479,19 +541,25 @@ class Copying(Importing):
         from remloom import Memory
 
         life.say("began")
-        Memory.copy(life.home, life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}")
+        Memory.copy(
+            life.home, life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}"
+        )
         life.say("copied", life.number)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
         from remloom import Memory
 
-        Memory.copy(life.home, life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}")
+        Memory.copy(
+            life.home, life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}"
+        )
         with (
             life.open(embedder="none") as memory,
             life.open(f"{life.tenant}-as-{life.number}", embedder="none") as other,
         ):
             wrong = [f"check: {line}" for line in other.check()]
-            return wrong + ([] if _content(memory) == _content(other) else ["a copy that went on is not whole"])
+            return wrong + (
+                [] if _content(memory) == _content(other) else ["a copy that went on is not whole"]
+            )
 
 
 class Tenants(Kind):
@@ -526,11 +594,14 @@ class Tenants(Kind):
         wrong = [f"{name} was deleted and is there" for name in told["deleted"] if name in there]
         for name, i in told["made"].items():
             if name not in told["deleting"]:
-                with life.open(name, embedder="none", key=self._key(life, i), create=False) as memory:
+                with life.open(
+                    name, embedder="none", key=self._key(life, i), create=False
+                ) as memory:
                     wrong += [f"check: {line}" for line in memory.check()]
                     if name in told["wrote"] and not memory.lookup("Kept").records:
                         wrong.append(f"what was written to {name} is lost")
-        for i in range(3):  # what was begun can be ended, and begun again
+        # what was begun can be ended, and begun again
+        for i in range(3):
             name = f"{life.tenant}-{life.number}-{i}"
             if name in told["deleted"]:
                 continue
@@ -549,7 +620,8 @@ class Tenants(Kind):
 
 
 class Dreaming(Kind):
-    """A run that makes records out of records. Finished, it can be taken back to what there was before."""
+    """A run that makes records out of records. Finished, it can be taken back to what there was
+    before."""
 
     chore = "learn"
 
@@ -561,7 +633,10 @@ class Dreaming(Kind):
         folder = minds.folder(emptied(life.scratch / "essays"))
         with self._open(life) as memory:
             memory.read(folder)
-            said = [Message(speaker="Ann", text=f"Tea number {n} from Boston.", at=_at(n)) for n in range(8)]
+            said = [
+                Message(speaker="Ann", text=f"Tea number {n} from Boston.", at=_at(n))
+                for n in range(8)
+            ]
             memory.read_chat(said, uri="chat/1")
             memory.embed_pending()
             (life.scratch / "before.jsonl").write_bytes(b"\n".join(sorted(_content(memory))))

@@ -1,9 +1,10 @@
 """Kills processes in the middle of every kind of work, and looks at what they leave.
 
-`Ground` is a process that imported everything once. For each trial it forks a child that works and says aloud what was
-acknowledged; the child is killed (SIGKILL) at a random moment, or kills itself right before or after a call of its
-store, or loses its connections to PostgreSQL, or has no room left on its disk. Another child then looks: nothing
-acknowledged may be lost, nothing forgotten be found, `check()` has nothing to say, and what was begun can be finished.
+`Ground` is a process that imported everything once. For each trial it forks a child that works and
+says aloud what was acknowledged; the child is killed (SIGKILL) at a random moment, or kills itself
+right before or after a call of its store, or loses its connections to PostgreSQL, or has no room
+left on its disk. Another child then looks: nothing acknowledged may be lost, nothing forgotten be
+found, `check()` has nothing to say, and what was begun can be finished.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Trial(Struct, frozen=True):
     scratch: str
     kills: int
     seed: int
-    ways: tuple[str, ...] = ("moment", "before", "after")  # or "connection", on PostgreSQL; "disk", "size", in a folder
+    # or "connection", on PostgreSQL; "disk", "size", in a folder
+    ways: tuple[str, ...] = ("moment", "before", "after")
     disk: str = ""  # the small disk that the home is on, for "disk"
 
 
@@ -83,7 +85,8 @@ class Ground:
 
 
 class Life:
-    """What a child that works knows: where, whose, the number of this trial, and how to say what is done."""
+    """What a child that works knows: where, whose, the number of this trial, and how to say what is
+    done."""
 
     def __init__(self, trial: Trial, tenant: str, number: int, say: Callable[..., None]) -> None:
         self.home, self.tenant, self.number, self.say = trial.home, tenant, number, say
@@ -96,13 +99,16 @@ class Life:
         from remloom import Memory
         from remloom.testing.embedder import WordEmbedder
 
-        memory = Memory.open(self.home, tenant=tenant or self.tenant, **{"embedder": WordEmbedder(), **given})
+        memory = Memory.open(
+            self.home, tenant=tenant or self.tenant, **{"embedder": WordEmbedder(), **given}
+        )
         self.watch(memory._store)
         return memory
 
 
 def main() -> None:
-    """The process that forks: it opens nothing itself, so that it has no threads and no connections."""
+    """The process that forks: it opens nothing itself, so that it has no threads and no
+    connections."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     import langgraph.graph  # noqa: F401 - so that all of it is there before the forks
@@ -137,7 +143,8 @@ def run(trial: Trial) -> Found:
         if number % _LIVES == 0:
             acknowledged = []
             _well(kind.base, trial, tenant, number, _PATIENCE)
-        if number == 0:  # nobody is killed in the first: it tells how long the work takes, and how many calls
+        # nobody is killed in the first: it tells how long the work takes, and how many calls
+        if number == 0:
             _well(kind.before, trial, tenant, number, _PATIENCE)
             usual, said = _measured(kind, trial, tenant, number)
             acknowledged += said
@@ -149,10 +156,15 @@ def run(trial: Trial) -> Found:
             found.wrong += [f"{trial.kind} {number} ({way}): {line}" for line in trouble]
         found.acknowledged += len(said)
         wrong = _well(partial(_look, kind, acknowledged), trial, tenant, number, _PATIENCE)
-        found.wrong += [f"{trial.kind} {number} ({'whole' if number == 0 else way}): {line}" for line in wrong or ()]
+        found.wrong += [
+            f"{trial.kind} {number} ({'whole' if number == 0 else way}): {line}"
+            for line in wrong or ()
+        ]
         number += 1
     if found.kills < trial.kills and not found.wrong:
-        found.wrong.append(f"{trial.kind}: only {found.kills} of {trial.kills} were killed before they were done")
+        found.wrong.append(
+            f"{trial.kind}: only {found.kills} of {trial.kills} were killed before they were done"
+        )
     return found
 
 
@@ -161,41 +173,57 @@ def _look(kind: Any, acknowledged: list[Any], life: Life) -> list[str]:
     return looked
 
 
-def _measured(kind: Any, trial: Trial, tenant: str, number: int) -> tuple[tuple[float, int], list[Any]]:
+def _measured(
+    kind: Any, trial: Trial, tenant: str, number: int
+) -> tuple[tuple[float, int], list[Any]]:
     """How long the work takes, and how many calls of the store it makes."""
     counted = [0]
     said, trouble, _ = _child(kind, trial, tenant, number, _watching(counted, 0, after=False), None)
     calls = [told[1:] for told in said if told[0] == "calls"]
     if trouble or not calls:
-        raise RuntimeError(f"{trial.kind} does not even work when nobody is killed: {trouble or said}")
+        raise RuntimeError(
+            f"{trial.kind} does not even work when nobody is killed: {trouble or said}"
+        )
     seconds, number_of_calls = calls[0][1], calls[0][0]
     return (seconds, number_of_calls), [told for told in said if told[0] not in ("began", "calls")]
 
 
 def _killed(
-    kind: Any, trial: Trial, tenant: str, number: int, usual: tuple[float, int], chosen: random.Random
+    kind: Any,
+    trial: Trial,
+    tenant: str,
+    number: int,
+    usual: tuple[float, int],
+    chosen: random.Random,
 ) -> tuple[bool, list[Any], str, list[str]]:
     """Was it killed, what had it said, how, and what was wrong already."""
     way = trial.ways[number % len(trial.ways)]
     seconds, calls = usual
-    if not calls and way in ("before", "after"):  # it opens stores of its own, whose calls nobody sees
+    # it opens stores of its own, whose calls nobody sees
+    if not calls and way in ("before", "after"):
         way = "moment"
     at = chosen.randint(1, max(calls, 1))
     if way in ("disk", "size"):
         room = chosen.choice((0, 4, 16, 40, 90, 200, 400)) * 1024 + chosen.randrange(4096)
         ballast = _fill(Path(trial.disk), room) if way == "disk" else None
         begin = partial(_limit, trial.home, room) if way == "size" else None
-        said, trouble, killed = _child(kind, trial, tenant, number, lambda store: None, None, begin=begin, full=True)
+        said, trouble, killed = _child(
+            kind, trial, tenant, number, lambda store: None, None, begin=begin, full=True
+        )
         if ballast:
             ballast.unlink()
         shown = f"{way} with room for {room} bytes"
     elif way in ("before", "after"):
-        said, trouble, killed = _child(kind, trial, tenant, number, _watching([0], at, after=way == "after"), None)
+        said, trouble, killed = _child(
+            kind, trial, tenant, number, _watching([0], at, after=way == "after"), None
+        )
         shown = f"{way} call {at}"
     else:
         delay = chosen.uniform(0.0, seconds)
         cut = (lambda: _cut(trial.home)) if way == "connection" else None
-        said, trouble, killed = _child(kind, trial, tenant, number, lambda store: None, delay, cut=cut)
+        said, trouble, killed = _child(
+            kind, trial, tenant, number, lambda store: None, delay, cut=cut
+        )
         shown = f"{way} after {delay * 1000:.0f} ms"
     return killed, [told for told in said if told[0] not in ("began", "calls")], shown, trouble
 
@@ -236,7 +264,8 @@ def _child(
     begin: Callable[[], None] | None = None,
     full: bool = False,
 ) -> tuple[list[Any], list[str], bool]:
-    """What a child said, what went wrong in it, and whether it was killed (or cut off, or refused for want of room)."""
+    """What a child said, what went wrong in it, and whether it was killed (or cut off, or refused
+    for want of room)."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -303,7 +332,9 @@ def _work(kind: Any, trial: Trial, tenant: str, number: int, watch: Any, pipe: A
         os._exit(0)
 
 
-def _well(work: Callable[[Life], Any], trial: Trial, tenant: str, number: int, patience: float) -> Any:
+def _well(
+    work: Callable[[Life], Any], trial: Trial, tenant: str, number: int, patience: float
+) -> Any:
     """What work returns in a process of its own that nobody kills."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -328,7 +359,8 @@ def _well(work: Callable[[Life], Any], trial: Trial, tenant: str, number: int, p
         return ["the process that looked has died"]
     if told[0] != "done":
         return [told[1]]
-    for name in told[2]:  # what a child had to import, the next one finds
+    # what a child had to import, the next one finds
+    for name in told[2]:
         if name not in sys.modules:
             with suppress(ImportError):
                 importlib.import_module(name)
@@ -344,7 +376,9 @@ def _cut(url: str) -> int:
 
         ended = 0
         try:
-            with psycopg.connect(url, autocommit=True, application_name="executioner") as connection:
+            with psycopg.connect(
+                url, autocommit=True, application_name="executioner"
+            ) as connection:
                 rows = connection.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -371,12 +405,14 @@ def _fill(disk: Path, room: int) -> Path:
 
 
 def _limit(home: str, room: int) -> None:
-    """From now on this process writes no byte of a file beyond this one: of every second trial beyond the end of the
-    largest of the home, and this."""
+    """From now on this process writes no byte of a file beyond this one: of every second trial
+    beyond the end of the largest of the home, and this."""
     import resource
 
     if room % 2:
-        room += max((path.stat().st_size for path in Path(home).rglob("*") if path.is_file()), default=0)
+        room += max(
+            (path.stat().st_size for path in Path(home).rglob("*") if path.is_file()), default=0
+        )
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
 

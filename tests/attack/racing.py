@@ -1,10 +1,11 @@
-"""One process of a race: some threads that do the same at once to one memory, and tell what was acknowledged.
+"""One process of a race: some threads that do the same at once to one memory, and tell what was
+acknowledged.
 
     python tests/attack/racing.py HOME PROCESS THREADS
 
-It prints `ready` once the memory is open; for each line `RACE TURNS` that it is given, it runs that, and prints as JSON
-what was acknowledged. A race is a function of the memory, a name that no other turn has, and its turn; what it returns,
-if anything, was acknowledged.
+It prints `ready` once the memory is open; for each line `RACE TURNS` that it is given, it runs
+that, and prints as JSON what was acknowledged. A race is a function of the memory, a name that no
+other turn has, and its turn; what it returns, if anything, was acknowledged.
 """
 
 from __future__ import annotations
@@ -27,12 +28,16 @@ def merge(memory: Memory, name: str, _: int) -> Any:
 
 
 def merge_by_name(memory: Memory, name: str, _: int) -> Any:
-    memory.write([Entity(name="Everybody", type="person", properties={name: 1}, aliases=(f"alias {name}",))])
+    memory.write(
+        [Entity(name="Everybody", type="person", properties={name: 1}, aliases=(f"alias {name}",))]
+    )
     return name
 
 
 def strengthen(memory: Memory, name: str, _: int) -> Any:
-    memory.write([Edge(src="strength", rel_type="counts", dst="all", weight=0.5, properties={name: 1})])
+    memory.write(
+        [Edge(src="strength", rel_type="counts", dst="all", weight=0.5, properties={name: 1})]
+    )
     return name
 
 
@@ -52,22 +57,32 @@ def index(memory: Memory, name: str, turn: int) -> Any:
 
 def append(memory: Memory, name: str, _: int) -> Any:
     try:
-        memory.read_chat([Message(id=name, speaker="Ann", text=f"I say {name}.")], uri="chat:race", append=True)
-    except ChangedError:  # others were quicker again and again: told, and not there
+        memory.read_chat(
+            [Message(id=name, speaker="Ann", text=f"I say {name}.")], uri="chat:race", append=True
+        )
+    except ChangedError:
+        # others were quicker again and again: told, and not there
         return None
     return name
 
 
 def read_again(memory: Memory, name: str, turn: int) -> Any:
-    """All read new versions of the same document: the last one is there whole, and nothing of the others."""
-    memory.read_text("\n\n".join(f"Paragraph {n} of {name}." for n in range(3)), uri="doc:race", name="Race")
+    """All read new versions of the same document: the last one is there whole, and nothing of the
+    others."""
+    memory.read_text(
+        "\n\n".join(f"Paragraph {n} of {name}." for n in range(3)), uri="doc:race", name="Race"
+    )
     return name
 
 
 def read_namesakes(memory: Memory, name: str, turn: int) -> Any:
     """All read documents of one title from different places at once, and chats of one name."""
     memory.read_text("Words of one.", uri=f"doc:{name}", name=f"Namesake {turn}")
-    memory.read_chat([Message(speaker="Ann", text="Words of a turn.")], uri=f"chat:{name}", name=f"Namesake {turn}")
+    memory.read_chat(
+        [Message(speaker="Ann", text="Words of a turn.")],
+        uri=f"chat:{name}",
+        name=f"Namesake {turn}",
+    )
     return name
 
 

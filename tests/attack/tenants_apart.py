@@ -1,7 +1,9 @@
-"""Two tenants of one home, and what tells that something of the other one, or of the database itself, came out.
+"""Two tenants of one home, and what tells that something of the other one, or of the database
+itself, came out.
 
-`mine` may be asked anything. `other` holds canaries in every field. An answer to `mine` may hold no canary, no name
-out of the catalogues of the database, and nothing that only smuggled text could have computed.
+`mine` may be asked anything. `other` holds canaries in every field. An answer to `mine` may hold no
+canary, no name out of the catalogues of the database, and nothing that only smuggled text could
+have computed.
 """
 
 from __future__ import annotations
@@ -52,7 +54,13 @@ def _mine(records: int) -> list[Any]:
         for n in range(records)
     ]  # fmt: skip
     made += [
-        Entity(name=f"Person {n}", type="person", aliases=(f"P{n}",), summary="Drinks tea.", properties={"age": n})
+        Entity(
+            name=f"Person {n}",
+            type="person",
+            aliases=(f"P{n}",),
+            summary="Drinks tea.",
+            properties={"age": n},
+        )
         for n in range(30)
     ]
     made += [
@@ -60,7 +68,9 @@ def _mine(records: int) -> list[Any]:
                summary="Tea.", topic_tags=("tea",), metadata={"room": n})
         for n in range(10)
     ]  # fmt: skip
-    made += [Edge(src=f"Person {n}", rel_type="knows", dst=f"Person {(n * 7) % 30}") for n in range(30)]
+    made += [
+        Edge(src=f"Person {n}", rel_type="knows", dst=f"Person {(n * 7) % 30}") for n in range(30)
+    ]
     return made
 
 
@@ -120,10 +130,12 @@ def said(call: Call, outcome: Outcome) -> str:
 
 
 def seen(text: str, asked: str = "") -> str:
-    """What is in a text and may not be: a canary, a word of the catalogue, what was computed by smuggled text."""
+    """What is in a text and may not be: a canary, a word of the catalogue, what was computed by
+    smuggled text."""
     low = text.casefold()
     asked = asked.casefold()
-    explained = re.search(r"\bexplain\b", asked) is not None  # a plan names the tables and conditions of the store
+    # a plan names the tables and conditions of the store
+    explained = re.search(r"\bexplain\b", asked) is not None
     for word in (CANARY, COMPUTED, *(() if explained else _CATALOGUE)):
         for dress in (word, word[::-1], word.encode().hex()):
             if dress in low and dress not in asked:

@@ -11,7 +11,9 @@ def test_the_page_of_guarantees_shows_what_was_counted() -> None:
 
 
 def test_the_table_names_what_was_tried_and_how_often() -> None:
-    counts = {"kills of a writer": {"count": 2000, "test": "tests/attack/test_kills.py::test_writers"}}
+    counts = {
+        "kills of a writer": {"count": 2000, "test": "tests/attack/test_kills.py::test_writers"}
+    }
     page = attack.written("a\n<!-- attacks -->\nold\n<!-- /attacks -->\nb", counts)
     assert "| kills of a writer | 2,000 | `test_kills.py` |" in page
     assert "old" not in page

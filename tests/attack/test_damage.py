@@ -1,4 +1,5 @@
-"""Files are damaged: bits, blocks, pages, ends, in the database and in its log. No answer is wrong without a word."""
+"""Files are damaged: bits, blocks, pages, ends, in the database and in its log. No answer is wrong
+without a word."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ KEY = "5a" * 32
 PAGE, LOG_HEADER, FRAME = 4096, 32, 24 + 4096  # bytes
 WRITES = 40
 
-# A memory whose first half is in the database and whose second half is in the log, left as a killed process leaves it.
+# A memory whose first half is in the database and whose second half is in the log, left as a killed
+# process leaves it.
 MADE = """
 import os, sys
 from remloom import Edge, Entity, Memory, Resource
@@ -40,7 +42,9 @@ os._exit(0)
 
 
 @pytest.fixture(scope="module", params=["without a key", "with a key"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def made(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
     """A home and its key."""
     key = KEY if request.param == "with a key" else ""
     home = tmp_path_factory.mktemp("made")
@@ -58,7 +62,8 @@ def answers(memory: Memory) -> dict[str, Any]:
         "fuzzy": [hit.name for hit in memory.fuzzy("Persn 17", limit=3).records],
         "words": [hit.name for hit in memory.search_text("word7", limit=3).records],
         "edges": sorted(
-            node["name"] for node in memory.traverse("Person 1", direction="both", max_depth=3, limit=50).nodes
+            node["name"]
+            for node in memory.traverse("Person 1", direction="both", max_depth=3, limit=50).nodes
         ),
         "counted": memory.sql("SELECT count(*) FROM resources").rows,
     }
@@ -88,7 +93,10 @@ def noise(data: bytearray, draw: random.Random, unit: int, start: int) -> None:
 def swap(data: bytearray, draw: random.Random, unit: int, start: int) -> None:
     count = (len(data) - start) // unit
     one, other = (start + unit * draw.randrange(count) for _ in range(2))
-    data[one : one + unit], data[other : other + unit] = data[other : other + unit], data[one : one + unit]
+    data[one : one + unit], data[other : other + unit] = (
+        data[other : other + unit],
+        data[one : one + unit],
+    )
 
 
 def repeat(data: bytearray, draw: random.Random, unit: int, start: int) -> None:
@@ -124,7 +132,9 @@ def test_a_damaged_file_answers_rightly_or_says_so(
         damage = DAMAGES[number % len(DAMAGES)]
         path = copied(made, tmp_path / "home") / file
         data = bytearray(path.read_bytes())
-        unit, start = {"memory.db": (PAGE, 0), "memory.db-wal": (FRAME, LOG_HEADER)}.get(file, (8, 0))
+        unit, start = {"memory.db": (PAGE, 0), "memory.db-wal": (FRAME, LOG_HEADER)}.get(
+            file, (8, 0)
+        )
         damage(data, draw, unit, start)
         path.write_bytes(data)
         try:
@@ -139,7 +149,9 @@ def test_a_damaged_file_answers_rightly_or_says_so(
     counted(f"damages to {file}, {'with' if made[1] else 'without'} a key", times)
 
 
-def test_what_is_lost_is_told_and_can_be_gone_on_from(made: tuple[Path, str], tmp_path: Path) -> None:
+def test_what_is_lost_is_told_and_can_be_gone_on_from(
+    made: tuple[Path, str], tmp_path: Path
+) -> None:
     folder = copied(made, tmp_path / "home")
     log = folder / "memory.db-wal"
     data = bytearray(log.read_bytes())
@@ -171,7 +183,9 @@ def test_a_file_that_is_gone_is_missed(made: tuple[Path, str], gone: str, tmp_pa
         Memory.open(tmp_path / "home", key=made[1] or None, embedder="none")
 
 
-def test_without_its_mark_a_broken_log_is_told_from_a_torn_end(made: tuple[Path, str], tmp_path: Path) -> None:
+def test_without_its_mark_a_broken_log_is_told_from_a_torn_end(
+    made: tuple[Path, str], tmp_path: Path
+) -> None:
     def opened(change: Callable[[bytearray, int], None]) -> int:
         """How many of the writes are there."""
         folder = copied(made, tmp_path / "home")
@@ -186,7 +200,8 @@ def test_without_its_mark_a_broken_log_is_told_from_a_torn_end(made: tuple[Path,
     def torn(data: bytearray, frames: int) -> None:
         del data[-PAGE:]
 
-    def scattered(data: bytearray, frames: int) -> None:  # of the last write only the end reached the disk
+    # of the last write only the end reached the disk
+    def scattered(data: bytearray, frames: int) -> None:
         data[-2 * FRAME : -FRAME] = bytes(FRAME)
 
     def broken(data: bytearray, frames: int) -> None:

@@ -1,4 +1,5 @@
-"""Statements of the dialect, parameters and predicates that mean harm: an answer or an error of ours, and no write."""
+"""Statements of the dialect, parameters and predicates that mean harm: an answer or an error of
+ours, and no write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Exports that were cut off, changed on their way, or whose import is killed: all of one is taken in, or nothing."""
+"""Exports that were cut off, changed on their way, or whose import is killed: all of one is taken
+in, or nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def memory(home: str | Path, **options: object) -> Memory:
 def exported(home: str) -> bytes:
     stream = io.BytesIO()
     with memory(home, tenant="source") as source:
-        (talk,) = source.write([Resource(name="tälk", content="plüm jam \u2028 läuft " * 9, embedding=[0.6, 0.8])])
+        (talk,) = source.write(
+            [Resource(name="tälk", content="plüm jam \u2028 läuft " * 9, embedding=[0.6, 0.8])]
+        )
         source.write([
             Resource(name="note", content="derived", parents=(talk,), generation=1),
             Entity(name="Sarah", aliases=("S",), properties={"n": 1}),
@@ -85,7 +88,12 @@ def test_an_export_changed_at_any_byte_is_not_taken_in(
 def test_lines_left_out_added_or_given_twice_are_noticed(home: str, exported: bytes) -> None:
     lines = exported.splitlines(keepends=True)
     others = [lines[:place] + lines[place - 1 :] for place in range(1, len(lines) + 1)]
-    others += [lines[:2] + lines[3:], [*lines[:-1], lines[-2], lines[-1]], [*lines, lines[2]], lines + lines]
+    others += [
+        lines[:2] + lines[3:],
+        [*lines[:-1], lines[-2], lines[-1]],
+        [*lines, lines[2]],
+        lines + lines,
+    ]
     with memory(home, tenant="target") as target:
         for other in others:
             with pytest.raises(InvalidInputError):
@@ -93,7 +101,9 @@ def test_lines_left_out_added_or_given_twice_are_noticed(home: str, exported: by
             assert held(target) == 0
 
 
-def test_what_there_is_of_a_cut_export_is_taken_in_when_that_is_asked_for(home: str, exported: bytes) -> None:
+def test_what_there_is_of_a_cut_export_is_taken_in_when_that_is_asked_for(
+    home: str, exported: bytes
+) -> None:
     lines = exported.splitlines(keepends=True)
     with memory(home, tenant="target") as target:
         with pytest.raises(InvalidInputError) as caught:
@@ -116,7 +126,9 @@ with Memory.open(sys.argv[1], tenant="target", embedder="none") as memory:
 
 
 @pytest.mark.crash
-def test_an_import_that_is_killed_leaves_nothing(home: str, store: str, rounds: Rounds, counted: Counted) -> None:
+def test_an_import_that_is_killed_leaves_nothing(
+    home: str, store: str, rounds: Rounds, counted: Counted
+) -> None:
     lines = [b'{"line":"remloom","format":1}\n', *many(4_000)]
     memory(home, tenant="target").close()
     times = rounds(2, 20)
@@ -139,8 +151,15 @@ def test_an_import_that_is_killed_leaves_nothing(home: str, store: str, rounds: 
 
 def many(count: int) -> Iterator[bytes]:
     for number in range(count):
-        record = {"id": f"id {number}", "type": "person", "name": f"Person {number}", "summary": "likes plums " * 9}
-        yield json.dumps({"line": "record", "schema": "entities", "record": record}).encode() + b"\n"
+        record = {
+            "id": f"id {number}",
+            "type": "person",
+            "name": f"Person {number}",
+            "summary": "likes plums " * 9,
+        }
+        yield (
+            json.dumps({"line": "record", "schema": "entities", "record": record}).encode() + b"\n"
+        )
 
 
 class _Endless(io.RawIOBase):
@@ -160,7 +179,9 @@ class _Sink(io.RawIOBase):
         return len(data)  # type: ignore[arg-type]
 
 
-def test_the_memory_that_an_export_and_an_import_take_does_not_grow_with_what_there_is(home: str) -> None:
+def test_the_memory_that_an_export_and_an_import_take_does_not_grow_with_what_there_is(
+    home: str,
+) -> None:
     peaks = []
     for count in (2_000, 12_000):
         with memory(home, tenant=f"t{count}") as target:
@@ -173,12 +194,15 @@ def test_the_memory_that_an_export_and_an_import_take_does_not_grow_with_what_th
                 peaks.append((taking, tracemalloc.get_traced_memory()[1]))
             finally:
                 tracemalloc.stop()
-    for few, lots in zip(*peaks, strict=True):  # of six times as much; caches, and an index of names, grow a little
+    # of six times as much; caches, and an index of names, grow a little
+    for few, lots in zip(*peaks, strict=True):
         assert lots < 2 * few + 2_000_000
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
-def test_an_export_goes_through_a_pipe_into_another_tenant(tmp_path: Path, exported: bytes, home: str) -> None:
+def test_an_export_goes_through_a_pipe_into_another_tenant(
+    tmp_path: Path, exported: bytes, home: str
+) -> None:
     child = subprocess.run(
         [sys.executable, "-m", "remloom", "import", "-", "--home", home, "--tenant", "piped", "--json"],
         input=exported, capture_output=True, check=False, env={**os.environ, "REMLOOM_EMBEDDER": "none"},

@@ -1,4 +1,5 @@
-"""What is forgotten is in no byte of any file and in no row of any table, whatever was made of it before."""
+"""What is forgotten is in no byte of any file and in no row of any table, whatever was made of it
+before."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def stored(home: str) -> Iterator[tuple[str, bytes]]:
 
 
 def left(home: str) -> list[str]:
-    """Where the planted words still are, as they are or in Base64, which is how bytes stand in JSON."""
+    """Where the planted words still are, as they are or in Base64, which is how bytes stand in
+    JSON."""
     found = set()
     for place, data in stored(home):
         for word, needle in _NEEDLES:
@@ -95,7 +97,10 @@ def test_nothing_is_left_of_what_was_forgotten(
         memory.fuzzy(WHO)
         if embedder:
             memory.settle()
-        assert left(home) or name in ("an_edge_that_was_taken_back", "a_document_that_was_read_again_without_them")
+        assert left(home) or name in (
+            "an_edge_that_was_taken_back",
+            "a_document_that_was_read_again_without_them",
+        )
         told = memory.forget(*targets, dry_run=True)
         receipt = memory.forget(*targets)
         assert left(home) == []
@@ -108,22 +113,33 @@ def test_nothing_is_left_of_what_was_forgotten(
         assert left(home) == []
         assert memory.check() == []
         for word in WORDS:
-            assert not [hit for hit in memory.search_text(word, limit=5).records if word in str(hit.record).casefold()]
-            assert not [hit for hit in memory.fuzzy(word).records if word in str(hit.record).casefold()]
+            assert not [
+                hit
+                for hit in memory.search_text(word, limit=5).records
+                if word in str(hit.record).casefold()
+            ]
+            assert not [
+                hit for hit in memory.fuzzy(word).records if word in str(hit.record).casefold()
+            ]
         assert memory.search_text("wall").records
     assert left(home) == []
     with opened(home, embedder=embedder) as memory:
-        for run in memory.runs():  # what can still be taken back is, and brings nothing back
+        # what can still be taken back is, and brings nothing back
+        for run in memory.runs():
             if run.status != "rolled_back":
                 memory.rollback(run.id)
         memory.moments(hours=None, model=False)
         memory.affinity()
         assert memory.check() == []
     assert left(home) == []
-    counted(f"histories after which nothing is left, {'postgres' if '://' in home else 'sqlite'}", 1)
+    counted(
+        f"histories after which nothing is left, {'postgres' if '://' in home else 'sqlite'}", 1
+    )
 
 
-def test_what_is_said_again_after_it_was_forgotten_is_known_again_and_forgotten_again(home: str) -> None:
+def test_what_is_said_again_after_it_was_forgotten_is_known_again_and_forgotten_again(
+    home: str,
+) -> None:
     with opened(home) as memory:
         for _ in range(3):
             memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
@@ -136,9 +152,13 @@ def test_what_is_said_again_after_it_was_forgotten_is_known_again_and_forgotten_
 def test_a_source_that_stays_keeps_its_words_and_what_was_made_of_it(home: str) -> None:
     with opened(home) as memory:
         memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
-        memory.read_text(f"# Other\n\nAlso here {WHO} has a vexotherm.", uri="notes/other.md", at=MONDAY)
+        memory.read_text(
+            f"# Other\n\nAlso here {WHO} has a vexotherm.", uri="notes/other.md", at=MONDAY
+        )
         assert memory.forget("notes/engines.md").verified
-        assert [hit.uri for hit in memory.search_text("vexotherm").records if hit.uri] == ["notes/other.md"]
+        assert [hit.uri for hit in memory.search_text("vexotherm").records if hit.uri] == [
+            "notes/other.md"
+        ]
         assert WHO in memory.lookup(WHO).records[0].name
 
 
@@ -154,7 +174,10 @@ def test_another_process_that_has_it_open_brings_nothing_back(home: str, store: 
     with opened(home, embedder=False) as memory:
         memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md")
         with subprocess.Popen(
-            [sys.executable, "-c", code, home], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", code, home],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         ) as other:
             assert other.stdin
             assert other.stdout
@@ -190,7 +213,10 @@ def test_a_process_that_is_killed_while_forgetting_leaves_it_whole_or_gone(
     for round in range(kills):
         place = f"{home}-{round}"
         with subprocess.Popen(
-            [sys.executable, "-c", _FORGETTER, place], stdout=subprocess.PIPE, text=True, env=os.environ
+            [sys.executable, "-c", _FORGETTER, place],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ,
         ) as process:
             assert process.stdout
             process.stdout.readline()
@@ -208,14 +234,17 @@ def test_a_process_that_is_killed_while_forgetting_leaves_it_whole_or_gone(
             if there:
                 assert memory.forget(*there).verified
                 assert left(place) == []
-        assert left(place) == []  # what the killed one had yet to erase is erased in the background, or at the end
+        # what the killed one had yet to erase is erased in the background, or at the end
+        assert left(place) == []
     counted("kills while forgetting, sqlite", kills)
 
 
 def test_a_refusal_goes_with_whatever_the_model_had_been_told_before_it(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     settings = Settings.load(home=home, llm_retries=0)
-    with Memory.open(embedder=WordEmbedder(), llm=ScriptedModel(refuse), settings=settings) as memory:
+    with Memory.open(
+        embedder=WordEmbedder(), llm=ScriptedModel(refuse), settings=settings
+    ) as memory:
         for n in range(5):
             text = f"# Day {n}\n\nOn day {n} boats and harbour of Lisbon, with Ines Duarte."
             memory.read_text(text, uri=f"n{n}", at=MONDAY + timedelta(days=n))

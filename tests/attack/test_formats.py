@@ -1,4 +1,5 @@
-"""Files that strangers wrote: bombs, nests, lies, noise. Each is reported, none ends the reading of a folder."""
+"""Files that strangers wrote: bombs, nests, lies, noise. Each is reported, none ends the reading of
+a folder."""
 
 from __future__ import annotations
 
@@ -58,7 +59,10 @@ def pdf(content: bytes) -> bytes:
         places.append(len(out))
         out += b"%d 0 obj%b endobj\n" % (number, part)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    end = b"xref\n0 6\n0000000000 65535 f \n%btrailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (table, len(out))
+    end = (
+        b"xref\n0 6\n0000000000 65535 f \n%btrailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+        % (table, len(out))
+    )
     return out + end
 
 
@@ -75,7 +79,9 @@ GOOD: dict[str, Callable[[str], bytes]] = {
     ".json": lambda text: json.dumps(
         [{"role": "user", "content": text}, {"role": "assistant", "content": "So."}]
     ).encode(),
-    ".jsonl": lambda text: b"\n".join(json.dumps({"speaker": "Ann", "text": text}).encode() for _ in range(3)),
+    ".jsonl": lambda text: b"\n".join(
+        json.dumps({"speaker": "Ann", "text": text}).encode() for _ in range(3)
+    ),
     ".csv": lambda text: f"name,what\nAnn,{text}\n".encode(),
 }
 
@@ -101,7 +107,9 @@ def test_bombs_are_reported_with_the_setting_that_allows_them_and_the_others_are
         assert len(data) < 5_000_000
         (folder / name).write_bytes(data)
         (folder / f"a-before-{name}.md").write_text(f"Before {name} was peace.")
-        (folder / f"z-after-{name}").write_bytes(GOOD[Path(name).suffix](f"After {name} was peace."))
+        (folder / f"z-after-{name}").write_bytes(
+            GOOD[Path(name).suffix](f"After {name} was peace.")
+        )
     began = time.monotonic()
     report, memory = read(tmp_path, folder, read_timeout=2.0, read_memory_mb=300)
     with memory:
@@ -113,7 +121,9 @@ def test_bombs_are_reported_with_the_setting_that_allows_them_and_the_others_are
                 continue  # it is bounded, and that is enough
             assert of[name].status == "failed", of[name]
             assert (
-                "read_timeout" in of[name].reason or "read_memory_mb" in of[name].reason or "deeply" in of[name].reason
+                "read_timeout" in of[name].reason
+                or "read_memory_mb" in of[name].reason
+                or "deeply" in of[name].reason
             )
         assert len(memory.search_text("peace", limit=20).records) == 6
     counted("bombs among good files", len(bombs))
@@ -131,7 +141,9 @@ def test_a_document_that_needs_more_memory_than_it_may_is_reported(tmp_path: Pat
     assert "read_memory_mb" in large.reason
 
 
-def test_one_child_reads_many_documents_and_another_takes_the_place_of_one_that_died(tmp_path: Path) -> None:
+def test_one_child_reads_many_documents_and_another_takes_the_place_of_one_that_died(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     for number in range(60):
@@ -171,12 +183,20 @@ def test_whatever_lies_in_a_folder_the_rest_is_read(tmp_path: Path) -> None:
     (folder / "half.json").write_text('[{"role": "user", "content": "\\ud800 half of a pair"}]')
     (folder / "line\nbreak.md").write_text("A name of two lines.")
     Path(os.fsdecode(os.fsencode(folder) + b"/byte\xff.md")).write_text("A name that is no text.")
-    Path(os.fsdecode(os.fsencode(folder) + b"/byte\xff.html")).write_bytes(GOOD[".html"]("A page that is no text."))
+    Path(os.fsdecode(os.fsencode(folder) + b"/byte\xff.html")).write_bytes(
+        GOOD[".html"]("A page that is no text.")
+    )
     (folder / "inner" / "good.md").write_text("All is well.")
     report, memory = read(tmp_path, folder)
     with memory:
         of = {Path(item.uri).name: item.status for item in report.items}
-        assert of["good.md"] == of["line\nbreak.md"] == of["byte\\xff.md"] == of["byte\\xff.html"] == "read"
+        assert (
+            of["good.md"]
+            == of["line\nbreak.md"]
+            == of["byte\\xff.md"]
+            == of["byte\\xff.html"]
+            == "read"
+        )
         assert of["loop.md"] == of["one.md"] == of["two.md"] == of["gone.md"] == "failed"
         assert of["pipe.md"] == of["zero.md"] == "skipped"
         assert len(report.items) == len(list(folder.rglob("*"))) - 1
@@ -184,7 +204,9 @@ def test_whatever_lies_in_a_folder_the_rest_is_read(tmp_path: Path) -> None:
         assert memory.search_text("well").records
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+)
 def test_a_folder_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     (folder / "closed").mkdir(parents=True)
@@ -193,11 +215,32 @@ def test_a_folder_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
     report, memory = read(tmp_path, folder)
     memory.close()
     (folder / "closed").chmod(0o700)
-    assert {Path(item.uri).name: item.status for item in report.items} == {"good.md": "read", "closed": "failed"}
+    assert {Path(item.uri).name: item.status for item in report.items} == {
+        "good.md": "read",
+        "closed": "failed",
+    }
 
 
-BYTES = [b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"[" * 3_000, b"<b>" * 3_000, b"9" * 5_000, b"\n" * 500]
-WORDS = [b"\\ud800", b'"', b"{", b"---\n", b"&#x110000;", b"1e999999", b"\x1b[2J", b"endstream", b"</w:p>"]
+BYTES = [
+    b"\0",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"[" * 3_000,
+    b"<b>" * 3_000,
+    b"9" * 5_000,
+    b"\n" * 500,
+]
+WORDS = [
+    b"\\ud800",
+    b'"',
+    b"{",
+    b"---\n",
+    b"&#x110000;",
+    b"1e999999",
+    b"\x1b[2J",
+    b"endstream",
+    b"</w:p>",
+]
 
 
 def spoilt(data: bytes, draw: random.Random) -> bytes:
@@ -214,11 +257,27 @@ def spoilt(data: bytes, draw: random.Random) -> bytes:
                 out[at:at] = out[at : at + size] * draw.choice([2, 50, 2_000])
             case 3:
                 out[at:at] = draw.choice(
-                    [b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"[" * 3_000, b"<b>" * 3_000, b"9" * 5_000]
+                    [
+                        b"\0",
+                        b"\xff\xfe",
+                        b"\xed\xa0\x80",
+                        b"[" * 3_000,
+                        b"<b>" * 3_000,
+                        b"9" * 5_000,
+                    ]
                 )
             case 4:
                 out[at:at] = draw.choice(
-                    [b"\\ud800", b'"', b"{", b"---\n", b"&#x110000;", b"1e999999", b"\x1b[2J", b"\n" * 500]
+                    [
+                        b"\\ud800",
+                        b'"',
+                        b"{",
+                        b"---\n",
+                        b"&#x110000;",
+                        b"1e999999",
+                        b"\x1b[2J",
+                        b"\n" * 500,
+                    ]
                 )
             case _:
                 out = out[:at] or bytearray(b" ")
@@ -226,7 +285,9 @@ def spoilt(data: bytes, draw: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("suffix", sorted(GOOD))
-def test_no_spoilt_file_ends_a_reading(suffix: str, tmp_path: Path, rounds: Rounds, counted: Counted) -> None:
+def test_no_spoilt_file_ends_a_reading(
+    suffix: str, tmp_path: Path, rounds: Rounds, counted: Counted
+) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     times = rounds(30, 400)

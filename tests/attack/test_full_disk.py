@@ -1,4 +1,5 @@
-"""No room left in the middle of every kind of work: an error of ours says so, nothing is lost, and it can go on."""
+"""No room left in the middle of every kind of work: an error of ours says so, nothing is lost, and
+it can go on."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", folder],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("only root mounts a disk")
@@ -45,7 +48,15 @@ def test_a_full_disk_loses_nothing_and_is_said(
     if not long and kind not in SHORT:
         pytest.skip("in the long form")
     times = rounds(1, 6 if kind in MODELLED else 12)
-    trial = Trial(kind, str(disk / "home"), str(disk / "scratch"), times, seed=3, ways=("disk",), disk=str(disk))
+    trial = Trial(
+        kind,
+        str(disk / "home"),
+        str(disk / "scratch"),
+        times,
+        seed=3,
+        ways=("disk",),
+        disk=str(disk),
+    )
     found = ground.try_(trial)
     assert not found.wrong, "\n".join(found.wrong)
     counted("a disk became full in the middle of work, sqlite", found.kills)
@@ -59,7 +70,9 @@ def test_a_file_that_may_not_grow_loses_nothing_and_is_said(
     if not long and kind != "batches":
         pytest.skip("in the long form")
     times = rounds(1, 4 if kind in MODELLED else 8)
-    trial = Trial(kind, str(tmp_path / "home"), str(tmp_path / "scratch"), times, seed=4, ways=("size",))
+    trial = Trial(
+        kind, str(tmp_path / "home"), str(tmp_path / "scratch"), times, seed=4, ways=("size",)
+    )
     found = ground.try_(trial)
     assert not found.wrong, "\n".join(found.wrong)
     counted("a file might not grow in the middle of work, sqlite", found.kills)

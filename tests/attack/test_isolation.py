@@ -1,4 +1,5 @@
-"""Two tenants of one home: whatever one asks by the ids, labels and words of the other, it is told nothing of it."""
+"""Two tenants of one home: whatever one asks by the ids, labels and words of the other, it is told
+nothing of it."""
 
 from __future__ import annotations
 
@@ -18,25 +19,46 @@ from remloom import Edge, Entity, Memory, Moment, RemloomError, Resource
 from remloom.predicates import Contains, Eq, Query
 from remloom.testing.embedder import WordEmbedder
 
-LABELS = (f"{CANARY} entity", f"{CANARY} alias", f"{CANARY} note", f"{CANARY} moment", f"{CANARY} thin", CANARY)
-_BY_NAME = ("lookup", "fuzzy", "traverse", "search_text", "search", "show", "history", "get_edges", "complete")
+LABELS = (
+    f"{CANARY} entity",
+    f"{CANARY} alias",
+    f"{CANARY} note",
+    f"{CANARY} moment",
+    f"{CANARY} thin",
+    CANARY,
+)
+_BY_NAME = (
+    "lookup",
+    "fuzzy",
+    "traverse",
+    "search_text",
+    "search",
+    "show",
+    "history",
+    "get_edges",
+    "complete",
+)
 URIS = (f"{CANARY}/1.md", CANARY)
 
 
 class Secrets:
-    """What of the other tenant an attacker may have come to know: ids, labels, sources, words, a vector."""
+    """What of the other tenant an attacker may have come to know: ids, labels, sources, words, a
+    vector."""
 
     def __init__(self, home: str) -> None:
         with Memory.open(home, tenant="other", embedder=WordEmbedder()) as memory:
             self.ids = [record.id for record in memory._store.records()]
             self.run = memory.moments(model=False, hours=None).run.id
             self.job = memory.add_job("moments", {"hours": 1}, key=CANARY).id
-            self.ids += [record.id for record in memory._store.records() if record.id not in self.ids]
+            self.ids += [
+                record.id for record in memory._store.records() if record.id not in self.ids
+            ]
         self.vector = [float(x) for x in WordEmbedder().embed_query(f"The {CANARY} sings at noon.")]
 
 
 def calls(secrets: Secrets) -> Iterator[Call]:
-    """Every method that takes something by which a record can be named, with what names the other's."""
+    """Every method that takes something by which a record can be named, with what names the
+    other's."""
     named = (*secrets.ids, *LABELS, *URIS)
     for name in named:
         for method in (
@@ -61,8 +83,13 @@ def calls(secrets: Secrets) -> Iterator[Call]:
         yield Call("search_entities", (name,), {"threshold": 0.1})
         yield Call("query", (f'LOOKUP "{name}"',))
         yield Call("query", (f'TRAVERSE * WITH "{name}" DIRECTION both DEPTH 3',))
-        yield Call("query", (f"SELECT * FROM resources WHERE id = '{name}' OR name = '{name}' OR uri = '{name}'",))
-        yield Call("query", (f"SELECT * FROM entities WHERE id = '{name}' OR name LIKE '%{name}%'",))
+        yield Call(
+            "query",
+            (f"SELECT * FROM resources WHERE id = '{name}' OR name = '{name}' OR uri = '{name}'",),
+        )
+        yield Call(
+            "query", (f"SELECT * FROM entities WHERE id = '{name}' OR name LIKE '%{name}%'",)
+        )
         for method in ("query_resources", "query_entities", "query_moments"):
             yield Call(method, (Query(Eq("id", name)),))
             yield Call(method, (Query(Contains("name", name)),))
@@ -77,7 +104,9 @@ def calls(secrets: Secrets) -> Iterator[Call]:
     yield Call("search", (), {"vector": secrets.vector, "limit": 100, "schema": "entities"})
     yield Call("search_text", ("sings at noon",))
     yield Call("get_moments_by_type", (CANARY,))
-    yield Call("get_moments_by_time", (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)))
+    yield Call(
+        "get_moments_by_time", (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+    )
     yield Call("rollback", (secrets.run,))
     yield Call("made", (secrets.run,))
     for method in ("retry_job", "remove_job"):
@@ -120,7 +149,8 @@ def test_no_method_tells_or_touches_what_is_another_tenants(
             said = told(memory, call)
             asked = f"{call.args} {call.given}"
             assert "sings" not in said or "sings" in asked, (call, said[:500])
-            # A name that the caller said may come back in an error or as the statement, but no record of that name.
+            # A name that the caller said may come back in an error or as the statement, but no
+            # record of that name.
             assert not _shown(said, asked), (call, said[:800])
             tried += 1
     assert exported(home, "other") == before
@@ -142,7 +172,8 @@ def _shown(said: str, asked: str) -> str:
 
 
 def test_the_same_names_and_ids_in_two_tenants_are_two_things(home: str, store: str) -> None:
-    """The attacker writes records with the very ids and labels of the other's: nothing of the other's changes."""
+    """The attacker writes records with the very ids and labels of the other's: nothing of the
+    other's changes."""
     plant(home, records=5)
     secrets = Secrets(home)
     before = exported(home, "other")
@@ -154,7 +185,17 @@ def test_the_same_names_and_ids_in_two_tenants_are_two_things(home: str, store: 
                 Moment(id=id, name=LABELS[3], summary="mine"),
             ):  # fmt: skip
                 told(memory, Call("write", ([record],)))
-        memory.write([Edge(src=LABELS[0], rel_type=CANARY, dst=LABELS[4], weight=0.1, properties={"mine": True})])
+        memory.write(
+            [
+                Edge(
+                    src=LABELS[0],
+                    rel_type=CANARY,
+                    dst=LABELS[4],
+                    weight=0.1,
+                    properties={"mine": True},
+                )
+            ]
+        )
         memory.embed_pending()
         for label in LABELS:
             memory.forget(label) if memory.lookup(label).records else None
@@ -168,10 +209,13 @@ def test_the_same_names_and_ids_in_two_tenants_are_two_things(home: str, store: 
 def test_threads_that_switch_tenants_over_one_pool_never_mix_them(
     home: str, store: str, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
 ) -> None:
-    """Eight threads, six tenants, each with its own word in everything: each answer has its tenant's word alone."""
+    """Eight threads, six tenants, each with its own word in everything: each answer has its
+    tenant's word alone."""
     tenants = [f"tenant{n}" for n in range(6)]
     words = {tenant: f"{CANARY}{n}x" for n, tenant in enumerate(tenants)}
-    memories = {tenant: Memory.open(home, tenant=tenant, embedder=WordEmbedder()) for tenant in tenants}
+    memories = {
+        tenant: Memory.open(home, tenant=tenant, embedder=WordEmbedder()) for tenant in tenants
+    }
     for tenant, memory in memories.items():
         word = words[tenant]
         memory.write([

@@ -1,4 +1,5 @@
-"""`kill -9` in the middle of every kind of work: what was acknowledged is there, what was forgotten is not."""
+"""`kill -9` in the middle of every kind of work: what was acknowledged is there, what was forgotten
+is not."""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ def test_nothing_acknowledged_is_lost_when_postgresql_ends_the_connections(
     from postgres_server import database
 
     with database(postgres) as url:
-        trial = Trial(kind, url, str(tmp_path / "scratch"), rounds(1, 15), seed=5, ways=("connection",))
+        trial = Trial(
+            kind, url, str(tmp_path / "scratch"), rounds(1, 15), seed=5, ways=("connection",)
+        )
         found = ground.try_(trial)
     assert not found.wrong, "\n".join(found.wrong)
     counted("connections ended by the server in the middle of work, postgres", found.kills)

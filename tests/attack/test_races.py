@@ -1,4 +1,5 @@
-"""Read, changed and written by eight threads in each of four processes at once: every acknowledged change is there."""
+"""Read, changed and written by eight threads in each of four processes at once: every acknowledged
+change is there."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def store(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def home(request: pytest.FixtureRequest, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def home(
+    request: pytest.FixtureRequest, store: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """A home for all races of a store: each has labels of its own."""
     if store == "sqlite":
         yield str(tmp_path_factory.mktemp("races"))
@@ -84,7 +87,11 @@ def opened(home: str) -> Memory:
 
 
 def test_of_properties_that_many_merge_into_one_entity_every_one_is_there(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     with opened(home) as memory:
         memory.write([Entity(id="sum", name="sum")])
@@ -97,7 +104,11 @@ def test_of_properties_that_many_merge_into_one_entity_every_one_is_there(
 
 
 def test_of_what_many_write_of_one_name_everything_is_there(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     told = race("merge_by_name", rounds(2, 20))
     with opened(home) as memory:
@@ -108,7 +119,11 @@ def test_of_what_many_write_of_one_name_everything_is_there(
 
 
 def test_of_properties_that_many_merge_into_one_edge_every_one_is_there(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     told = race("strengthen", rounds(2, 40))
     with opened(home) as memory:
@@ -118,7 +133,11 @@ def test_of_properties_that_many_merge_into_one_edge_every_one_is_there(
 
 
 def test_an_edge_that_many_take_back_is_taken_back_once(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     edges = rounds(6, 60)
     with opened(home) as memory:
@@ -131,24 +150,37 @@ def test_an_edge_that_many_take_back_is_taken_back_once(
 
 
 def test_of_a_document_that_many_read_anew_one_version_is_there_and_it_is_whole(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     told = race("read_again", rounds(1, 5))
     with opened(home) as memory:
-        texts = [resource.content for resource in memory.query_resources(Query().filter(Eq("uri", "doc:race")))]
-        assert len({word for text in texts for word in text.split() if word.startswith("p")}) == 1, texts
+        texts = [
+            resource.content
+            for resource in memory.query_resources(Query().filter(Eq("uri", "doc:race")))
+        ]
+        assert (
+            len({word for text in texts for word in text.split() if word.startswith("p")}) == 1
+        ), texts
         assert memory.check() == []
     counted(f"versions of one document read by 32 at once, {store}", len(told))
 
 
 def test_documents_and_chats_of_one_title_that_many_read_at_once_have_each_a_name_of_its_own(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     told = race("read_namesakes", rounds(1, 5))
     with opened(home) as memory:
-        read = memory.query_entities(Query().filter(Eq("type", "document"))) + memory.query_entities(
-            Query().filter(Eq("type", "chat"))
-        )
+        read = memory.query_entities(
+            Query().filter(Eq("type", "document"))
+        ) + memory.query_entities(Query().filter(Eq("type", "chat")))
         named = [labels.key(entity.name) for entity in read if entity.name.startswith("Namesake")]
     assert len(named) == 2 * len(told)
     assert [name for name, count in Counter(named).items() if count > 1] == []
@@ -159,7 +191,11 @@ def test_at_no_time_is_there_whom_only_an_earlier_version_of_a_document_named(
     home: str, rounds: Callable[[int, int], int]
 ) -> None:
     """So a process that is killed while it reads leaves nobody behind."""
-    names, over, seen = ("Tobias Lindqvist", "Ines Duarte"), threading.Event(), Counter[tuple[str, ...]]()
+    names, over, seen = (
+        ("Tobias Lindqvist", "Ines Duarte"),
+        threading.Event(),
+        Counter[tuple[str, ...]](),
+    )
 
     def look() -> None:
         with opened(home) as other:
@@ -181,7 +217,11 @@ def test_at_no_time_is_there_whom_only_an_earlier_version_of_a_document_named(
 
 
 def test_of_a_chat_that_many_append_to_every_acknowledged_turn_is_there(
-    home: str, store: str, race: Race, rounds: Callable[[int, int], int], counted: Callable[[str, int], None]
+    home: str,
+    store: str,
+    race: Race,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
 ) -> None:
     with opened(home) as memory:
         memory.read_chat([Message(id="first", speaker="Ann", text="We begin.")], uri="chat:race")

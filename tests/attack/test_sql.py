@@ -1,4 +1,5 @@
-"""SELECTs that mean harm: made by a grammar, answered or refused, but never with what is not the tenant's own."""
+"""SELECTs that mean harm: made by a grammar, answered or refused, but never with what is not the
+tenant's own."""
 
 from __future__ import annotations
 
@@ -15,7 +16,11 @@ MARK = Path("/tmp/remloom-attack")  # where hostile statements try to write
 
 @pytest.mark.crash
 def test_no_hostile_select_is_answered_with_what_is_not_the_tenants_own(
-    home: str, store: str, rounds: Callable[[int, int], int], counted: Callable[[str, int], None], long: bool
+    home: str,
+    store: str,
+    rounds: Callable[[int, int], int],
+    counted: Callable[[str, int], None],
+    long: bool,
 ) -> None:
     plant(home)
     before = digest(home, "mine"), digest(home, "other")
@@ -23,7 +28,8 @@ def test_no_hostile_select_is_answered_with_what_is_not_the_tenants_own(
     calls = [grammar.call() for _ in range(rounds(400, 10_000))]
     wrong, kinds = attacked(home, calls)
     assert not wrong, f"{len(wrong)} of {len(calls)}:\n" + "\n".join(wrong[:40])
-    assert kinds["answered"] > len(calls) / 25, kinds  # else the grammar would test nothing but the parser
+    # else the grammar would test nothing but the parser
+    assert kinds["answered"] > len(calls) / 25, kinds
     assert (digest(home, "mine"), digest(home, "other")) == before
     assert not MARK.exists()
     counted(f"hostile SELECTs by grammar, {store}", len(calls))

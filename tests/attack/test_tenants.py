@@ -1,4 +1,5 @@
-"""Tenants that are made, opened and deleted by many at once, and by processes that die in the midst of it."""
+"""Tenants that are made, opened and deleted by many at once, and by processes that die in the midst
+of it."""
 
 from __future__ import annotations
 
@@ -17,7 +18,14 @@ import pytest
 from tried import Counted, Rounds
 
 from remloom import Edge, Entity, Memory, Resource
-from remloom.errors import ConflictError, NotFoundError, RemloomError, StoreClosedError, StoreError, TenantNotFoundError
+from remloom.errors import (
+    ConflictError,
+    NotFoundError,
+    RemloomError,
+    StoreClosedError,
+    StoreError,
+    TenantNotFoundError,
+)
 
 KEY = "7c" * 32
 SECRET = "the quince orchard of tenant"
@@ -31,7 +39,7 @@ def bytes_under(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-# -- deleted while it is open ----------------------------------------------------------------------------------
+# -- deleted while it is open ----------------------------------------------------------------------
 
 READ: dict[str, Callable[[Memory], object]] = {
     "lookup": lambda memory: memory.lookup("Ann"),
@@ -60,13 +68,20 @@ def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
     """Writes at once, reads within a second or two."""
     key = KEY if store == "sqlite" else None
     others = [memory(home, tenant="acme", key=key) for _ in range(2)]
-    others[0].write([Entity(name="Ann"), Resource(name="r", content=SECRET), Edge(src="Ann", rel_type="at", dst="r")])
+    others[0].write(
+        [
+            Entity(name="Ann"),
+            Resource(name="r", content=SECRET),
+            Edge(src="Ann", rel_type="at", dst="r"),
+        ]
+    )
     Memory.delete_tenant(home, "acme")
     if anew:
         with memory(home, tenant="acme", key=key) as opened:
             opened.write([Entity(name="Ann", summary="Another life.")])
     for write in WRITE.values():
-        with pytest.raises((StoreClosedError, NotFoundError)):  # nothing is there to forget, where that is asked first
+        # nothing is there to forget, where that is asked first
+        with pytest.raises((StoreClosedError, NotFoundError)):
             write(others[0])
     end = time.monotonic() + 10
     while time.monotonic() < end:
@@ -92,7 +107,7 @@ def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
         Memory.delete_tenant(home, "acme")
 
 
-# -- many make one ---------------------------------------------------------------------------------------------
+# -- many make one ---------------------------------------------------------------------------------
 
 _OPENERS = """
 import sys, threading
@@ -118,7 +133,10 @@ def test_a_new_tenant_opened_by_four_processes_at_once_is_one_tenant(
     times, names = rounds(10, 200), [f"process {number}" for number in range(4)]
     openers = [
         subprocess.Popen(
-            [sys.executable, "-c", _OPENERS, home, name, key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _OPENERS, home, name, key],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for name in names
     ]
@@ -134,7 +152,9 @@ def test_a_new_tenant_opened_by_four_processes_at_once_is_one_tenant(
             said = [opener.stdout.readline().strip() for opener in openers if opener.stdout]
             assert said == ["ok"] * 4
             with memory(home, tenant=f"t{number}", key=key or None, create=False) as opened:
-                assert [bool(opened.lookup(f"{name} was here").records) for name in names] == [True] * 4
+                assert [bool(opened.lookup(f"{name} was here").records) for name in names] == [
+                    True
+                ] * 4
     finally:
         for opener in openers:
             opener.communicate(timeout=60)
@@ -149,7 +169,9 @@ def test_a_new_tenant_opened_by_eight_threads_at_once_is_one_tenant(
         wrong: list[str] = []
         together = threading.Barrier(8)
 
-        def one(me: int, tenant: str, wrong: list[str] = wrong, together: threading.Barrier = together) -> None:
+        def one(
+            me: int, tenant: str, wrong: list[str] = wrong, together: threading.Barrier = together
+        ) -> None:
             together.wait()
             try:
                 with memory(home, tenant=tenant, key=key) as opened:
@@ -173,7 +195,9 @@ def test_of_many_who_create_a_tenant_one_does(home: str, store: str, rounds: Rou
         outcomes: list[str] = []
         together = threading.Barrier(8)
 
-        def one(tenant: str, outcomes: list[str] = outcomes, together: threading.Barrier = together) -> None:
+        def one(
+            tenant: str, outcomes: list[str] = outcomes, together: threading.Barrier = together
+        ) -> None:
             together.wait()
             try:
                 Memory.create_tenant(home, tenant, KEY if store == "sqlite" else None)
@@ -189,13 +213,14 @@ def test_of_many_who_create_a_tenant_one_does(home: str, store: str, rounds: Rou
         assert sorted(outcomes) == ["made"] + ["there"] * 7
 
 
-# -- opening, writing and deleting at once -----------------------------------------------------------------------
+# -- opening, writing and deleting at once ---------------------------------------------------------
 
 
 def test_a_tenant_deleted_and_made_anew_while_others_open_it_always_opens(
     home: str, store: str, rounds: Rounds, counted: Counted
 ) -> None:
-    """Whoever writes is told that it is written, or gets one of two errors; and the tenant can be used afterwards."""
+    """Whoever writes is told that it is written, or gets one of two errors; and the tenant can be
+    used afterwards."""
     key, times = KEY if store == "sqlite" else None, rounds(15, 300)
     stop, wrong = threading.Event(), []
 
@@ -234,7 +259,7 @@ def test_a_tenant_deleted_and_made_anew_while_others_open_it_always_opens(
     counted(f"deletions while four threads open and write the tenant, {store}", times)
 
 
-# -- processes that die in the midst of it -----------------------------------------------------------------------
+# -- processes that die in the midst of it ---------------------------------------------------------
 
 # Counts every call that changes the file system, and dies before one of them.
 _DYING = """
@@ -272,7 +297,10 @@ sys.stdout.write(str(calls))
 
 def dying(home: Path, work: str, key: str, last: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", _DYING, str(home), work, key, str(last)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", _DYING, str(home), work, key, str(last)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -302,7 +330,8 @@ def test_a_deletion_killed_at_any_step_is_finished_by_the_next_start(
         filled(tmp_path, "acme", key)
         assert dying(tmp_path, "delete", key, last).returncode == -signal.SIGKILL
         left = [info.name for info in Memory.tenants(tmp_path)]
-        if left:  # it was killed before it began: the tenant is whole
+        # it was killed before it began: the tenant is whole
+        if left:
             with memory(tmp_path, tenant="acme", key=key or None, create=False) as opened:
                 assert opened.lookup(SECRET).records
                 assert opened.check() == []
@@ -361,7 +390,7 @@ def test_a_tenant_file_being_rewritten_by_a_killed_process_still_opens_the_tenan
     counted("kills while a tenant's key is wrapped anew", len(tried))
 
 
-# -- what is in the way --------------------------------------------------------------------------------------------
+# -- what is in the way ----------------------------------------------------------------------------
 
 
 def test_what_an_earlier_attempt_left_blocks_nobody(tmp_path: Path) -> None:
@@ -374,7 +403,9 @@ def test_what_an_earlier_attempt_left_blocks_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["", KEY])
-def test_a_short_write_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_short_write_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data)[:7]))
     filled(tmp_path, "acme", key)
@@ -386,7 +417,9 @@ def test_a_short_write_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
-@pytest.mark.parametrize("linked", ["", "memory.db", "tenant.json", "memory.db-wal", "memory.db-shm", "memory.db-mark"])
+@pytest.mark.parametrize(
+    "linked", ["", "memory.db", "tenant.json", "memory.db-wal", "memory.db-shm", "memory.db-mark"]
+)
 @pytest.mark.parametrize("dangling", [False, True])
 def test_nothing_is_written_through_a_link(tmp_path: Path, linked: str, dangling: bool) -> None:
     filled(tmp_path, "victim", KEY)

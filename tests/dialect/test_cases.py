@@ -17,13 +17,19 @@ MemoryOf = Callable[[str], Memory]
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def memory_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryOf]:
+def memory_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryOf]:
     """The memory that has what a case file gives."""
     opened: dict[str, Memory] = {}
 
     def memory_of(file: str) -> Memory:
         if file not in opened:
-            home = tmp_path_factory.mktemp(file) if request.param == "sqlite" else request.getfixturevalue("postgres")
+            home = (
+                tmp_path_factory.mktemp(file)
+                if request.param == "sqlite"
+                else request.getfixturevalue("postgres")
+            )
             opened[file] = Memory.open(home, tenant=f"t{uuid4().hex}", embedder=WordEmbedder())
             prepare(opened[file], FILES[file].given)
         return opened[file]
@@ -33,7 +39,9 @@ def memory_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         memory.close()
 
 
-@pytest.mark.parametrize(("file", "case"), CASES, ids=[f"{file}: {case.name}" for file, case in CASES])
+@pytest.mark.parametrize(
+    ("file", "case"), CASES, ids=[f"{file}: {case.name}" for file, case in CASES]
+)
 def test_the_dialect_means_what_its_cases_say(file: str, case: Case, memory_of: MemoryOf) -> None:
     check(memory_of(file), case)
 

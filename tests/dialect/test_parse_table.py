@@ -33,7 +33,9 @@ def test_it_is_kept_in_a_folder_of_ones_own(cache: Path) -> None:
 
 @pytest.mark.parametrize("writable", ["", "remloom", "remloom/file"])
 @pytest.mark.parametrize("mode", [0o770, 0o707])
-def test_it_is_not_loaded_from_where_others_may_write(cache: Path, writable: str, mode: int) -> None:
+def test_it_is_not_loaded_from_where_others_may_write(
+    cache: Path, writable: str, mode: int
+) -> None:
     found = Path(str(parser._table()))
     found.write_bytes(b"")
     where = {"": cache.parent, "remloom": cache, "remloom/file": found}[writable]
@@ -52,7 +54,9 @@ def test_it_is_not_loaded_through_a_link(cache: Path, tmp_path: Path, linked: st
     assert parser._table() is False
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only the administrator gives files away")
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() != 0, reason="only the administrator gives files away"
+)
 def test_it_is_not_loaded_from_somebody_elses_folder(cache: Path) -> None:
     cache.mkdir(parents=True)
     os.chown(cache, 12_345, 12_345)

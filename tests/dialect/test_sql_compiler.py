@@ -1,4 +1,5 @@
-"""SQL is one read-only SELECT over one table, whatever is tried: only our own vocabulary reaches a database."""
+"""SQL is one read-only SELECT over one table, whatever is tried: only our own vocabulary reaches a
+database."""
 
 # ruff: noqa: E501, SIM905 - a statement stands in one line, a list of words is easier read as a text
 
@@ -14,7 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.errors import InvalidInputError, QuerySyntaxError, RemloomError, SqlGuardError, UnknownNameError
+from remloom.errors import (
+    InvalidInputError,
+    QuerySyntaxError,
+    RemloomError,
+    SqlGuardError,
+    UnknownNameError,
+)
 from remloom.sql.compile import compile_select
 from remloom.sql.functions import AGGREGATES, FUNCTIONS, table
 from remloom.sql.show import statement
@@ -64,13 +71,19 @@ _SIGNS = re.compile(r"[\s(),.*+\-/%=<>|?:$\[\]{}'\"#~!;\d\\]*")
 def written(sql: str) -> tuple[str, str]:
     """The SQL of both stores."""
     select = compile_select(sql)
-    return SqliteWriter(select.schema).select(select, 9)[0], PostgresWriter(select.schema).select(select, 9)[0]
+    return SqliteWriter(select.schema).select(select, 9)[0], PostgresWriter(select.schema).select(
+        select, 9
+    )[0]
 
 
 def assert_our_own(text: str, sql: str) -> None:
     columns = {f"c{i}" for i in range(250)}
     quoted = re.findall(r"'([^']*)'", text)
-    allowed = _VOCABULARY | columns | {word for part in quoted for word in _WORD.findall(part) if part.startswith("$.")}
+    allowed = (
+        _VOCABULARY
+        | columns
+        | {word for part in quoted for word in _WORD.findall(part) if part.startswith("$.")}
+    )
     keys = set(_WORD.findall(" ".join(re.findall(r"(?:->|#>) '([^']*)'", text))))
     for word in _WORD.findall(text):
         known = word in allowed or word in keys or word in _FIELDS
@@ -91,7 +104,10 @@ _FIELDS = set("""
 @pytest.mark.parametrize("dress", DRESSES)
 def test_nothing_that_is_dressed_as_a_name_reaches_a_database(dress: str) -> None:
     for payload in PAYLOADS:
-        for template in ("SELECT {} FROM resources", "SELECT name FROM resources WHERE {} = 'x' ORDER BY {} LIMIT 3"):
+        for template in (
+            "SELECT {} FROM resources",
+            "SELECT name FROM resources WHERE {} = 'x' ORDER BY {} LIMIT 3",
+        ):
             sql = template.replace("{}", dress.format(payload))
             try:
                 texts = written(sql)
@@ -99,14 +115,25 @@ def test_nothing_that_is_dressed_as_a_name_reaches_a_database(dress: str) -> Non
                 continue
             for text in texts:
                 assert_our_own(text, sql)
-                for word in ("max(content)", "set_config", "sqlite_master", "regclass", "refcursor", "UNION"):
+                for word in (
+                    "max(content)",
+                    "set_config",
+                    "sqlite_master",
+                    "regclass",
+                    "refcursor",
+                    "UNION",
+                ):
                     assert word not in re.sub("'[^']*'", "", text)  # a key of JSON stands in quotes
 
 
 @pytest.mark.parametrize(
     ("sql", "says", "position"),
     [
-        ('SELECT CAST(name AS "refcursor") FROM resources', "the type 'refcursor' is not allowed", 20),
+        (
+            'SELECT CAST(name AS "refcursor") FROM resources',
+            "the type 'refcursor' is not allowed",
+            20,
+        ),
         ("SELECT name::regclass FROM resources", "REGCLASS is not allowed", 13),
         ("SELECT pg_sleep(10) FROM resources", "the function pg_sleep is not allowed", 7),
         ("SELECT name FROM resources JOIN entities ON TRUE", "JOIN is not allowed", 27),
@@ -114,7 +141,9 @@ def test_nothing_that_is_dressed_as_a_name_reaches_a_database(dress: str) -> Non
         ("SELECT rank() OVER (ORDER BY name) FROM resources", "OVER is not allowed", 14),
     ],
 )
-def test_what_has_no_translation_is_refused_by_name_with_its_place(sql: str, says: str, position: int) -> None:
+def test_what_has_no_translation_is_refused_by_name_with_its_place(
+    sql: str, says: str, position: int
+) -> None:
     with pytest.raises(SqlGuardError) as raised:
         compile_select(sql)
     assert says in raised.value.message
@@ -257,7 +286,10 @@ def test_what_is_too_much_is_refused_at_once(sql: str) -> None:
 
 
 def test_a_long_expression_is_compiled_at_once() -> None:
-    for where in (" AND ".join(["id = '1'"] * 2000), " OR ".join(["id = '1' AND name = 'x'"] * 1000)):
+    for where in (
+        " AND ".join(["id = '1'"] * 2000),
+        " OR ".join(["id = '1' AND name = 'x'"] * 1000),
+    ):
         begun = time.process_time()
         written(f"SELECT * FROM resources WHERE {where}")
         assert time.process_time() - begun < 5.0  # seconds; it takes some tenths
@@ -284,7 +316,9 @@ def test_the_canonical_text_means_the_same(sql: str) -> None:
 
 
 def test_names_of_columns_are_the_users_and_no_part_of_the_sql() -> None:
-    select = compile_select('SELECT name AS "x\'); DROP TABLE records; --", count(*) FROM resources GROUP BY 1')
+    select = compile_select(
+        'SELECT name AS "x\'); DROP TABLE records; --", count(*) FROM resources GROUP BY 1'
+    )
     assert [output.name for output in select.outputs] == ["x'); DROP TABLE records; --", "count(*)"]
     for text in written('SELECT name AS "x\'); DROP TABLE records; --" FROM resources'):
         assert "DROP" not in text
@@ -300,7 +334,9 @@ WORDS = (
 )
 
 
-@given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=14).map(" ".join) | st.text(max_size=30))
+@given(
+    st.lists(st.sampled_from(WORDS.split(" ")), max_size=14).map(" ".join) | st.text(max_size=30)
+)
 @settings(max_examples=400, deadline=None)
 def test_whatever_passes_is_of_our_own_words(tail: str) -> None:
     for sql in (
@@ -322,7 +358,19 @@ def _tree(rng: random.Random, depth: int) -> Any:
     from sqlglot import exp
 
     text = rng.choice(
-        ["name", "x'y", 'a"b', "1); DROP TABLE x --", "regclass", "", "$1", "%s", "metadata", "starts_at", "5"]
+        [
+            "name",
+            "x'y",
+            'a"b',
+            "1); DROP TABLE x --",
+            "regclass",
+            "",
+            "$1",
+            "%s",
+            "metadata",
+            "starts_at",
+            "5",
+        ]
     )
     if depth == 0 or rng.random() < 0.2:
         return rng.choice([
@@ -330,7 +378,11 @@ def _tree(rng: random.Random, depth: int) -> Any:
             exp.Identifier(this=text, quoted=True), exp.Null(), exp.Star(), exp.Placeholder(this=text),
             exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=text), exp.RawString(this=text),
         ])  # fmt: skip
-    kinds = [kind for kind in vars(exp).values() if isinstance(kind, type) and issubclass(kind, exp.Expression)]
+    kinds = [
+        kind
+        for kind in vars(exp).values()
+        if isinstance(kind, type) and issubclass(kind, exp.Expression)
+    ]
     kind = rng.choice(kinds)
     arguments: dict[str, Any] = {}
     for key in kind.arg_types:
@@ -355,7 +407,8 @@ def test_whatever_tree_a_parser_makes_only_our_own_words_come_of_it() -> None:
         try:
             value = read(node)
             texts = SqliteWriter("resources").write(value), PostgresWriter("resources").write(value)
-        except (RemloomError, AttributeError, TypeError, ValueError, KeyError):  # `compile_select` puts it in words
+        except (RemloomError, AttributeError, TypeError, ValueError, KeyError):
+            # `compile_select` puts it in words
             continue
         translated += 1
         for text in texts:
@@ -365,7 +418,10 @@ def test_whatever_tree_a_parser_makes_only_our_own_words_come_of_it() -> None:
 
 def test_the_table_of_functions_in_the_docs_is_that_of_the_code() -> None:
     page = (Path(__file__).parents[2] / "docs/dialect.md").read_text(encoding="utf-8")
-    begin, end = "<!-- functions: made by remloom.sql.functions.table -->", "<!-- functions: end -->"
+    begin, end = (
+        "<!-- functions: made by remloom.sql.functions.table -->",
+        "<!-- functions: end -->",
+    )
     assert page[page.index(begin) + len(begin) : page.index(end)].strip() == table()
 
 
@@ -376,7 +432,9 @@ def test_every_function_of_the_table_is_written_for_both_stores(name: str) -> No
                "unit…": "'month'", "json": "metadata", "boolean": "ordinal > 1", "…": "name"}  # fmt: skip
     arguments = [samples[argument.rstrip("?")] for argument in function.takes]
     if name in ("has_any", "regexp_like"):
-        arguments = {"has_any": ["metadata", "'a'", "'b'"], "regexp_like": ["name", "'a'", "'i'"]}[name]
+        arguments = {"has_any": ["metadata", "'a'", "'b'"], "regexp_like": ["name", "'a'", "'i'"]}[
+            name
+        ]
     sql = f"SELECT {name}({', '.join(arguments)}) FROM resources"
     for text in written(sql):
         assert_our_own(text, sql)

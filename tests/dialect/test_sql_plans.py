@@ -29,15 +29,30 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     ("sql", "index"),
     [
         ("SELECT id FROM resources WHERE name = 'doc 7'", "INTEGER PRIMARY KEY"),
-        ("SELECT id FROM resources WHERE name IN ('doc 7', 'doc 8') ORDER BY name", "INTEGER PRIMARY KEY"),
+        (
+            "SELECT id FROM resources WHERE name IN ('doc 7', 'doc 8') ORDER BY name",
+            "INTEGER PRIMARY KEY",
+        ),
         ("SELECT id FROM resources WHERE uri = 'u7'", "records_uri"),
         ("SELECT id FROM resources WHERE category = 'note'", "records_type (schema=? AND type=?)"),
-        ("SELECT id FROM entities WHERE type IN ('person', 'thing')", "records_type (schema=? AND type=?)"),
+        (
+            "SELECT id FROM entities WHERE type IN ('person', 'thing')",
+            "records_type (schema=? AND type=?)",
+        ),
         ("SELECT id FROM resources WHERE kind = 'synthesis'", "records_kind"),
-        ("SELECT id FROM resources WHERE created_at > '2025-01-01' ORDER BY created_at LIMIT 3", "created>?"),
+        (
+            "SELECT id FROM resources WHERE created_at > '2025-01-01' ORDER BY created_at LIMIT 3",
+            "created>?",
+        ),
         ("SELECT id FROM resources ORDER BY created_at DESC LIMIT 3", "records_created"),
-        ("SELECT id FROM moments WHERE starts_at >= '2025-01-01' ORDER BY starts_at LIMIT 3", "starts>?"),
-        ("SELECT id FROM moments WHERE starts_at >= '2025-01-01' ORDER BY starts_at DESC LIMIT 3", "starts>?"),
+        (
+            "SELECT id FROM moments WHERE starts_at >= '2025-01-01' ORDER BY starts_at LIMIT 3",
+            "starts>?",
+        ),
+        (
+            "SELECT id FROM moments WHERE starts_at >= '2025-01-01' ORDER BY starts_at DESC LIMIT 3",
+            "starts>?",
+        ),
         ("SELECT id FROM entities WHERE properties->>'age' = 7", "user_"),
         ("SELECT id FROM entities WHERE properties->>'age' IN (7, 8)", "<expr>=?"),
         ("SELECT id FROM entities WHERE properties->>'age' > 5", "<expr>>?"),

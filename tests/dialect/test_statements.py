@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.errors import InvalidInputError, QuerySyntaxError, RemloomError, SqlGuardError, UnknownNameError
+from remloom.errors import (
+    InvalidInputError,
+    QuerySyntaxError,
+    RemloomError,
+    SqlGuardError,
+    UnknownNameError,
+)
 from remloom.predicates import (  # fmt: skip
     All,
     And,
@@ -37,9 +43,18 @@ from remloom.predicates import (  # fmt: skip
 from remloom.query import conditions
 from remloom.query.json_form import from_parameters
 from remloom.query.parser import parse
-from remloom.query.statements import ORDER_FIELDS, Fuzzy, Lookup, Search, Sql, Statement, Traverse, render
+from remloom.query.statements import (
+    ORDER_FIELDS,
+    Fuzzy,
+    Lookup,
+    Search,
+    Sql,
+    Statement,
+    Traverse,
+    render,
+)
 
-# -- values and texts of every kind ----------------------------------------------------------------------------
+# -- values and texts of every kind ----------------------------------------------------------------
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
 labels = texts | st.sampled_from(
@@ -59,12 +74,17 @@ labels = texts | st.sampled_from(
 )
 numbers = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)
 scalars = st.none() | st.booleans() | numbers | texts
-segments = st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True) | st.sampled_from(["not", "in", "two words", "it's"])
+segments = st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True) | st.sampled_from(
+    ["not", "in", "two words", "it's"]
+)
 fields = st.lists(segments, min_size=1, max_size=3).map(".".join)
 comparisons = st.one_of(
     [st.builds(kind, fields, scalars) for kind in (Eq, Ne, Lt, Lte, Gt, Gte, Contains)]
     + [st.builds(kind, fields, texts) for kind in (StartsWith, EndsWith, Matches)]
-    + [st.builds(kind, fields, st.lists(scalars, min_size=1, max_size=3).map(tuple)) for kind in (In, NotIn)]
+    + [
+        st.builds(kind, fields, st.lists(scalars, min_size=1, max_size=3).map(tuple))
+        for kind in (In, NotIn)
+    ]
     + [st.builds(kind, fields) for kind in (Exists, NotExists)]
     + [st.just(All()), st.just(Or(()))]
 )
@@ -80,7 +100,9 @@ predicates = st.recursive(
 limits = st.integers(1, 1_000_000)
 lookups = st.builds(Lookup, st.lists(labels, min_size=1, max_size=3).map(tuple))
 fuzzies = st.builds(Fuzzy, texts, st.none() | labels, st.floats(0, 1), limits)
-searches = st.builds(Search, texts, labels, st.none() | predicates, st.none() | st.floats(-1, 1), limits)
+searches = st.builds(
+    Search, texts, labels, st.none() | predicates, st.none() | st.floats(-1, 1), limits
+)
 selects = st.sampled_from(
     [
         "SELECT * FROM resources",
@@ -95,14 +117,16 @@ traverses = st.builds(
     max_depth=st.integers(0, 1000),
     direction=st.sampled_from(["out", "in", "both"]),
     breadth=st.none() | st.just("all") | limits,
-    order_by=st.builds("{} {}".format, st.sampled_from(ORDER_FIELDS), st.sampled_from(["ASC", "DESC"])),
+    order_by=st.builds(
+        "{} {}".format, st.sampled_from(ORDER_FIELDS), st.sampled_from(["ASC", "DESC"])
+    ),
     limit=limits,
     plan_memo=st.just("") | texts,
 )
 times = st.datetimes(timezones=st.just(UTC) | st.just(timezone(timedelta(hours=5, minutes=30))))
-statements = st.builds(Statement, lookups | fuzzies | searches | selects | traverses, st.booleans()) | st.builds(
-    Statement, traverses, st.booleans(), times
-)
+statements = st.builds(
+    Statement, lookups | fuzzies | searches | selects | traverses, st.booleans()
+) | st.builds(Statement, traverses, st.booleans(), times)
 
 
 @given(statements)
@@ -204,7 +228,9 @@ def test_a_statement_beyond_the_limit_is_refused() -> None:
         ("SEARCH x WHERE category = note", 26, "text in quotes"),
     ],
 )
-def test_an_error_points_at_its_place_and_says_what_would_be_right(text: str, position: int, says: str) -> None:
+def test_an_error_points_at_its_place_and_says_what_would_be_right(
+    text: str, position: int, says: str
+) -> None:
     with pytest.raises(QuerySyntaxError) as raised:
         parse(text)
     assert raised.value.fields["position"] == position
@@ -229,7 +255,10 @@ def test_sql_that_is_not_a_select_is_refused_by_its_verb(verb: str) -> None:
         ("FUZZY sara chen -- a comment\n LIMIT 3;", Fuzzy("sara chen", limit=3)),
         ("LOOKUP 'it''s', \"a \\\"b\\\"\"", Lookup(("it's", 'a "b"'))),
         ("TRAVERSE * WITH sally", Traverse("sally")),
-        ("TRAVERSE WITH FUZZY sara LIMIT 2 DEPTH 2 LIMIT 3", Traverse(Fuzzy("sara", limit=2), max_depth=2, limit=3)),
+        (
+            "TRAVERSE WITH FUZZY sara LIMIT 2 DEPTH 2 LIMIT 3",
+            Traverse(Fuzzy("sara", limit=2), max_depth=2, limit=3),
+        ),
         ("TRAVERSE WITH sally LIMIT 3 BREADTH ALL", Traverse("sally", limit=3, breadth="all")),
         ("LOOKUP sally DIRECTION IN DEPTH 2", Traverse("sally", direction="in", max_depth=2)),
     ],
@@ -245,7 +274,11 @@ def test_words_are_keywords_only_where_they_can_be(text: str, value: Any) -> Non
         ("SELECT * FROM r LIMIT 3 DEPTH 2", "SELECT * FROM r LIMIT 3", {"max_depth": 2}),
         ("SELECT * FROM r DEPTH 2 LIMIT 3", "SELECT * FROM r", {"max_depth": 2, "limit": 3}),
         ("SELECT * FROM r ORDER BY name LIMIT 3", "SELECT * FROM r ORDER BY name LIMIT 3", {}),
-        ("SELECT * FROM r ORDER BY node.name LIMIT 3", "SELECT * FROM r", {"order_by": "node.name", "limit": 3}),
+        (
+            "SELECT * FROM r ORDER BY node.name LIMIT 3",
+            "SELECT * FROM r",
+            {"order_by": "node.name", "limit": 3},
+        ),
         (
             "SELECT * FROM r WHERE depth > 3 AND memo = 'DEPTH 2'",
             "SELECT * FROM r WHERE depth > 3 AND memo = 'DEPTH 2'",
@@ -260,7 +293,9 @@ def test_words_are_keywords_only_where_they_can_be(text: str, value: Any) -> Non
         ("SELECT * FROM r -- DEPTH 2\n BREADTH ALL;", "SELECT * FROM r", {"breadth": "all"}),
     ],
 )
-def test_a_select_ends_where_the_traverse_goes_on(text: str, sql: str, rest: dict[str, Any]) -> None:
+def test_a_select_ends_where_the_traverse_goes_on(
+    text: str, sql: str, rest: dict[str, Any]
+) -> None:
     assert parse(f"TRAVERSE WITH {text}").query == Traverse(Sql(sql), **rest)
 
 
@@ -324,10 +359,16 @@ def test_what_has_no_text_says_so() -> None:
         ),
         ("traverse", {"initial_query": "SEARCH x LIMIT 2"}, Traverse(Search("x", limit=2))),
         ("traverse", {"initial_query": "search party"}, Traverse("search party")),
-        ("traverse", {"initial_query": {"query_type": "fuzzy", "parameters": {"text": "x"}}}, Traverse(Fuzzy("x"))),
+        (
+            "traverse",
+            {"initial_query": {"query_type": "fuzzy", "parameters": {"text": "x"}}},
+            Traverse(Fuzzy("x")),
+        ),
     ],
 )
-def test_the_json_form_means_the_same(query_type: str, parameters: dict[str, Any], value: Any) -> None:
+def test_the_json_form_means_the_same(
+    query_type: str, parameters: dict[str, Any], value: Any
+) -> None:
     assert from_parameters(query_type, parameters) == value
 
 
@@ -336,9 +377,19 @@ def test_the_json_form_means_the_same(query_type: str, parameters: dict[str, Any
     [
         ("find", {}, UnknownNameError, "unknown query type"),
         ("traverse", {"initial_query": "x", "max_dept": 2}, UnknownNameError, "max_depth"),
-        ("traverse", {"edge_types": ["x"]}, InvalidInputError, "needs the parameter 'initial_query'"),
+        (
+            "traverse",
+            {"edge_types": ["x"]},
+            InvalidInputError,
+            "needs the parameter 'initial_query'",
+        ),
         ("traverse", {"initial_query": "x", "max_depth": "2"}, InvalidInputError, "whole number"),
-        ("traverse", {"initial_query": "x", "order_by": "edge.wait"}, UnknownNameError, "edge.weight"),
+        (
+            "traverse",
+            {"initial_query": "x", "order_by": "edge.wait"},
+            UnknownNameError,
+            "edge.weight",
+        ),
         (
             "traverse",
             {"initial_query": {"query_type": "traverse", "parameters": {"initial_query": "x"}}},
@@ -352,14 +403,18 @@ def test_the_json_form_means_the_same(query_type: str, parameters: dict[str, Any
         ("fuzzy", {"query_text": "x", "threshold": True}, InvalidInputError, "from 0 to 1"),
     ],
 )
-def test_wrong_parameters_are_named(query_type: str, parameters: dict[str, Any], error: type, says: str) -> None:
+def test_wrong_parameters_are_named(
+    query_type: str, parameters: dict[str, Any], error: type, says: str
+) -> None:
     with pytest.raises(error) as raised:
         from_parameters(query_type, parameters)
     assert says in str(raised.value)
 
 
 def test_statements_are_parsed_from_many_threads_at_once() -> None:
-    wanted = [f"TRAVERSE manages WITH LOOKUP person {number} DEPTH {number % 5}" for number in range(200)]
+    wanted = [
+        f"TRAVERSE manages WITH LOOKUP person {number} DEPTH {number % 5}" for number in range(200)
+    ]
     with ThreadPoolExecutor(8) as pool:
         parsed = list(pool.map(parse, wanted))
     assert [render(statement) for statement in parsed] == wanted
@@ -368,6 +423,8 @@ def test_statements_are_parsed_from_many_threads_at_once() -> None:
 def test_as_of_is_a_moment_with_its_zone() -> None:
     asked = parse("TRAVERSE WITH sally AS OF 2025-01-15")
     assert asked.as_of == datetime(2025, 1, 15, tzinfo=UTC)
-    assert parse("TRAVERSE WITH sally AS OF 2025-01-15 10:00:00+02:00").as_of == datetime(2025, 1, 15, 8, tzinfo=UTC)
+    assert parse("TRAVERSE WITH sally AS OF 2025-01-15 10:00:00+02:00").as_of == datetime(
+        2025, 1, 15, 8, tzinfo=UTC
+    )
     with pytest.raises(InvalidInputError, match="zone"):
         Statement(Traverse("sally"), as_of=datetime(2025, 1, 15))

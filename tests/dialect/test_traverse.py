@@ -55,13 +55,21 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Memo
 
 queries = st.builds(
     Traverse,
-    st.lists(st.sampled_from(NODES), min_size=1, max_size=3, unique=True).map(lambda found: Lookup(tuple(found))),
+    st.lists(st.sampled_from(NODES), min_size=1, max_size=3, unique=True).map(
+        lambda found: Lookup(tuple(found))
+    ),
     edge_types=st.lists(st.sampled_from(TYPES), max_size=2, unique=True),
     max_depth=st.integers(0, 4),
     direction=st.sampled_from(["out", "in", "both"]),
     breadth=st.none() | st.integers(1, 3) | st.just("all"),
     order_by=st.sampled_from(
-        ["edge.created_at DESC", "edge.created_at ASC", "edge.weight DESC", "edge.weight ASC", "node.name ASC"]
+        [
+            "edge.created_at DESC",
+            "edge.created_at ASC",
+            "edge.weight DESC",
+            "edge.weight ASC",
+            "node.name ASC",
+        ]
     ),
     limit=st.integers(1, 12),
 )
@@ -70,16 +78,23 @@ queries = st.builds(
 def _reference(edges: list[Edge], query: Traverse, at: datetime | None) -> dict[str, Any]:
     """What DESIGN section 4 says, in the plainest words."""
     if at is None:
-        edges = [edge for edge in edges if edge.valid_to is None]  # all the others ended in 2026 at the latest
+        # all the others ended in 2026 at the latest
+        edges = [edge for edge in edges if edge.valid_to is None]
     else:
-        edges = [edge for edge in edges if edge.created_at <= at and (edge.valid_to is None or edge.valid_to > at)]
+        edges = [
+            edge
+            for edge in edges
+            if edge.created_at <= at and (edge.valid_to is None or edge.valid_to > at)
+        ]
     side, field, way = query.order
     by = field if side == "edge" else "created_at"
     down = way == "desc" if side == "edge" else True
 
     def around(node: str) -> list[tuple[Edge, str]]:
         found = [(edge, edge.dst) for edge in edges if edge.src == node and query.direction != "in"]
-        found += [(edge, edge.src) for edge in edges if edge.dst == node and query.direction != "out"]
+        found += [
+            (edge, edge.src) for edge in edges if edge.dst == node and query.direction != "out"
+        ]
         return sorted(found, key=lambda each: getattr(each[0], by), reverse=down)
 
     starts = list(query.initial_query.labels)
@@ -90,7 +105,11 @@ def _reference(edges: list[Edge], query: Traverse, at: datetime | None) -> dict[
     for _ in range(query.max_depth):
         following = []
         for node in frontier:
-            able = [each for each in around(node) if not query.edge_types or each[0].rel_type in query.edge_types]
+            able = [
+                each
+                for each in around(node)
+                if not query.edge_types or each[0].rel_type in query.edge_types
+            ]
             followed = able[: query.fan_out]
             unfollowed += len(able) - len(followed)
             for edge, other in followed:
@@ -116,7 +135,9 @@ def _reference(edges: list[Edge], query: Traverse, at: datetime | None) -> dict[
 
 
 @given(
-    st.integers(0, GRAPHS - 1), queries, st.none() | st.integers(0, 400).map(lambda day: START + timedelta(days=day))
+    st.integers(0, GRAPHS - 1),
+    queries,
+    st.none() | st.integers(0, 400).map(lambda day: START + timedelta(days=day)),
 )
 @settings(max_examples=250, deadline=None)
 def test_traverse_does_what_the_design_says(
@@ -129,7 +150,9 @@ def test_traverse_does_what_the_design_says(
     answer = memory.query(Statement(query, as_of=at))
     expected = _reference(edges, query, at)
     assert [node["_traverse_path"] for node in answer.nodes] == expected["paths"]
-    assert [node["_traverse_depth"] for node in answer.nodes] == [len(path) - 1 for path in expected["paths"]]
+    assert [node["_traverse_depth"] for node in answer.nodes] == [
+        len(path) - 1 for path in expected["paths"]
+    ]
     assert answer.metadata["edges_unfollowed"] == expected["unfollowed"]
     assert answer.metadata["nodes_omitted"] == expected["omitted"]
     assert answer.metadata["total_edges"] == expected["edges"] == answer.stages[-1].found["edges"]
@@ -144,10 +167,19 @@ def hub(tmp_path: Path) -> Iterator[Memory]:
     """One node with three hundred edges, the last of them the newest."""
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write(
-            [Entity(name="hub", type="node"), Entity(name="leaf 7"), Resource(name="leaf 7", content="A note.")]
+            [
+                Entity(name="hub", type="node"),
+                Entity(name="leaf 7"),
+                Resource(name="leaf 7", content="A note."),
+            ]
         )
         memory.write(
-            Edge(src="hub", rel_type="has", dst=f"leaf {number}", created_at=START + timedelta(minutes=number))
+            Edge(
+                src="hub",
+                rel_type="has",
+                dst=f"leaf {number}",
+                created_at=START + timedelta(minutes=number),
+            )
             for number in range(300)
         )
         yield memory
@@ -155,7 +187,10 @@ def hub(tmp_path: Path) -> Iterator[Memory]:
 
 def test_a_hub_is_cut_and_says_so(hub: Memory) -> None:
     answer = hub.query("TRAVERSE has WITH hub")
-    assert [node["name"] for node in answer.nodes] == ["hub", *(f"leaf {number}" for number in range(299, 290, -1))]
+    assert [node["name"] for node in answer.nodes] == [
+        "hub",
+        *(f"leaf {number}" for number in range(299, 290, -1)),
+    ]
     assert [edge["dst"] for edge in answer.nodes[0]["graph_paths"]] == [
         f"leaf-{number}" for number in range(299, 290, -1)
     ]
@@ -179,13 +214,17 @@ def test_plan_counts_every_edge_of_a_hub(hub: Memory) -> None:
 
 def test_breadth_all_reaches_everything(hub: Memory) -> None:
     answer = hub.query("TRAVERSE has WITH hub BREADTH ALL LIMIT 1000")
-    assert answer.metadata["unique_nodes"] == len(answer.nodes) == 302  # two records are called leaf 7
+    # two records are called leaf 7
+    assert answer.metadata["unique_nodes"] == len(answer.nodes) == 302
     assert answer.metadata["truncated"] is False
 
 
 def test_a_limit_between_two_records_of_one_label_counts_the_one_left_out(hub: Memory) -> None:
     answer = hub.query("TRAVERSE has WITH hub BREADTH ALL ORDER BY edge.created_at ASC LIMIT 8")
-    assert [node["name"] for node in answer.nodes] == ["hub", *(f"leaf {number}" for number in range(8))]
+    assert [node["name"] for node in answer.nodes] == [
+        "hub",
+        *(f"leaf {number}" for number in range(8)),
+    ]
     assert answer.metadata["nodes_omitted"] == 292 + 1
 
 
@@ -220,7 +259,10 @@ def test_a_select_gives_a_thousand_rows_and_says_that_there_are_more(tmp_path: P
 
 
 def test_search_without_an_embedder_names_the_setting(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, embedder="none") as memory, pytest.raises(EmbedderError, match="REMLOOM_EMBEDDER"):
+    with (
+        Memory.open(tmp_path, embedder="none") as memory,
+        pytest.raises(EmbedderError, match="REMLOOM_EMBEDDER"),
+    ):
         memory.query("SEARCH something")
 
 

@@ -1,9 +1,11 @@
-"""Kills learning runs in the middle, has each finished by another process, and tells how the outcomes differ.
+"""Kills learning runs in the middle, has each finished by another process, and tells how the
+outcomes differ.
 
     python killing.py SOURCE WORK TRIALS SEED    # prints JSON
 
-Every trial is a process that kills itself (SIGKILL) right before or right after one of its transactions, chosen at
-random, and another one that learns to the end. The processes are forked, so that importing is paid for once.
+Every trial is a process that kills itself (SIGKILL) right before or right after one of its
+transactions, chosen at random, and another one that learns to the end. The processes are forked, so
+that importing is paid for once.
 """
 
 from __future__ import annotations
@@ -67,7 +69,10 @@ def kept(home: Path) -> list[str]:
 def outcome(home: Path) -> dict[str, Any]:
     """What was learned, and what is wrong with the store."""
     with Memory.open(home, embedder="none") as memory:
-        left = sum(memory._store.stats()["journal"].get(kind, 0) for kind in (KIND, "checkpoint", "checkpoint.write"))
+        left = sum(
+            memory._store.stats()["journal"].get(kind, 0)
+            for kind in (KIND, "checkpoint", "checkpoint.write")
+        )
         return {
             "content": minds.content(memory), "problems": memory.check(), "left": left,
             "runs": [run.status for run in memory.runs()],
@@ -99,7 +104,12 @@ def main(source: str, work: Path, trials: int, seed: int) -> dict[str, Any]:
     transactions = forked(lambda: learn(source, work / "whole", log), result)
     calls = len(log.read_text().splitlines())
     whole = forked(lambda: outcome(work / "whole"), result)
-    told: dict[str, Any] = {"transactions": transactions, "calls": calls, "trials": [], "whole": whole["problems"]}
+    told: dict[str, Any] = {
+        "transactions": transactions,
+        "calls": calls,
+        "trials": [],
+        "whole": whole["problems"],
+    }
     for trial in range(trials):
         at, after = choose.randint(1, transactions), choose.random() < 0.5
         told["trials"].append(kill(source, work / f"trial-{trial}", at, after, whole["content"]))

@@ -1,4 +1,5 @@
-"""What the tests of the cycles share: small dated documents, and a model whose replies depend on the request alone."""
+"""What the tests of the cycles share: small dated documents, and a model whose replies depend on
+the request alone."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from remloom.llm import Request
 from remloom.testing.models import Said
 
 _NAMES = re.compile(r"\b[A-Z][a-z]{3,}\b")
-_TAG = re.compile(r"</?data-[^>]*>")  # says where something was read, which differs from test to test
+# says where something was read, which differs from test to test
+_TAG = re.compile(r"</?data-[^>]*>")
 _DATA = re.compile(r"<(data-\w+)[^>]*>\n(.*?)\n</\1>", re.DOTALL)
 
 ESSAYS = {
@@ -62,7 +64,8 @@ def exported(memory: Memory) -> bytes:
 
 
 def content(memory: Memory) -> tuple[dict[str, object], list[object]]:
-    """Records by name and all edges, without what may differ from run to run: times, the run, ids made anew, paths."""
+    """Records by name and all edges, without what may differ from run to run: times, the run, ids
+    made anew, paths."""
     ids: dict[str, str] = {}
     records = {}
     edges = []

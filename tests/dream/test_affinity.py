@@ -52,7 +52,7 @@ def exported(memory: Memory) -> bytes:
     return stream.getvalue()
 
 
-# -- what is connected -------------------------------------------------------------------------------------------
+# -- what is connected -----------------------------------------------------------------------------
 
 
 def test_what_is_alike_is_related_in_both_directions(memory: Memory) -> None:
@@ -73,8 +73,14 @@ def test_what_names_the_same_is_connected_through_the_name(memory: Memory) -> No
     memory.affinity(min_score=0.6)
     edge = edges(memory)["project-alpha-kickoff", "entity", "tidb-technical-spec"]
     assert edge.properties["entity/sarah-chen"] == "Sarah Chen"
-    assert edge.paths() == ("/resources/project-alpha-kickoff/entity/Sarah Chen/TiDB Technical Spec",)
-    shown = [path for found in memory.show("Project Alpha Kickoff")["edges_out"] for path in found["paths"]]
+    assert edge.paths() == (
+        "/resources/project-alpha-kickoff/entity/Sarah Chen/TiDB Technical Spec",
+    )
+    shown = [
+        path
+        for found in memory.show("Project Alpha Kickoff")["edges_out"]
+        for path in found["paths"]
+    ]
     assert "/resources/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec" in shown
     assert ("garden", "entity", "rose-show") not in edges(memory)
 
@@ -88,7 +94,9 @@ def test_affinities_can_be_traversed_by_label(memory: Memory) -> None:
 def test_chunks_of_one_document_are_no_news_to_each_other(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         text = "roses and tulips bloom in the garden every summer evening and Kew opens. "
-        memory.read_text("# One\n\n" + text * 40 + "\n\n# Two\n\n" + text * 40, uri="one.md", name="One")
+        memory.read_text(
+            "# One\n\n" + text * 40 + "\n\n# Two\n\n" + text * 40, uri="one.md", name="One"
+        )
         assert len(list(memory._store.records("resources"))) > 1
         memory.affinity(min_score=0.5)
         assert edges(memory) == {}
@@ -99,7 +107,12 @@ def test_turns_of_a_chat_are_related_across_its_sessions_only(tmp_path: Path) ->
     times = [PAST, PAST + timedelta(minutes=1), PAST + timedelta(days=9)]
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         turns = [
-            Message(id=str(n), speaker="Ann", text=f"{said} number{n} zinc{n} iron{n} lead{n} gold{n}", at=at)
+            Message(
+                id=str(n),
+                speaker="Ann",
+                text=f"{said} number{n} zinc{n} iron{n} lead{n} gold{n}",
+                at=at,
+            )
             for n, at in enumerate(times)
         ]
         memory.read_chat(turns, uri="chat:ann", name="Chat")
@@ -111,7 +124,12 @@ def test_turns_of_a_chat_are_related_across_its_sessions_only(tmp_path: Path) ->
 
 def test_a_short_text_without_words_of_its_own_is_like_nothing(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
-        memory.write([Resource(name=f"Thanks {n}", content="Thanks, that means a lot to me!") for n in range(4)])
+        memory.write(
+            [
+                Resource(name=f"Thanks {n}", content="Thanks, that means a lot to me!")
+                for n in range(4)
+            ]
+        )
         memory.affinity(min_score=0.1)
         assert edges(memory) == {}
 
@@ -119,15 +137,27 @@ def test_a_short_text_without_words_of_its_own_is_like_nothing(tmp_path: Path) -
 def test_a_name_that_everybody_names_connects_nobody(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write(
-            [Resource(name=f"N{n}", content=f"note {n}", related_entities=("United States",)) for n in range(90)]
-            + [Resource(name=f"R{n}", content=f"rare {n}", related_entities=("Kew",)) for n in range(2)]
+            [
+                Resource(name=f"N{n}", content=f"note {n}", related_entities=("United States",))
+                for n in range(90)
+            ]
+            + [
+                Resource(name=f"R{n}", content=f"rare {n}", related_entities=("Kew",))
+                for n in range(2)
+            ]
         )
         memory.affinity()
         assert set(edges(memory)) == {("r0", "entity", "r1"), ("r1", "entity", "r0")}
 
 
 def test_a_label_that_several_resources_bear_gets_no_edges_and_is_counted(memory: Memory) -> None:
-    memory.write([Resource(name="Garden", content="roses and tulips bloom in a garden of ours", uri="other.md")])
+    memory.write(
+        [
+            Resource(
+                name="Garden", content="roses and tulips bloom in a garden of ours", uri="other.md"
+            )
+        ]
+    )
     done = memory.affinity(min_score=0.6)
     assert done.run.counts["ambiguous"] == 2
     assert not [pair for pair in edges(memory) if "garden" in pair]
@@ -138,7 +168,9 @@ def test_at_most_so_many_neighbours_each(tmp_path: Path) -> None:
         words = "roses tulips bloom garden spring evening"
         memory.write([Resource(name=f"N{n}", content=f"{words} extra{n}") for n in range(8)])
         memory.affinity(min_score=0.3, neighbours=2)
-        assert len([pair for pair in edges(memory) if pair[1] == "related" and pair[0] == "n0"]) == 2
+        assert (
+            len([pair for pair in edges(memory) if pair[1] == "related" and pair[0] == "n0"]) == 2
+        )
 
 
 def test_only_from_what_is_recent_to_whatever_it_is_like(memory: Memory) -> None:
@@ -162,7 +194,7 @@ def test_an_empty_memory_has_none(tmp_path: Path) -> None:
         assert memory.affinity().run.receipt.get("edges", 0) == 0
 
 
-# -- merging: seed 5's "TODO critical test" ----------------------------------------------------------------------
+# -- merging: seed 5's "TODO critical test" --------------------------------------------------------
 
 
 def test_what_anybody_wrote_on_an_edge_survives_affinity(memory: Memory) -> None:
@@ -184,7 +216,11 @@ def test_what_anybody_wrote_on_an_edge_survives_affinity(memory: Memory) -> None
         found["garden", "related", "rose-show"],
         found["project-alpha-kickoff", "entity", "tidb-technical-spec"],
     )
-    assert (kept.weight, kept.properties["context"], kept.created_at) == (1.0, "the spec says so", since)
+    assert (kept.weight, kept.properties["context"], kept.created_at) == (
+        1.0,
+        "the spec says so",
+        since,
+    )
     assert raised.weight > 0.1
     assert raised.properties["entity/reviewer"] == "Reviewer"
     assert raised.properties["entity/sarah-chen"] == "Sarah Chen"
@@ -195,9 +231,17 @@ def test_what_anybody_wrote_on_an_edge_survives_affinity(memory: Memory) -> None
 def test_names_shared_later_are_added_to_those_shared_before(memory: Memory) -> None:
     memory.affinity(min_score=0.6)
     for name in ("Project Alpha Kickoff", "TiDB Technical Spec"):
-        (record,) = memory._store.lookup([name.lower().replace(" ", "-")])[name.lower().replace(" ", "-")]
+        (record,) = memory._store.lookup([name.lower().replace(" ", "-")])[
+            name.lower().replace(" ", "-")
+        ]
         assert isinstance(record, Resource)
-        memory.write([Resource(id=record.id, name=name, content=record.content, related_entities=("Lisbon",))])
+        memory.write(
+            [
+                Resource(
+                    id=record.id, name=name, content=record.content, related_entities=("Lisbon",)
+                )
+            ]
+        )
     memory.affinity(min_score=0.6)
     edge = edges(memory)["project-alpha-kickoff", "entity", "tidb-technical-spec"]
     assert {"entity/sarah-chen", "entity/lisbon"} <= edge.properties.keys()
@@ -212,7 +256,17 @@ def test_a_second_run_writes_nothing(memory: Memory) -> None:
 
 
 def test_rolling_back_leaves_what_was_there(memory: Memory) -> None:
-    memory.write([Edge(src="Garden", rel_type="related", dst="Rose Show", weight=0.1, properties={"own": True})])
+    memory.write(
+        [
+            Edge(
+                src="Garden",
+                rel_type="related",
+                dst="Rose Show",
+                weight=0.1,
+                properties={"own": True},
+            )
+        ]
+    )
     before = exported(memory)
     run = memory.affinity(min_score=0.6).run
     assert exported(memory) != before
@@ -240,12 +294,17 @@ def test_a_server_gives_the_same_edges_and_takes_them_back(memory: Memory, postg
         assert edges(other) == {}
 
 
-# -- a model's judgement -----------------------------------------------------------------------------------------
+# -- a model's judgement ---------------------------------------------------------------------------
 
 
 def verdict(request: Any) -> dict[str, Any]:
     related = "tidb" in request.prompt
-    return {"related": related, "relation": "specifies", "strength": 0.9, "reason": "Both are about the cluster."}
+    return {
+        "related": related,
+        "relation": "specifies",
+        "strength": 0.9,
+        "reason": "Both are about the cluster.",
+    }
 
 
 def test_a_model_keeps_only_what_belongs_together_and_says_why(tmp_path: Path) -> None:
@@ -291,7 +350,7 @@ def test_wrong_arguments_are_refused(memory: Memory, wrong: dict[str, Any]) -> N
         memory.affinity(**wrong)
 
 
-# -- path strings ------------------------------------------------------------------------------------------------
+# -- path strings ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -312,7 +371,9 @@ def test_an_edge_with_several_shared_entities_has_a_path_for_each() -> None:
     assert edge.paths() == ("/resources/A/entity/X/B", "/resources/A/entity/Y/B")
 
 
-@pytest.mark.parametrize("path", ["", "resources/A/related/B", "/resources/A", "/resources/A/related/", "/a/b/c/d/e/f"])
+@pytest.mark.parametrize(
+    "path", ["", "resources/A/related/B", "/resources/A", "/resources/A/related/", "/a/b/c/d/e/f"]
+)
 def test_what_is_no_path_of_an_edge_is_refused(path: str) -> None:
     with pytest.raises(LabelError):
         Edge.from_path(path)
@@ -328,5 +389,7 @@ def test_paths_are_shown_and_can_be_imported(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.import_(io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
         (edge,) = memory.show("Project Alpha Kickoff")["edges_out"]
-        assert edge["paths"] == ("/entities/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec",)
+        assert edge["paths"] == (
+            "/entities/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec",
+        )
         assert memory.show("TiDB Technical Spec")["records"][0]["thin"]

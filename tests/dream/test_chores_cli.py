@@ -20,13 +20,18 @@ from remloom.testing import ScriptedModel
 def home(tmp_path: Path) -> Path:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write(
-            [Resource(name=f"Note {n}", content=f"note {n}", related_entities=("Sarah Chen",)) for n in range(2)]
+            [
+                Resource(name=f"Note {n}", content=f"note {n}", related_entities=("Sarah Chen",))
+                for n in range(2)
+            ]
         )
     return tmp_path
 
 
 def call(home: Path, *given: str) -> Result:
-    return CliRunner().invoke(program, [*given, "--home", str(home)], env={"REMLOOM_EMBEDDER": "none"})
+    return CliRunner().invoke(
+        program, [*given, "--home", str(home)], env={"REMLOOM_EMBEDDER": "none"}
+    )
 
 
 def test_affinity_says_what_it_wrote_and_how_to_undo_it(home: Path) -> None:

@@ -22,7 +22,8 @@ Command = Callable[..., Result]
 
 @pytest.fixture
 def remloom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The program, with an embedder and a model that need no network, opened as the command line opens its own."""
+    """The program, with an embedder and a model that need no network, opened as the command line
+    opens its own."""
     opened = Memory.open
 
     def open_scripted(**given: object) -> Memory:
@@ -36,7 +37,9 @@ def remloom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     return call
 
 
-def test_learning_prints_each_dream_with_its_question_and_source_lines(remloom: Command, tmp_path: Path) -> None:
+def test_learning_prints_each_dream_with_its_question_and_source_lines(
+    remloom: Command, tmp_path: Path
+) -> None:
     source = minds.folder(tmp_path / "essays")
     done = remloom("learn", str(source), "--dreams", "1")
     assert done.exit_code == 0, done.output
@@ -81,11 +84,18 @@ def test_a_dry_run_the_run_its_sources_and_its_rollback(remloom: Command, tmp_pa
 
 def test_wrong_arguments_are_told_with_a_remedy(remloom: Command, tmp_path: Path) -> None:
     source = minds.folder(tmp_path / "essays")
-    for given in (["--period", "week"], ["--dreams", "many"], ["--order", "loose"], ["--budget-tokens", "0"]):
+    for given in (
+        ["--period", "week"],
+        ["--dreams", "many"],
+        ["--order", "loose"],
+        ["--budget-tokens", "0"],
+    ):
         done = remloom("learn", str(source), *given)
         assert done.exit_code == 2, done.output
     assert remloom("learn", str(tmp_path / "nowhere")).exit_code == 2
     assert remloom("dream", "rollback", "nothing").exit_code == 3
     unknown = remloom("dream", "runs", "--kind", "lern")
-    assert (unknown.exit_code, "did you mean 'learn'" in unknown.output) == (2, True), unknown.output
+    assert (unknown.exit_code, "did you mean 'learn'" in unknown.output) == (2, True), (
+        unknown.output
+    )
     assert remloom("usage", "--run", "nothing").exit_code == 3

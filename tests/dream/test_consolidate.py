@@ -1,4 +1,5 @@
-"""Consolidation: insights that say the same become one, close ones are summed up, and nothing read is touched."""
+"""Consolidation: insights that say the same become one, close ones are summed up, and nothing read
+is touched."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from typing import Any
 import pytest
 
 from remloom import Memory, Resource
-from remloom.errors import InvalidInputError, MissingExtraError, ModelNotConfiguredError, ModelRefusedError
+from remloom.errors import (
+    InvalidInputError,
+    MissingExtraError,
+    ModelNotConfiguredError,
+    ModelRefusedError,
+)
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 
@@ -27,7 +33,13 @@ def source(name: str, content: str) -> Resource:
 
 def insight(name: str, content: str, parent: str, **changes: Any) -> Resource:
     return Resource(
-        name=name, content=content, kind="synthesis", generation=1, trust="derived", parents=(parent,), **changes
+        name=name,
+        content=content,
+        kind="synthesis",
+        generation=1,
+        trust="derived",
+        parents=(parent,),
+        **changes,
     )
 
 
@@ -108,11 +120,21 @@ def test_a_cluster_gets_a_summary_that_knows_its_parents(tmp_path: Path) -> None
     with filled(tmp_path, model) as memory:
         done = memory.consolidate(min_score=0.99)
         assert done.run.counts["summaries"] == 1
-        (summary,) = [r for r in memory._store.records("resources") if isinstance(r, Resource) and r.kind == "summary"]
+        (summary,) = [
+            r
+            for r in memory._store.records("resources")
+            if isinstance(r, Resource) and r.kind == "summary"
+        ]
         members = {one(memory, name).id for name in ("First", "Third", "Fourth")}
-        assert (set(summary.parents), summary.generation, summary.content) == (members, 2, "Roses bloom at the palace.")
+        assert (set(summary.parents), summary.generation, summary.content) == (
+            members,
+            2,
+            "Roses bloom at the palace.",
+        )
         assert {edge.dst for edge in memory.get_edges(summary.name)} == {"first", "third", "fourth"}
-        assert summary.name in [hit.name for hit in memory.search("roses bloom palace", limit=10).records]
+        assert summary.name in [
+            hit.name for hit in memory.search("roses bloom palace", limit=10).records
+        ]
 
 
 def test_a_second_run_writes_and_asks_nothing(tmp_path: Path) -> None:
@@ -125,13 +147,19 @@ def test_a_second_run_writes_and_asks_nothing(tmp_path: Path) -> None:
 
 
 def test_a_summary_of_more_supersedes_that_of_fewer(tmp_path: Path) -> None:
-    texts = iter(["Roses bloom at the palace.", "Roses of the palace bloom, and there are four of them."])
+    texts = iter(
+        ["Roses bloom at the palace.", "Roses of the palace bloom, and there are four of them."]
+    )
     with filled(tmp_path, ScriptedModel(lambda request: next(texts))) as memory:
         memory.consolidate(min_score=0.99)
         read = one(memory, "Source").id
         memory.write([insight("Sixth", f"{ROSES} four", read)])
         assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 1
-        summaries = [r for r in memory._store.records("resources") if isinstance(r, Resource) and r.kind == "summary"]
+        summaries = [
+            r
+            for r in memory._store.records("resources")
+            if isinstance(r, Resource) and r.kind == "summary"
+        ]
         assert sorted(bool(summary.content) for summary in summaries) == [False, True]
 
 
@@ -162,12 +190,19 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]
 
 
 @pytest.mark.parametrize("how", ["forgotten", "read again without it"])
-def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_again(home: Path | str, how: str) -> None:
+def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_again(
+    home: Path | str, how: str
+) -> None:
     with Memory.open(home, embedder=WordEmbedder()) as memory:
         memory.read_text("Of roses and their gardens.", uri="one.md")
         memory.read_text("Of palaces and their summers.", uri="two.md")
         one_, two = (memory._store.chunks(uri)[0].id for uri in ("one.md", "two.md"))
-        memory.write([insight("First", f"{ROSES} one", one_, created_at=DAY), insight("Second", f"{ROSES} one", two)])
+        memory.write(
+            [
+                insight("First", f"{ROSES} one", one_, created_at=DAY),
+                insight("Second", f"{ROSES} one", two),
+            ]
+        )
         memory.write([insight("Third", f"{ROSES} one", one_), insight("Fourth", TIDB, two)])
         memory.embed_pending()
         assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 2
@@ -186,7 +221,9 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
         assert one(memory, "Second").metadata.get("superseded") is None
         assert memory.check() == []
         assert memory.forget("two.md").verified
-        assert not {"Second", "Fourth"} & {hit.name for hit in memory.search_text(ROSES, limit=10).records}
+        assert not {"Second", "Fourth"} & {
+            hit.name for hit in memory.search_text(ROSES, limit=10).records
+        }
 
 
 def test_a_dry_run_names_what_would_be_superseded_and_writes_nothing(memory: Memory) -> None:
@@ -203,7 +240,9 @@ def test_a_memory_without_insights_has_nothing_to_consolidate(tmp_path: Path) ->
         assert memory.consolidate().run.counts["insights"] == 0
 
 
-def test_a_missing_extra_says_what_to_install(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_says_what_to_install(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:

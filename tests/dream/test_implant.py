@@ -1,4 +1,5 @@
-"""The implant: all it rests on is recorded, one generation above it, and NOTHING is understood however it is said."""
+"""The implant: all it rests on is recorded, one generation above it, and NOTHING is understood
+however it is said."""
 
 from __future__ import annotations
 
@@ -13,10 +14,19 @@ from remloom.dream.synthesis import Idea, asking, identity, insight, is_nothing
 from remloom.llm import LLM
 from remloom.testing.models import ScriptedModel
 
-NEW = Resource(id="new", name="New", content="Tea is taxed.", starts_at=datetime(2021, 3, 1, tzinfo=UTC))
-OLD = Resource(id="old", name="Old", content="Tea is cheap.", starts_at=datetime(2019, 3, 1, tzinfo=UTC))
+NEW = Resource(
+    id="new", name="New", content="Tea is taxed.", starts_at=datetime(2021, 3, 1, tzinfo=UTC)
+)
+OLD = Resource(
+    id="old", name="Old", content="Tea is cheap.", starts_at=datetime(2019, 3, 1, tzinfo=UTC)
+)
 DEEP = Resource(
-    id="deep", name="Deep", content="Taxes anger.", kind="rem_dream", generation=3, metadata={"years": [2018, 2019]}
+    id="deep",
+    name="Deep",
+    content="Taxes anger.",
+    kind="rem_dream",
+    generation=3,
+    metadata={"years": [2018, 2019]},
 )
 
 
@@ -83,5 +93,12 @@ def test_the_model_sees_the_new_beside_the_known_as_quoted_data() -> None:
 def test_the_same_step_from_the_same_sources_has_the_same_id_whichever_run_makes_it() -> None:
     assert identity("acme", "synthesis", "a") == identity("acme", "synthesis", "a")
     assert (
-        len({identity("acme", "synthesis", "a"), identity("acme", "dream", "a"), identity("b", "synthesis", "a")}) == 3
+        len(
+            {
+                identity("acme", "synthesis", "a"),
+                identity("acme", "dream", "a"),
+                identity("b", "synthesis", "a"),
+            }
+        )
+        == 3
     )

@@ -38,7 +38,9 @@ def flaky() -> Flaky:
 @pytest.fixture
 def memory(tmp_path: Path, flaky: Flaky) -> Iterator[Memory]:
     settings = Settings.load(home=str(tmp_path / "home"), llm_retries=1)
-    with Memory.open(embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings) as memory:
+    with Memory.open(
+        embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings
+    ) as memory:
         yield memory
 
 
@@ -53,7 +55,9 @@ def journal(memory: Memory) -> bytes:
 
 
 def derived(memory: Memory) -> list[Resource]:
-    return [r for r in memory._store.records("resources") if isinstance(r, Resource) and r.generation]
+    return [
+        r for r in memory._store.records("resources") if isinstance(r, Resource) and r.generation
+    ]
 
 
 @pytest.mark.parametrize("task", ["entities", "synthesis", "entity_synthesis", "question", "dream"])
@@ -78,7 +82,9 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
         memory.forget(str(essays / "2021-01-20-ships.md"))
     for record in derived(memory):
         assert "ships" not in record.name
-        assert all(memory._store.get(None, id) is not None for id in memory._store.parents(record.id))
+        assert all(
+            memory._store.get(None, id) is not None for id in memory._store.parents(record.id)
+        )
         assert memory._store.parents(record.id)
     assert b"Captain Hall" not in journal(memory)
     assert memory.check() == []
@@ -103,7 +109,9 @@ def test_a_run_that_stops_keeps_nothing_that_was_forgotten_meanwhile(
     assert b"Captain Hall" not in journal(memory)
 
 
-def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(memory: Memory, tmp_path: Path) -> None:
+def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(
+    memory: Memory, tmp_path: Path
+) -> None:
     first = {"2021-01-05-tea.md": minds.ESSAYS["2021-01-05-tea.md"]}
     memory.learn(minds.folder(tmp_path / "a", first), dreams=1)
     (before,) = memory._store.journal("period")
@@ -114,7 +122,9 @@ def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(memory: Mem
     assert (after.id, after.data) == (before.id, before.data)
 
 
-def test_a_cycle_that_another_run_began_is_dreamt_whole(memory: Memory, flaky: Flaky, essays: Path) -> None:
+def test_a_cycle_that_another_run_began_is_dreamt_whole(
+    memory: Memory, flaky: Flaky, essays: Path
+) -> None:
     memory.read(essays)
     waves = 0
 
@@ -131,12 +141,18 @@ def test_a_cycle_that_another_run_began_is_dreamt_whole(memory: Memory, flaky: F
     assert run.counts["rem_dream"] + run.counts["nothing"] >= 12
 
 
-def test_an_endpoint_that_is_busy_once_is_asked_again(memory: Memory, flaky: Flaky, essays: Path) -> None:
+def test_an_endpoint_that_is_busy_once_is_asked_again(
+    memory: Memory, flaky: Flaky, essays: Path
+) -> None:
     asked = []
 
     def busy(request: Request) -> Said | None:
         asked.append(request.task)
-        return ModelUnavailableError("slow down", status=429, retry_after=0.01) if len(asked) == 1 else None
+        return (
+            ModelUnavailableError("slow down", status=429, retry_after=0.01)
+            if len(asked) == 1
+            else None
+        )
 
     flaky.before = busy
     learned = memory.learn(essays, dreams=1)
@@ -158,7 +174,10 @@ def test_a_server_that_fails_at_one_task_parks_that_and_the_rest_goes_on(
     flaky.before = failing
     learned = memory.learn(essays, dreams=2)
     assert learned.run.status == "done"
-    assert learned.run.counts["parked"] == len(learned.parked) == (task not in ("question", "dream"))  # dreamt again
+    # dreamt again
+    assert (
+        learned.run.counts["parked"] == len(learned.parked) == (task not in ("question", "dream"))
+    )
     assert all("Internal Server Error" in item.reason for item in learned.parked)
     before = {record.id for record in derived(memory)}
     memory.learn(dreams=2)
@@ -167,16 +186,24 @@ def test_a_server_that_fails_at_one_task_parks_that_and_the_rest_goes_on(
     assert memory.check() == []
 
 
-def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(tmp_path: Path, flaky: Flaky) -> None:
+def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
+    tmp_path: Path, flaky: Flaky
+) -> None:
     home = tmp_path / "home"
 
     def failing(request: Request) -> Said | None:
-        return ModelUnavailableError("Captain is away", status=500) if request.task == "dream" else None
+        return (
+            ModelUnavailableError("Captain is away", status=500)
+            if request.task == "dream"
+            else None
+        )
 
     flaky.before = failing
     key = "5a" * 32
     settings = Settings.load(home=str(home), llm_retries=0)
-    with Memory.open(embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings, key=key) as memory:
+    with Memory.open(
+        embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings, key=key
+    ) as memory:
         memory.learn(minds.folder(tmp_path / "essays"), dreams=2)
         assert memory.parked("dream")
         written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())

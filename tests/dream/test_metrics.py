@@ -23,12 +23,21 @@ from remloom.testing.embedder import WordEmbedder
 def at(*degrees: float) -> list[float]:
     """A unit vector in the plane of the first two axes, or on the sphere with a second angle."""
     first, second = (*np.radians(degrees), 0.0)[:2]
-    return [float(np.cos(first) * np.cos(second)), float(np.sin(first) * np.cos(second)), float(np.sin(second)), 0.0]
+    return [
+        float(np.cos(first) * np.cos(second)),
+        float(np.sin(first) * np.cos(second)),
+        float(np.sin(second)),
+        0.0,
+    ]
 
 
-def derived(name: str, parents: tuple[str, ...], embedding: list[float], **changes: Any) -> Resource:
+def derived(
+    name: str, parents: tuple[str, ...], embedding: list[float], **changes: Any
+) -> Resource:
     given = {"kind": "synthesis", "generation": 1, **changes}
-    return Resource(name=name, content=name, parents=parents, embedding=embedding, trust="derived", **given)
+    return Resource(
+        name=name, content=name, parents=parents, embedding=embedding, trust="derived", **given
+    )
 
 
 @pytest.fixture
@@ -42,9 +51,15 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         )
         memory.write(
             [
-                derived("Spain 1", (a,), at(30), metadata={"entity": "Spain"}, kind="entity_insight"),
-                derived("Spain 2", (a,), at(60), metadata={"entity": "Spain"}, kind="entity_insight"),
-                derived("France", (b,), at(90), metadata={"entity": "France"}, kind="entity_insight"),
+                derived(
+                    "Spain 1", (a,), at(30), metadata={"entity": "Spain"}, kind="entity_insight"
+                ),
+                derived(
+                    "Spain 2", (a,), at(60), metadata={"entity": "Spain"}, kind="entity_insight"
+                ),
+                derived(
+                    "France", (b,), at(90), metadata={"entity": "France"}, kind="entity_insight"
+                ),
                 derived("Dream", (a, b), at(45, 60), kind="rem_dream", generation=2),
             ]
         )
@@ -55,10 +70,14 @@ def test_coherence_is_how_alike_the_insights_of_one_entity_are(memory: Memory) -
     coherence = memory.metrics().coherence
     assert coherence.entities == (("Spain", 2, pytest.approx(np.cos(np.radians(30)), abs=1e-3)),)
     assert coherence.score == pytest.approx(0.866, abs=1e-3)
-    assert coherence.across == pytest.approx((np.cos(np.radians(60)) + np.cos(np.radians(30))) / 2, abs=1e-3)
+    assert coherence.across == pytest.approx(
+        (np.cos(np.radians(60)) + np.cos(np.radians(30))) / 2, abs=1e-3
+    )
 
 
-def test_novelty_is_the_distance_to_the_nearest_record_of_a_lower_generation(memory: Memory) -> None:
+def test_novelty_is_the_distance_to_the_nearest_record_of_a_lower_generation(
+    memory: Memory,
+) -> None:
     novelty = memory.metrics().novelty
     nearest = np.cos(np.radians(15)) * np.cos(np.radians(60))
     assert novelty.score == pytest.approx(1 - nearest, abs=1e-3)
@@ -70,7 +89,9 @@ def test_depth_is_the_last_generation_before_quality_falls(memory: Memory) -> No
     found = memory.metrics()
     first, second = found.generations
     assert (first.records, first.kinds) == (3, {"entity_insight": 3})
-    assert first.support == pytest.approx((np.cos(np.radians(30)) + np.cos(np.radians(60)) + 1) / 3, abs=1e-3)
+    assert first.support == pytest.approx(
+        (np.cos(np.radians(30)) + np.cos(np.radians(60)) + 1) / 3, abs=1e-3
+    )
     assert second.support == pytest.approx(np.cos(np.radians(60)), abs=1e-3)
     assert second.quality == pytest.approx((second.support * second.novelty) ** 0.5, abs=1e-3)
     assert found.depth == 2
@@ -85,8 +106,26 @@ def test_a_generation_that_repeats_what_it_came_from_ends_the_depth(memory: Memo
 def test_cost_is_shared_by_the_insights_that_stand(memory: Memory) -> None:
     now = datetime.now(UTC)
     usage = [
-        Usage(task="dream", model="m", at=now, seconds=1, run="r", input_tokens=300, output_tokens=100, cost=0.02),
-        Usage(task="ask", model="m", at=now, seconds=1, run="", input_tokens=9_999, output_tokens=1, cost=1.0),
+        Usage(
+            task="dream",
+            model="m",
+            at=now,
+            seconds=1,
+            run="r",
+            input_tokens=300,
+            output_tokens=100,
+            cost=0.02,
+        ),
+        Usage(
+            task="ask",
+            model="m",
+            at=now,
+            seconds=1,
+            run="",
+            input_tokens=9_999,
+            output_tokens=1,
+            cost=1.0,
+        ),
     ]
     cost = measure(memory._store, usage).cost
     assert (cost.calls, cost.tokens, cost.per_insight_tokens) == (1, 400, 100.0)
@@ -94,7 +133,9 @@ def test_cost_is_shared_by_the_insights_that_stand(memory: Memory) -> None:
 
 
 def test_a_price_that_is_not_known_is_not_guessed(memory: Memory) -> None:
-    usage = [Usage(task="dream", model="m", at=datetime.now(UTC), seconds=1, run="r", input_tokens=3)]
+    usage = [
+        Usage(task="dream", model="m", at=datetime.now(UTC), seconds=1, run="r", input_tokens=3)
+    ]
     cost = measure(memory._store, usage).cost
     assert (cost.dollars, cost.per_insight_dollars) == (None, None)
 
@@ -104,10 +145,16 @@ def test_coverage_is_the_share_of_held_out_texts_that_are_foreseen(tmp_path: Pat
     held.mkdir()
     (held / "foreseen.md").write_text("tidb cluster keeps three replicas every region")
     (held / "known.md").write_text("roses bloom palace garden summer long")
-    (held / "strange.md").write_text("invoices quarterly revenue forecast spreadsheet payroll audit")
+    (held / "strange.md").write_text(
+        "invoices quarterly revenue forecast spreadsheet payroll audit"
+    )
     with Memory.open(tmp_path / "home", embedder=WordEmbedder()) as memory:
-        (read,) = memory.write([Resource(name="Read", content="roses bloom palace garden summer long")])
-        memory.write([Resource(name=f"Other {n}", content=f"word{n} thing{n} item{n}") for n in range(8)])
+        (read,) = memory.write(
+            [Resource(name="Read", content="roses bloom palace garden summer long")]
+        )
+        memory.write(
+            [Resource(name=f"Other {n}", content=f"word{n} thing{n} item{n}") for n in range(8)]
+        )
         memory.write(
             [
                 Resource(
@@ -118,13 +165,23 @@ def test_coverage_is_the_share_of_held_out_texts_that_are_foreseen(tmp_path: Pat
         )  # fmt: skip
         coverage = memory.metrics(held).coverage
         assert coverage is not None
-        assert (coverage.texts, coverage.score, coverage.sources, coverage.gained) == (3, 0.3333, 0.3333, 0.3333)
+        assert (coverage.texts, coverage.score, coverage.sources, coverage.gained) == (
+            3,
+            0.3333,
+            0.3333,
+            0.3333,
+        )
 
 
 def test_an_empty_memory_has_nothing_to_measure(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         found = memory.metrics()
-    assert (found.insights, found.coherence.score, found.novelty.score, found.depth) == (0, None, None, 0)
+    assert (found.insights, found.coherence.score, found.novelty.score, found.depth) == (
+        0,
+        None,
+        None,
+        0,
+    )
 
 
 def test_held_out_texts_need_an_embedder_and_must_be_there(memory: Memory, tmp_path: Path) -> None:
@@ -135,13 +192,16 @@ def test_held_out_texts_need_an_embedder_and_must_be_there(memory: Memory, tmp_p
         memory.metrics(tmp_path / "missing.md")
 
 
-# -- the page ----------------------------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------------------
 
 
 def checked(page: str) -> ET.Element:
     """The page as a tree: it must be well-formed, but for the doctype and void tags."""
     text = page.removeprefix("<!doctype html>\n")
-    for void in ('<meta charset="utf-8">', '<meta name="viewport" content="width=device-width, initial-scale=1">'):
+    for void in (
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    ):
         text = text.replace(void, "")
     return ET.fromstring(text)
 
@@ -150,7 +210,12 @@ def test_the_page_needs_nothing_from_elsewhere(memory: Memory) -> None:
     page = memory.metrics().page()
     tree = checked(page)
     assert "<script" not in page
-    links = [value for node in tree.iter() for name, value in node.attrib.items() if name.endswith(("href", "src"))]
+    links = [
+        value
+        for node in tree.iter()
+        for name, value in node.attrib.items()
+        if name.endswith(("href", "src"))
+    ]
     assert all(link.startswith("#") for link in links)
     assert "@import" not in page
     assert "url(http" not in page
@@ -195,7 +260,7 @@ def test_the_same_metrics_draw_the_same_plots(memory: Memory) -> None:
     assert plots(memory.metrics()) == plots(memory.metrics())
 
 
-# -- the command -------------------------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 
 def test_the_command_prints_numbers_and_writes_the_page(memory: Memory, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Moments: sessions, their topics, and what a model tells of them, connected by label, written once."""
+"""Moments: sessions, their topics, and what a model tells of them, connected by label, written
+once."""
 
 from __future__ import annotations
 
@@ -63,8 +64,14 @@ def told(**changes: Any) -> dict[str, Any]:
         "type": "decision",
         "starts_at": "2025-03-03T09:00:00Z",
         "ends_at": "2025-03-03T09:03:00Z",
-        "present_persons": [{"name": "Ann", "role": "engineer"}, {"name": "Sarah Chen", "role": "reviewer"}],
-        "speakers": [{"name": "Ann", "speaking_time": 999}, {"name": "Guest", "speaking_time": 12.5}],
+        "present_persons": [
+            {"name": "Ann", "role": "engineer"},
+            {"name": "Sarah Chen", "role": "reviewer"},
+        ],
+        "speakers": [
+            {"name": "Ann", "speaking_time": 999},
+            {"name": "Guest", "speaking_time": 12.5},
+        ],
         "emotion_tags": ["focused"],
         "topic_tags": ["TiDB migration"],
         "classifications": ["work"],
@@ -73,7 +80,7 @@ def told(**changes: Any) -> dict[str, Any]:
     }
 
 
-# -- without a model ---------------------------------------------------------------------------------------------
+# -- without a model -------------------------------------------------------------------------------
 
 
 def test_a_session_is_parted_where_its_topic_shifts(memory: Memory) -> None:
@@ -120,9 +127,13 @@ def test_nothing_is_connected_with_itself(tmp_path: Path) -> None:
 def test_what_came_before_and_after_can_be_traversed(memory: Memory) -> None:
     memory.read_chat(chat(MONDAY + timedelta(days=2)), uri="chat:later", name="Later chat")
     memory.moments(hours=None)
-    answer = memory.query('TRAVERSE temporal_proximity WITH LOOKUP "Team chat, session 1, 2025-03-03" DEPTH 1')
+    answer = memory.query(
+        'TRAVERSE temporal_proximity WITH LOOKUP "Team chat, session 1, 2025-03-03" DEPTH 1'
+    )
     assert "Later chat, session 1, 2025-03-05" in [node["name"] for node in answer.nodes]
-    (edge,) = memory.get_edges("Later chat, session 1, 2025-03-05", edge_types=["temporal_proximity"])
+    (edge,) = memory.get_edges(
+        "Later chat, session 1, 2025-03-05", edge_types=["temporal_proximity"]
+    )
     assert edge.properties["hours"] == pytest.approx(47.9, abs=0.1)
     assert 0.3 < edge.weight < 0.9
 
@@ -130,7 +141,12 @@ def test_what_came_before_and_after_can_be_traversed(memory: Memory) -> None:
 def test_notes_that_no_moment_has_become_a_session_of_their_own(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         at = [MONDAY, MONDAY + timedelta(hours=1), MONDAY + timedelta(days=1)]
-        memory.write([Resource(name=f"Note {n}", content=f"thought {n}", starts_at=when) for n, when in enumerate(at)])
+        memory.write(
+            [
+                Resource(name=f"Note {n}", content=f"thought {n}", starts_at=when)
+                for n, when in enumerate(at)
+            ]
+        )
         memory.moments(hours=None)
         first, second = moments(memory)
         assert (first.name, len(first.resource_refs)) == ("Note 0, 2025-03-03", 2)
@@ -143,27 +159,43 @@ def test_a_session_that_goes_on_keeps_its_name_and_is_not_parted_yet(tmp_path: P
         memory.moments()
         memory.write([Resource(name="Still now", content="what happens still")])
         memory.moments()
-        (moment,) = [record for record in memory._store.records("moments") if isinstance(record, Moment)]
+        (moment,) = [
+            record for record in memory._store.records("moments") if isinstance(record, Moment)
+        ]
         assert moment.name.startswith("Now, ")
         assert len(moment.resource_refs) == 2
 
 
 def test_only_what_happened_or_was_remembered_in_the_window_is_looked_at(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
-        memory.write([Resource(name="Old", content="long ago", starts_at=MONDAY, created_at=MONDAY)])
+        memory.write(
+            [Resource(name="Old", content="long ago", starts_at=MONDAY, created_at=MONDAY)]
+        )
         assert memory.moments(hours=24).run.counts.get("sessions", 0) == 0
         assert memory.moments(since=MONDAY - timedelta(hours=1)).run.counts["sessions"] == 1
 
 
-@pytest.mark.parametrize("told", [timedelta(), -timedelta(days=9_000)], ids=["of today", "of long ago"])
-def test_what_is_new_is_found_without_reading_all_that_is_old(tmp_path: Path, told: timedelta) -> None:
+@pytest.mark.parametrize(
+    "told", [timedelta(), -timedelta(days=9_000)], ids=["of today", "of long ago"]
+)
+def test_what_is_new_is_found_without_reading_all_that_is_old(
+    tmp_path: Path, told: timedelta
+) -> None:
     spent, today = [], datetime.now(UTC)
     for size in (200, 2_000):
         with Memory.open(tmp_path / str(size), embedder="none") as memory:
             days = [MONDAY - timedelta(days=day) for day in range(size)]
-            old = [Resource(name=f"r{n}", content=f"{n}", starts_at=at, created_at=at) for n, at in enumerate(days)]
-            of_old = [Moment(name=f"m{n}", starts_at=at, resource_refs=(old[n].id,)) for n, at in enumerate(days)]
-            memory.write([*old, *of_old, Resource(name="New", content="new", starts_at=today + told)])
+            old = [
+                Resource(name=f"r{n}", content=f"{n}", starts_at=at, created_at=at)
+                for n, at in enumerate(days)
+            ]
+            of_old = [
+                Moment(name=f"m{n}", starts_at=at, resource_refs=(old[n].id,))
+                for n, at in enumerate(days)
+            ]
+            memory.write(
+                [*old, *of_old, Resource(name="New", content="new", starts_at=today + told)]
+            )
             memory.settle()
             with steps(memory) as counted:
                 (session,) = sessions(memory._store, since=today - timedelta(hours=1), now=today)
@@ -174,7 +206,9 @@ def test_what_is_new_is_found_without_reading_all_that_is_old(tmp_path: Path, to
 
 def test_a_session_whose_texts_wait_for_their_vectors_is_parted_later(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
-        memory.write([Resource(name="Dated", content="something", starts_at=MONDAY - timedelta(days=99))])
+        memory.write(
+            [Resource(name="Dated", content="something", starts_at=MONDAY - timedelta(days=99))]
+        )
         memory.embed_pending()
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.read_chat(chat(), uri="chat:team", name="Team chat")
@@ -201,7 +235,10 @@ def test_a_chat_that_grew_has_no_part_twice(memory: Memory) -> None:
     memory.moments(hours=None)
     more = [
         Message(
-            id=f"n{n}", speaker="Ben", text=f"The opera tickets arrived, opera night {n}", at=MONDAY.replace(hour=10)
+            id=f"n{n}",
+            speaker="Ben",
+            text=f"The opera tickets arrived, opera night {n}",
+            at=MONDAY.replace(hour=10),
         )
         for n in range(5)
     ]
@@ -221,7 +258,12 @@ def test_a_part_that_is_no_more_leaves_the_timeline(memory: Memory) -> None:
     memory.write(
         [
             Moment(
-                id="gone", name="Of an earlier run", type="topic", starts_at=MONDAY, resource_refs=refs, metadata=made
+                id="gone",
+                name="Of an earlier run",
+                type="topic",
+                starts_at=MONDAY,
+                resource_refs=refs,
+                metadata=made,
             ),
             Edge(src="Of an earlier run", rel_type="includes", dst="Team chat #6"),
         ]
@@ -243,7 +285,10 @@ def test_a_lookback_that_is_no_time_is_refused(memory: Memory, hours: Any) -> No
 
 
 def test_topics_are_what_is_said_here_and_not_elsewhere() -> None:
-    here = [Resource(content="the pottery class made pottery bowls"), Resource(content="a pottery class again")]
+    here = [
+        Resource(content="the pottery class made pottery bowls"),
+        Resource(content="a pottery class again"),
+    ]
     elsewhere = [Resource(content=f"the weather of day {n}") for n in range(20)]
     assert topics(here, Background([*here, *elsewhere]))[0] == "pottery class"
 
@@ -253,7 +298,7 @@ def test_speaking_time_is_at_a_usual_pace() -> None:
     assert speakers([turn])[0].speaking_time == 60.0
 
 
-# -- with a model ------------------------------------------------------------------------------------------------
+# -- with a model ----------------------------------------------------------------------------------
 
 
 def test_a_model_tells_every_field(tmp_path: Path) -> None:
@@ -270,9 +315,14 @@ def test_a_model_tells_every_field(tmp_path: Path) -> None:
         times = {one.name: one.speaking_time for one in moment.speakers}
         assert (times["Guest"], times["Ann"] < 60) == (12.5, True)
         assert (moment.emotion_tags, moment.topic_tags) == (("focused",), ("TiDB migration",))
-        assert (moment.classifications, moment.summary) == (("work",), "Ann and Ben agree to migrate on Friday.")
+        assert (moment.classifications, moment.summary) == (
+            ("work",),
+            "Ann and Ben agree to migrate on Friday.",
+        )
         assert "TiDB" in moment.entity_refs
-        assert ("about", "tidb-migration") in {(edge.rel_type, edge.dst) for edge in memory.get_edges(moment.name)}
+        assert ("about", "tidb-migration") in {
+            (edge.rel_type, edge.dst) for edge in memory.get_edges(moment.name)
+        }
 
 
 def test_a_model_is_asked_once_about_a_session(tmp_path: Path) -> None:
@@ -304,7 +354,9 @@ def test_times_that_cannot_be_are_those_of_the_session(tmp_path: Path) -> None:
 
 
 def test_a_moment_told_twice_in_one_reply_is_one(tmp_path: Path) -> None:
-    model = ScriptedModel({"moment": {"items": [told(), told(name="ann PLANS the TiDB migration"), told(name=" ")]}})
+    model = ScriptedModel(
+        {"moment": {"items": [told(), told(name="ann PLANS the TiDB migration"), told(name=" ")]}}
+    )
     with Memory.open(tmp_path, embedder="none", llm=model) as memory:
         memory.read_chat(chat(), uri="chat:team", name="Team chat")
         assert memory.moments(hours=None).run.counts["told"] == 1
@@ -324,14 +376,20 @@ def test_a_budget_stops_the_run_cleanly(tmp_path: Path) -> None:
     model = ScriptedModel({"moment": {"items": [told()]}})
     with Memory.open(tmp_path, embedder="none", llm=model) as memory:
         for day in range(3):
-            memory.read_chat(chat(MONDAY + timedelta(days=day)), uri=f"chat:{day}", name=f"Chat {day}")
+            memory.read_chat(
+                chat(MONDAY + timedelta(days=day)), uri=f"chat:{day}", name=f"Chat {day}"
+            )
         done = memory.moments(hours=None, budget_calls=1)
         assert (done.run.status, len(model.requests)) == ("stopped", 1)
         assert memory.moments(hours=None).run.counts["told"] == 3
 
 
-@pytest.mark.parametrize("given", [{"budget_tokens": 0}, {"budget_calls": True}, {"budget_cost": -0.5}])
-def test_a_budget_that_allows_nothing_is_refused_before_anything_begins(memory: Memory, given: Any) -> None:
+@pytest.mark.parametrize(
+    "given", [{"budget_tokens": 0}, {"budget_calls": True}, {"budget_cost": -0.5}]
+)
+def test_a_budget_that_allows_nothing_is_refused_before_anything_begins(
+    memory: Memory, given: Any
+) -> None:
     for chore in (memory.moments, memory.affinity, memory.consolidate):
         with pytest.raises(InvalidInputError, match="allows nothing"):
             chore(**given)
@@ -342,7 +400,9 @@ def test_two_moments_of_one_name_are_told_apart_by_their_day(tmp_path: Path) -> 
     model = ScriptedModel({"moment": {"items": [told()]}})
     with Memory.open(tmp_path, embedder="none", llm=model) as memory:
         for day in (0, 1):
-            memory.read_chat(chat(MONDAY + timedelta(days=day)), uri=f"chat:{day}", name=f"Chat {day}")
+            memory.read_chat(
+                chat(MONDAY + timedelta(days=day)), uri=f"chat:{day}", name=f"Chat {day}"
+            )
         memory.moments(hours=None)
         names = {one.name for one in moments(memory) if one.parent_moment}
         assert names == {"Ann plans the TiDB migration", "Ann plans the TiDB migration, 2025-03-04"}

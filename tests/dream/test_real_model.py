@@ -1,4 +1,5 @@
-"""The cycles with a real, very small model in this process: this shows that all is wired, not what it has to say."""
+"""The cycles with a real, very small model in this process: this shows that all is wired, not what
+it has to say."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from remloom.serve.cli.app import program
 pytest.importorskip("langgraph")
 pytest.importorskip("xllamacpp")
 
-ESSAYS = sorted((Path(__file__).parents[2] / "examples" / "essays").iterdir())[1:3]  # of November and of January
+# of November and of January
+ESSAYS = sorted((Path(__file__).parents[2] / "examples" / "essays").iterdir())[1:3]
 SETTINGS = """
 embedder = "minilm"
 {llm}
@@ -57,7 +59,9 @@ def test_dated_texts_are_read_a_period_ends_and_each_dream_is_shown_with_its_que
 
 
 @pytest.mark.model
-def test_the_same_goes_with_a_local_openai_compatible_endpoint(tmp_path: Path, endpoint: str) -> None:
+def test_the_same_goes_with_a_local_openai_compatible_endpoint(
+    tmp_path: Path, endpoint: str
+) -> None:
     learned(tmp_path, endpoint)
 
 
@@ -72,14 +76,19 @@ def learned(tmp_path: Path, llm: str) -> None:
         shutil.copy(essay, source)
     printed = ""
     dreams: list[Resource] = []
-    commands = [("learn", str(source)), *[("dream",)] * 3]  # so small a model may not find its end: then it tries again
+    # so small a model may not find its end: then it tries again
+    commands = [("learn", str(source)), *[("dream",)] * 3]
     for command in commands:
-        done = CliRunner().invoke(program, [*command, "--dreams", "1", "--home", str(home)], catch_exceptions=False)
+        done = CliRunner().invoke(
+            program, [*command, "--dreams", "1", "--home", str(home)], catch_exceptions=False
+        )
         assert done.exit_code in (0, 1), done.output  # 1: something was parked
         printed += done.output
         with Memory.open(home) as memory:
             made = [record for run in memory.runs() for record in memory.made(run.id)]
-        dreams = [record for record in made if isinstance(record, Resource) and record.kind == "rem_dream"]
+        dreams = [
+            record for record in made if isinstance(record, Resource) and record.kind == "rem_dream"
+        ]
         if dreams:
             break
     print(printed)
@@ -88,7 +97,11 @@ def learned(tmp_path: Path, llm: str) -> None:
     with Memory.open(home) as memory:
         for dream in dreams:
             assert dream.name[:40] in printed
-            sources = {Path(entry["source"]).name for entry in memory.history(dream.id) if not entry["parents"]}
+            sources = {
+                Path(entry["source"]).name
+                for entry in memory.history(dream.id)
+                if not entry["parents"]
+            }
             assert sources
             assert any(source in printed for source in sources)
         for run in memory.runs():

@@ -36,7 +36,11 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def dreams(memory: Memory) -> list[Resource]:
-    return [r for r in memory._store.records("resources") if isinstance(r, Resource) and r.kind == "rem_dream"]
+    return [
+        r
+        for r in memory._store.records("resources")
+        if isinstance(r, Resource) and r.kind == "rem_dream"
+    ]
 
 
 def test_three_different_records_are_drawn_the_first_of_the_current_period() -> None:
@@ -83,7 +87,9 @@ def test_a_dream_keeps_its_question_its_parents_and_the_years_it_spans(tmp_path:
         assert len(parents) == 3
         assert dream.starts_at == datetime(2011, 1, 5, tzinfo=UTC)
         walked = memory.history(dream.id)
-        assert {Path(entry["source"].rpartition(":")[0]).name for entry in walked[1:]} == set(essays)
+        assert {Path(entry["source"].rpartition(":")[0]).name for entry in walked[1:]} == set(
+            essays
+        )
         assert memory.search(dream.content).records[0].id == dream.id
 
 
@@ -99,7 +105,9 @@ def test_the_synthesis_sees_the_question_and_the_implant_the_synthesis(memory: M
 
 
 def test_a_period_that_is_over_is_dreamt_about_once(tmp_path: Path) -> None:
-    essays = minds.folder(tmp_path / "essays", {n: t for n, t in minds.ESSAYS.items() if n < "2021-02-10"})
+    essays = minds.folder(
+        tmp_path / "essays", {n: t for n, t in minds.ESSAYS.items() if n < "2021-02-10"}
+    )
     with opened(tmp_path / "home") as memory:
         memory.learn(essays, dreams=2)
         first = {dream.id: dream.metadata["period"] for dream in dreams(memory)}
@@ -121,7 +129,9 @@ def test_a_dream_of_a_period_knows_nothing_later(tmp_path: Path) -> None:
 
 
 def test_every_so_many_documents_are_a_period_also_across_runs(tmp_path: Path) -> None:
-    essays = minds.folder(tmp_path / "essays", {f"{n}.md": f"Note {n} on tea and Boston." for n in range(3)})
+    essays = minds.folder(
+        tmp_path / "essays", {f"{n}.md": f"Note {n} on tea and Boston." for n in range(3)}
+    )
     with opened(tmp_path / "home") as memory:
         memory.learn(essays, period=2, dreams=1)
         assert {dream.metadata["period"] for dream in dreams(memory)} <= {"documents 00001"}
@@ -151,7 +161,9 @@ def test_a_dry_run_shows_the_dreams_and_writes_nothing(memory: Memory) -> None:
     after = dict(memory.stats()["journal"])
     assert after.pop("usage") > 0
     assert after == {kind: count for kind, count in journal.items() if kind != "usage"}
-    assert [dream.name for dream in memory.dream(3, seed="a").dreams] == [dream.name for dream in shown]
+    assert [dream.name for dream in memory.dream(3, seed="a").dreams] == [
+        dream.name for dream in shown
+    ]
 
 
 def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: Memory) -> None:
@@ -159,7 +171,10 @@ def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: M
     first = memory.dream(2, seed="a").run
     dreamt = {dream.id for dream in dreams(memory)}
     second = memory.dream("100%", seed="b").run
-    built = any(dreamt & set(memory._store.parents(id)) for id in (record.id for record in memory.made(second.id)))
+    built = any(
+        dreamt & set(memory._store.parents(id))
+        for id in (record.id for record in memory.made(second.id))
+    )
     if built:
         with pytest.raises(ConflictError, match=second.id):
             memory.rollback(first.id)
@@ -172,7 +187,11 @@ def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: M
 
 def test_a_dream_that_failed_waits_and_is_dreamt_next_time(tmp_path: Path) -> None:
     def failing(request: Request) -> Said:
-        return ModelUnavailableError("busy") if request.task == "dream" and failing.fails else minds.reply(request)  # type: ignore[attr-defined]
+        return (
+            ModelUnavailableError("busy")
+            if request.task == "dream" and failing.fails
+            else minds.reply(request)
+        )  # type: ignore[attr-defined]
 
     failing.fails = True  # type: ignore[attr-defined]
     with opened(tmp_path / "home", failing) as memory:

@@ -25,7 +25,10 @@ Writing = Callable[..., Writer]
 
 
 def embed(texts: Sequence[str]) -> list[tuple[Vector, ...]]:
-    return [(Vector(0, len(text), EMBEDDER.embed_query(text).tobytes(), b"0123456789abcdef"),) for text in texts]
+    return [
+        (Vector(0, len(text), EMBEDDER.embed_query(text).tobytes(), b"0123456789abcdef"),)
+        for text in texts
+    ]
 
 
 @pytest.fixture
@@ -40,7 +43,13 @@ def begun(memory: Memory) -> Memory:
         [
             Entity(name="Sarah Chen", type="person", properties={"team": "data"}),
             Resource(name="Note", content="Sarah leads the data team.", uri="note.md"),
-            Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.4, properties={"since": 2019}),
+            Edge(
+                src="Sarah Chen",
+                rel_type="knows",
+                dst="Bob Smith",
+                weight=0.4,
+                properties={"since": 2019},
+            ),
         ]
     )
     memory.embed_pending()
@@ -67,15 +76,26 @@ def exported(memory: Memory) -> bytes:
     return stream.getvalue()
 
 
-def insight(text: str, *, parents: tuple[str, ...] = (), id: str = "", generation: int = 1) -> Resource:
-    return Resource(id=id, name=text[:30], content=text, kind="synthesis", parents=parents, generation=generation)
+def insight(
+    text: str, *, parents: tuple[str, ...] = (), id: str = "", generation: int = 1
+) -> Resource:
+    return Resource(
+        id=id,
+        name=text[:30],
+        content=text,
+        kind="synthesis",
+        parents=parents,
+        generation=generation,
+    )
 
 
 def note_id(memory: Memory) -> str:
     return memory.lookup("Note").records[0].id
 
 
-def test_rolling_back_leaves_the_export_as_it_was(memory: Memory, store: Store, writing: Writing) -> None:
+def test_rolling_back_leaves_the_export_as_it_was(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     before = exported(memory)
     writer = writing()
     writer.write(
@@ -84,8 +104,19 @@ def test_rolling_back_leaves_the_export_as_it_was(memory: Memory, store: Store, 
             Entity(name="Sarah Chen", type="person", summary="Led."),
         ],
         [
-            Edge(src="Data teams grow.", rel_type="about", dst="Data team", properties={"dst_name": "Data team"}),
-            Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.9, properties={"since": 2018}),
+            Edge(
+                src="Data teams grow.",
+                rel_type="about",
+                dst="Data team",
+                properties={"dst_name": "Data team"},
+            ),
+            Edge(
+                src="Sarah Chen",
+                rel_type="knows",
+                dst="Bob Smith",
+                weight=0.9,
+                properties={"since": 2018},
+            ),
             Edge(src="Bob Smith", rel_type="admires", dst="Sarah Chen"),
         ],
     )
@@ -102,7 +133,9 @@ def test_rolling_back_leaves_the_export_as_it_was(memory: Memory, store: Store, 
         rollback(store, run.id)
 
 
-def test_a_dry_run_tells_the_same_and_writes_nothing(memory: Memory, store: Store, writing: Writing) -> None:
+def test_a_dry_run_tells_the_same_and_writes_nothing(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     before = exported(memory)
     writer = writing(dry_run=True)
     writer.write(
@@ -117,10 +150,18 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(memory: Memory, store: Stor
     assert list(runs(store)) == []
 
 
-def test_what_is_there_already_is_not_written_again(memory: Memory, store: Store, writing: Writing) -> None:
+def test_what_is_there_already_is_not_written_again(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     def items() -> tuple[list[Resource], list[Edge]]:
         return (
-            [insight("Data teams grow.", id="11111111-1111-5111-8111-111111111111", parents=(note_id(memory),))],
+            [
+                insight(
+                    "Data teams grow.",
+                    id="11111111-1111-5111-8111-111111111111",
+                    parents=(note_id(memory),),
+                )
+            ],
             [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.3)],
         )
 
@@ -149,7 +190,9 @@ def test_an_edge_merged_twice_by_a_run_goes_back_to_what_was_before_it(
     assert exported(memory) == before
 
 
-def test_a_run_that_a_later_one_builds_on_is_refused_by_name(memory: Memory, store: Store, writing: Writing) -> None:
+def test_a_run_that_a_later_one_builds_on_is_refused_by_name(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     before = exported(memory)
     first, second = writing(), None
     (id,) = first.write([insight("Data teams grow.", parents=(note_id(memory),))])
@@ -181,7 +224,9 @@ def test_later_runs_that_merged_into_the_same_edge_are_named_too(
     assert exported(memory) == before
 
 
-def test_what_a_user_built_on_a_run_is_not_taken_away(memory: Memory, store: Store, writing: Writing) -> None:
+def test_what_a_user_built_on_a_run_is_not_taken_away(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     writer = writing()
     (id,) = writer.write([insight("Data teams grow.", parents=(note_id(memory),))])
     run = writer.finish()
@@ -190,7 +235,9 @@ def test_what_a_user_built_on_a_run_is_not_taken_away(memory: Memory, store: Sto
         rollback(store, run.id)
 
 
-def test_an_edge_that_a_user_changed_since_stays(memory: Memory, store: Store, writing: Writing) -> None:
+def test_an_edge_that_a_user_changed_since_stays(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     writer = writing()
     writer.write([], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.6)])
     run = writer.finish()
@@ -207,11 +254,15 @@ def test_a_superseded_record_is_out_of_every_search_and_comes_back(
     first.finish()
     before = exported(memory)
     second = writing("consolidate")
-    (new,) = second.write([insight("The data team grows quickly.", parents=(note_id(memory),))], superseded={})
+    (new,) = second.write(
+        [insight("The data team grows quickly.", parents=(note_id(memory),))], superseded={}
+    )
     second.write(superseded={old: new})
     run = second.finish()
     assert run.receipt["superseded"] == 1
-    assert old not in {hit.id for hit in memory.search("the data team is growing fast", limit=10).records}
+    assert old not in {
+        hit.id for hit in memory.search("the data team is growing fast", limit=10).records
+    }
     assert old not in {hit.id for hit in memory.search_text("growing fast").records}
     kept = memory.get_resource(old)
     assert kept.metadata[SUPERSEDED]["content"] == "The data team is growing fast."
@@ -232,7 +283,9 @@ def test_a_source_is_never_superseded(memory: Memory, writing: Writing) -> None:
     assert memory.search("sarah leads").records
 
 
-def test_forgetting_takes_what_the_journal_says_of_it(memory: Memory, store: Store, writing: Writing) -> None:
+def test_forgetting_takes_what_the_journal_says_of_it(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     writer = writing()
     writer.write(
         [insight("Data teams grow.", parents=(note_id(memory),))],
@@ -249,7 +302,9 @@ def test_forgetting_takes_what_the_journal_says_of_it(memory: Memory, store: Sto
 
 def test_notes_of_a_run_go_with_it(store: Store, writing: Writing) -> None:
     writer = writing()
-    writer.write(journal=[JournalEntry("learned", "a", msgspec.json.encode({"run": writer.run.id}))])
+    writer.write(
+        journal=[JournalEntry("learned", "a", msgspec.json.encode({"run": writer.run.id}))]
+    )
     assert store.journal_entry("learned", "a")
     rollback(store, writer.finish().id)
     assert store.journal_entry("learned", "a") is None
@@ -276,20 +331,38 @@ def test_a_run_is_found_by_either_end_of_its_id(store: Store, writing: Writing) 
         find(store, "zzz")
 
 
-def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(memory: Memory, store: Store, writing: Writing) -> None:
+def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     memory.write(
         [
             Edge(
-                src="Sarah Chen", rel_type="leads", dst="Data team", weight=0.3, valid_from=at(2019), valid_to=at(2021)
+                src="Sarah Chen",
+                rel_type="leads",
+                dst="Data team",
+                weight=0.3,
+                valid_from=at(2019),
+                valid_to=at(2021),
             ),
-            Edge(src="Sarah Chen", rel_type="will-lead", dst="Data team", weight=0.2, valid_from=at(2999)),
+            Edge(
+                src="Sarah Chen",
+                rel_type="will-lead",
+                dst="Data team",
+                weight=0.2,
+                valid_from=at(2999),
+            ),
         ]
     )
     before = exported(memory)
     writer = writing()
-    edges = [Edge(src="Sarah Chen", rel_type=name, dst="Data team", weight=0.9) for name in ("leads", "will-lead")]
+    edges = [
+        Edge(src="Sarah Chen", rel_type=name, dst="Data team", weight=0.9)
+        for name in ("leads", "will-lead")
+    ]
     writer.write([], edges)
-    writer.write([], [Edge(src="Sarah Chen", rel_type="leads", dst="Data team", valid_from=at(2024))])
+    writer.write(
+        [], [Edge(src="Sarah Chen", rel_type="leads", dst="Data team", valid_from=at(2024))]
+    )
     run = writer.finish()
     assert run.receipt["merged"] == 3
     rollback(store, run.id)
@@ -300,7 +373,9 @@ def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(memory: Memory, st
 def test_a_thin_entity_whose_label_a_run_took_is_back_with_its_edges(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
-    memory.write([Edge(src="Sarah Chen", rel_type="asks", dst="Do teams grow?", properties={"on": "Monday"})])
+    memory.write(
+        [Edge(src="Sarah Chen", rel_type="asks", dst="Do teams grow?", properties={"on": "Monday"})]
+    )
     before = exported(memory)
     writer = writing()
     writer.write(
@@ -314,14 +389,25 @@ def test_a_thin_entity_whose_label_a_run_took_is_back_with_its_edges(
     assert memory.check() == []
 
 
-def test_what_you_connected_to_a_runs_record_stays_connected(memory: Memory, store: Store, writing: Writing) -> None:
+def test_what_you_connected_to_a_runs_record_stays_connected(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     writer = writing()
     writer.write(
         [insight("Data teams grow.", parents=(note_id(memory),))],
         [Edge(src="Data teams grow.", rel_type="about", dst="Bob Smith")],
     )
     run = writer.finish()
-    memory.write([Edge(src="Sarah Chen", rel_type="believes", dst="Data teams grow.", properties={"since": 2020})])
+    memory.write(
+        [
+            Edge(
+                src="Sarah Chen",
+                rel_type="believes",
+                dst="Data teams grow.",
+                properties={"since": 2020},
+            )
+        ]
+    )
     rollback(store, run.id)
     (kept,) = memory.get_edges("Sarah Chen", edge_types=["believes"])
     assert kept.properties == {"since": 2020}
@@ -331,17 +417,29 @@ def test_what_you_connected_to_a_runs_record_stays_connected(memory: Memory, sto
     assert memory.check() == []
 
 
-def test_a_runs_record_that_you_rewrote_stays(memory: Memory, store: Store, writing: Writing) -> None:
+def test_a_runs_record_that_you_rewrote_stays(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     writer = writing()
     (id,) = writer.write([insight("Data teams grow.", parents=(note_id(memory),))])
     run = writer.finish()
-    memory.write([replace(memory.get_resource(id), content="Data teams grow, says Bob.", parents=(note_id(memory),))])
+    memory.write(
+        [
+            replace(
+                memory.get_resource(id),
+                content="Data teams grow, says Bob.",
+                parents=(note_id(memory),),
+            )
+        ]
+    )
     assert rollback(store, run.id).receipt["kept"] == 1
     assert memory.get_resource(id).content == "Data teams grow, says Bob."
     assert memory.check() == []
 
 
-def test_what_one_run_wrote_twice_and_superseded_itself_goes(memory: Memory, store: Store, writing: Writing) -> None:
+def test_what_one_run_wrote_twice_and_superseded_itself_goes(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
     before = exported(memory)
     writer = writing()
     (old,) = writer.write([insight("The data team grows fast.", parents=(note_id(memory),))])
@@ -385,7 +483,9 @@ def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
     second.write(superseded={old: new})
     run = second.finish()
     for item in store.unembedded("other", 100):
-        store.embed({item.id: (Vector(0, 3, other_vector()),)}, model="other", dims=3, current=False)
+        store.embed(
+            {item.id: (Vector(0, 3, other_vector()),)}, model="other", dims=3, current=False
+        )
     store.adopt("other")
     rollback(store, run.id)
     assert memory.get_resource(old).content == "The data team is growing fast."
@@ -396,7 +496,9 @@ def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
 def test_somebody_elses_edge_of_the_same_moment_is_not_taken_for_the_runs(
     memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meanwhile(store, monkeypatch, Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.2))
+    meanwhile(
+        store, monkeypatch, Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.2)
+    )
     writer = writing()
     writer.write([], [Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.9)])
     rollback(store, writer.finish().id)
@@ -407,7 +509,9 @@ def test_somebody_elses_edge_of_the_same_moment_is_not_taken_for_the_runs(
 def test_somebody_elses_change_of_the_same_moment_is_what_a_rollback_restores(
     memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meanwhile(store, monkeypatch, Entity(name="Sarah Chen", type="person", summary="Born in Leeds."))
+    meanwhile(
+        store, monkeypatch, Entity(name="Sarah Chen", type="person", summary="Born in Leeds.")
+    )
     writer = writing()
     writer.write([Entity(name="Sarah Chen", type="person", summary="Leads.")])
     rollback(store, writer.finish().id)
@@ -421,7 +525,9 @@ def test_reading_in_during_a_rollback_is_neither_lost_nor_undone(
     writer = writing()
     writer.write([Entity(name="Sarah Chen", type="person", summary="Leads.")])
     run = writer.finish()
-    meanwhile(store, monkeypatch, Entity(name="Sarah Chen", type="person", properties={"town": "Leeds"}))
+    meanwhile(
+        store, monkeypatch, Entity(name="Sarah Chen", type="person", properties={"town": "Leeds"})
+    )
     assert rollback(store, run.id).receipt["kept"] == 1
     (sarah,) = memory.lookup("Sarah Chen").records
     assert memory.get_entity(sarah.id).properties == {"team": "data", "town": "Leeds"}
@@ -486,14 +592,18 @@ def test_nothing_is_rolled_back_while_a_run_goes_on(store: Store, writing: Writi
     assert rollback(store, done.id).status == "rolled_back"
 
 
-def test_a_run_of_a_process_of_the_same_number_before_is_gone_on_with(store: Store, writing: Writing) -> None:
+def test_a_run_of_a_process_of_the_same_number_before_is_gone_on_with(
+    store: Store, writing: Writing
+) -> None:
     writer = writing("learn")
     store.note([entry(writer.run, process="another")])  # as after a container was started again
     assert find(store, writer.run.id).state == "interrupted"
     assert writing("learn").run.id == writer.run.id
 
 
-def test_a_run_with_other_settings_leaves_nothing_of_the_interrupted_one(store: Store, writing: Writing) -> None:
+def test_a_run_with_other_settings_leaves_nothing_of_the_interrupted_one(
+    store: Store, writing: Writing
+) -> None:
     first = writing("learn", period="month")
     store.note([JournalEntry("reply", f"{first.run.id}/a", b"{}")])
     first.finish("stopped", "budget")
@@ -514,7 +624,8 @@ def other_vector() -> bytes:
 
 
 def meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch, item: Edge | Entity) -> None:
-    """Somebody else writes this right before the next transaction, after everything was looked at for it."""
+    """Somebody else writes this right before the next transaction, after everything was looked at
+    for it."""
     write = type(store).write
 
     def late(self: Store, batch: Batch) -> Written:

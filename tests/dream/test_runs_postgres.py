@@ -1,4 +1,5 @@
-"""Runs and their rollback over PostgreSQL: all that `test_runs` says, and learning, under the same contract."""
+"""Runs and their rollback over PostgreSQL: all that `test_runs` says, and learning, under the same
+contract."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def memory(postgres: str) -> Iterator[Memory]:
         yield test_runs.begun(memory)
 
 
-def test_learning_and_its_rollback_are_the_same_over_postgresql(tmp_path: Path, postgres: str) -> None:
+def test_learning_and_its_rollback_are_the_same_over_postgresql(
+    tmp_path: Path, postgres: str
+) -> None:
     source = minds.folder(tmp_path / "essays")
     contents = []
     for home in (postgres, str(tmp_path / "home")):

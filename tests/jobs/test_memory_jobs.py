@@ -61,7 +61,9 @@ def test_what_cannot_be_done_is_refused_when_it_is_added(home: Path) -> None:
         assert memory.jobs() == []
 
 
-def test_a_job_about_a_folder_that_is_gone_is_parked_with_the_reason(home: Path, notes: Path) -> None:
+def test_a_job_about_a_folder_that_is_gone_is_parked_with_the_reason(
+    home: Path, notes: Path
+) -> None:
     with Memory.open(home) as memory:
         memory.add_job("read", {"source": str(notes / "gone")}, key="gone")
         memory.work(until_idle=True)
@@ -69,9 +71,13 @@ def test_a_job_about_a_folder_that_is_gone_is_parked_with_the_reason(home: Path,
         assert "gone" in job.error
 
 
-def test_jobs_are_of_one_tenant_encrypted_with_it_and_not_in_its_export(home: Path, tmp_path: Path) -> None:
+def test_jobs_are_of_one_tenant_encrypted_with_it_and_not_in_its_export(
+    home: Path, tmp_path: Path
+) -> None:
     with Memory.open(home, tenant="a", key="ab" * 32) as memory:
-        memory.add_job("read", {"source": "zanzibar-holdings"}, every="0 2 * * *", key="secret-plan")
+        memory.add_job(
+            "read", {"source": "zanzibar-holdings"}, every="0 2 * * *", key="secret-plan"
+        )
         memory.export(tmp_path / "export.jsonl")
         assert "zanzibar" not in (tmp_path / "export.jsonl").read_text()
     with Memory.open(home, tenant="b", key="ab" * 32) as memory:
@@ -80,12 +86,30 @@ def test_jobs_are_of_one_tenant_encrypted_with_it_and_not_in_its_export(home: Pa
 
 
 def test_the_command_line_schedules_lists_and_removes(home: Path, notes: Path) -> None:
-    added = run("schedule", "add", "0 2 * * *", "read", f"source={notes}", "wait=false", "--zone", "Europe/Riga")
+    added = run(
+        "schedule",
+        "add",
+        "0 2 * * *",
+        "read",
+        f"source={notes}",
+        "wait=false",
+        "--zone",
+        "Europe/Riga",
+    )
     assert added.exit_code == 0, added.output
     assert "read: At 02:00 every day (Europe/Riga), next" in added.output
     listed = run("schedule", "list")
     assert "At 02:00 every day" in listed.output
-    assert run("schedule", "add", "0 2 * * *", "read", f"source={notes}", "wait=false", "--zone", "Europe/Riga")
+    assert run(
+        "schedule",
+        "add",
+        "0 2 * * *",
+        "read",
+        f"source={notes}",
+        "wait=false",
+        "--zone",
+        "Europe/Riga",
+    )
     (job,) = json.loads(run("schedule", "list", "--json").output)
     assert (job["payload"], job["every"]) == ({"source": str(notes), "wait": False}, "0 2 * * *")
     other = run("schedule", "add", "0 3 * * *", "read", f"source={notes}")
@@ -99,12 +123,19 @@ def test_the_command_line_schedules_lists_and_removes(home: Path, notes: Path) -
 
 def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes: Path) -> None:
     assert run("jobs", "add", "read", f"source={notes}", "--key", "notes").exit_code == 0
-    assert run("jobs", "add", "read", f"source={notes}", "--key", "later", "--at", "2999-01-01").exit_code == 0
+    assert (
+        run(
+            "jobs", "add", "read", f"source={notes}", "--key", "later", "--at", "2999-01-01"
+        ).exit_code
+        == 0
+    )
     done = run("schedule", "run", "--once")
     assert f"notes: read source={notes}\n" in done.output
     assert "1 resources" in done.output
     assert "did 1 job" in done.output
-    assert [job["id"] for job in json.loads(run("jobs", "list", "--json", "--state", "done").output)] == ["notes"]
+    assert [
+        job["id"] for job in json.loads(run("jobs", "list", "--json", "--state", "done").output)
+    ] == ["notes"]
     assert "2999-01-01 00:00:00 UTC" in run("jobs", "list").output
     assert run("jobs", "retry", "later").output == "read later is due now\n"
     assert run("jobs", "remove", "later").exit_code == 0
@@ -121,7 +152,9 @@ def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes:
         (("schedule", "run", "--once", "--lease", "0"), 2, "above 0"),
     ],
 )
-def test_wrong_input_says_what_would_be_right(home: Path, words: tuple[str, ...], code: int, told: str) -> None:
+def test_wrong_input_says_what_would_be_right(
+    home: Path, words: tuple[str, ...], code: int, told: str
+) -> None:
     Memory.open(home).close()
     done = run(*words)
     assert (done.exit_code, told in done.output) == (code, True), done.output
@@ -136,7 +169,10 @@ def test_a_terminated_worker_ends_cleanly_and_its_job_can_be_claimed_at_once(hom
         "from remloom.serve.cli import main\nmain()"
     )
     worker = subprocess.Popen(
-        [sys.executable, "-c", code, "schedule", "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, "schedule", "run"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     with Memory.open(home) as memory:
         deadline = time.monotonic() + 20

@@ -68,7 +68,9 @@ class TestStoredQueue(QueueConformance):
         return opening()
 
 
-def test_failed_attempts_are_ever_further_apart_and_the_fifth_parks_the_job(queue: StoredQueue, clock: Clock) -> None:
+def test_failed_attempts_are_ever_further_apart_and_the_fifth_parks_the_job(
+    queue: StoredQueue, clock: Clock
+) -> None:
     queue.add("dream", key="night")
     pauses = []
     for _ in range(5):
@@ -87,7 +89,9 @@ def test_failed_attempts_are_ever_further_apart_and_the_fifth_parks_the_job(queu
     assert again.attempts == 1
 
 
-def test_a_scheduled_job_runs_once_each_night_however_many_nights_were_missed(queue: StoredQueue, clock: Clock) -> None:
+def test_a_scheduled_job_runs_once_each_night_however_many_nights_were_missed(
+    queue: StoredQueue, clock: Clock
+) -> None:
     added = queue.add("affinity", every=NIGHT, zone="Europe/Riga")
     assert added.not_before.isoformat() == "2026-11-23T00:00:00+00:00"
     clock.forward(days=4)
@@ -113,7 +117,9 @@ def test_a_scheduled_job_that_keeps_failing_waits_for_its_next_night_and_says_wh
     assert waiting.not_before == datetime(2026, 11, 23, 2, tzinfo=UTC)
 
 
-def test_a_schedule_keeps_local_time_when_the_clocks_change(queue: StoredQueue, clock: Clock) -> None:
+def test_a_schedule_keeps_local_time_when_the_clocks_change(
+    queue: StoredQueue, clock: Clock
+) -> None:
     clock.now = datetime(2026, 10, 24, 12, tzinfo=UTC)
     queue.add("dream", key="night", every=NIGHT, zone="Europe/Riga")
     times = []
@@ -126,7 +132,9 @@ def test_a_schedule_keeps_local_time_when_the_clocks_change(queue: StoredQueue, 
     assert times == ["2026-10-24T23:00:00+00:00", "2026-10-26T00:00:00+00:00"]
 
 
-def test_a_clock_that_is_behind_does_not_run_a_night_again(queue: StoredQueue, clock: Clock) -> None:
+def test_a_clock_that_is_behind_does_not_run_a_night_again(
+    queue: StoredQueue, clock: Clock
+) -> None:
     queue.add("dream", every=NIGHT)
     clock.forward(hours=1)
     claimed = queue.claim("ann")
@@ -139,7 +147,8 @@ def test_a_clock_that_is_behind_does_not_run_a_night_again(queue: StoredQueue, c
 def test_a_job_added_anew_as_soon_as_the_one_before_was_done_is_done(
     store_name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Whoever sees that a job is done takes it out and adds the next under its key, in the midst of its finishing."""
+    """Whoever sees that a job is done takes it out and adds the next under its key, in the midst of
+    its finishing."""
     from remloom.store.postgres import PostgresStore
 
     def opening() -> Store:
@@ -185,7 +194,9 @@ def test_a_job_added_anew_as_soon_as_the_one_before_was_done_is_done(
         (NIGHT, "Europe", "no time zone"),
     ],
 )
-def test_a_wrong_schedule_is_refused_with_a_right_example(queue: StoredQueue, every: str, zone: str, told: str) -> None:
+def test_a_wrong_schedule_is_refused_with_a_right_example(
+    queue: StoredQueue, every: str, zone: str, told: str
+) -> None:
     with pytest.raises(InvalidInputError, match=told) as refused:
         queue.add("dream", every=every, zone=zone)
     assert "for example" in refused.value.remedy
@@ -239,7 +250,9 @@ class TestStoredQueueInPostgres(QueueConformance):
         return opening()
 
 
-def test_a_job_that_is_done_is_forgotten_after_thirty_days(queue: StoredQueue, clock: Clock) -> None:
+def test_a_job_that_is_done_is_forgotten_after_thirty_days(
+    queue: StoredQueue, clock: Clock
+) -> None:
     queue.add("dream", key="once")
     queue.add("read", every=NIGHT, key="nightly")
     claimed = queue.claim("ann")

@@ -19,7 +19,8 @@ from remloom.errors import InvalidInputError, StoreError
 from remloom.jobs import Job, StoredQueue, Worker
 from remloom.store.sqlite import SqliteStore
 
-# A worker process: each job appends its number and who did it to a log, and takes as long as its payload says.
+# A worker process: each job appends its number and who did it to a log, and takes as long as its
+# payload says.
 PROCESS = """
 import json, os, sys, time
 from pathlib import Path
@@ -64,18 +65,28 @@ def test_a_worker_does_what_is_due_and_keeps_what_came_of_it(queue: StoredQueue)
     queue.add("dream", {"number": 2}, key="a")
     queue.add("dream", {"number": 3}, key="b")
     told: list[tuple[str, str]] = []
-    worker = Worker(queue, lambda job: job.payload["number"] ** 2, told=lambda job: told.append((job.id, job.state)))
+    worker = Worker(
+        queue,
+        lambda job: job.payload["number"] ** 2,
+        told=lambda job: told.append((job.id, job.state)),
+    )
     assert worker.work(until_idle=True) == 2
     assert [(job.id, job.result) for job in queue.jobs("done")] == [("a", 4), ("b", 9)]
     assert told == [("a", "running"), ("a", "done"), ("b", "running"), ("b", "done")]
 
 
-def test_a_job_that_raises_is_tried_again_and_one_whose_input_is_wrong_is_parked(queue: StoredQueue) -> None:
+def test_a_job_that_raises_is_tried_again_and_one_whose_input_is_wrong_is_parked(
+    queue: StoredQueue,
+) -> None:
     queue.add("dream", key="outage")
     queue.add("dream", key="wrong")
 
     def do(job: Job) -> None:
-        raise InvalidInputError("no such folder") if job.id == "wrong" else StoreError("the server is down")
+        raise (
+            InvalidInputError("no such folder")
+            if job.id == "wrong"
+            else StoreError("the server is down")
+        )
 
     Worker(queue, do).work(until_idle=True)
     assert {job.id: (job.state, job.error) for job in queue.jobs()} == {
@@ -148,7 +159,9 @@ def test_when_a_worker_is_killed_another_goes_on_with_its_job(
 
 
 @pytest.mark.crash
-def test_workers_in_several_processes_never_do_a_job_twice(queue: StoredQueue, database: Path, tmp_path: Path) -> None:
+def test_workers_in_several_processes_never_do_a_job_twice(
+    queue: StoredQueue, database: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     for number in range(20):
         queue.add("dream", {"number": number, "seconds": 0.01})

@@ -1,4 +1,5 @@
-"""An OpenAI-compatible endpoint on loopback that answers as it is told to, for what real ones seldom do on demand."""
+"""An OpenAI-compatible endpoint on loopback that answers as it is told to, for what real ones
+seldom do on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def said(text: str, finish: str = "stop") -> tuple[int, dict[str, str], dict[str
     }  # fmt: skip
 
 
-def failed(status: int, message: str = "no", **headers: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+def failed(
+    status: int, message: str = "no", **headers: str
+) -> tuple[int, dict[str, str], dict[str, Any]]:
     """An answer with this error."""
     return status, headers, {"error": {"message": message, "type": "error", "code": None}}
 
@@ -39,8 +42,8 @@ class Endpoint:
 
 @contextmanager
 def endpoint(answer: Callable[[int, dict[str, Any]], Any]) -> Iterator[Endpoint]:
-    """An endpoint for as long as the context lasts. `answer(n, body)` says what the nth request (from 0) gets: what
-    `said` or `failed` return, bytes as they are, or seconds to say nothing."""
+    """An endpoint for as long as the context lasts. `answer(n, body)` says what the nth request
+    (from 0) gets: what `said` or `failed` return, bytes as they are, or seconds to say nothing."""
     over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,7 +59,9 @@ def endpoint(answer: Callable[[int, dict[str, Any]], Any]) -> Iterator[Endpoint]
                 over.wait(answered)
                 self.close_connection = True
                 return
-            status, headers, content = (200, {}, answered) if isinstance(answered, bytes) else answered
+            status, headers, content = (
+                (200, {}, answered) if isinstance(answered, bytes) else answered
+            )
             data = content if isinstance(content, bytes) else json.dumps(content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

@@ -84,7 +84,9 @@ def test_a_list_is_read_from_whatever_a_model_wraps_it_in(reply: Any) -> None:
         ("", "empty"),
     ],
 )
-def test_a_reply_that_does_not_fit_is_sent_back_once_with_what_is_wrong(reply: str, problem: str) -> None:
+def test_a_reply_that_does_not_fit_is_sent_back_once_with_what_is_wrong(
+    reply: str, problem: str
+) -> None:
     model = ScriptedModel([reply, {"items": SARAH}])
     assert learnings(LLM(model)) == [Learning("Sarah", "She leads Alpha.")]
     first, second = model.requests
@@ -105,8 +107,12 @@ def test_text_is_taken_as_it_is_and_an_empty_one_refused() -> None:
         LLM(ScriptedModel(["", "  "])).ask("question", PASSAGES)
 
 
-def test_a_reply_that_was_cut_off_is_asked_for_once_more_and_shorter_then_an_error_says_what_to_raise() -> None:
-    model = ScriptedModel([Cut("What is, in the end, and when all is said and done"), "What lasts?"])
+def test_a_reply_that_was_cut_off_is_asked_for_once_more_and_shorter_then_an_error_says_what_to_raise() -> (
+    None
+):
+    model = ScriptedModel(
+        [Cut("What is, in the end, and when all is said and done"), "What lasts?"]
+    )
     assert LLM(model).ask("question", PASSAGES) == "What lasts?"
     assert "in at most 40 words" in model.requests[1].turns[0].remark
     with pytest.raises(CutOffError, match="120 tokens") as caught:
@@ -142,7 +148,9 @@ def test_an_endpoint_that_says_how_long_to_wait_is_waited_for_unless_it_is_too_l
 
 
 def test_errors_stand_in_the_place_of_their_result() -> None:
-    model = ScriptedModel(lambda request: "fine" if "good" in request.prompt else ModelRefusedError("no", status=400))
+    model = ScriptedModel(
+        lambda request: "fine" if "good" in request.prompt else ModelRefusedError("no", status=400)
+    )
     calls = [Call("question", {"passages": [text]}) for text in ("good one", "bad", "good two")]
     first, second, third = LLM(model).ask_all(calls)
     assert (first, third) == ("fine", "fine")
@@ -164,13 +172,18 @@ def test_no_more_than_the_limit_are_under_way_together_whichever_threads_ask() -
 
 def test_a_task_can_have_its_own_model_temperature_and_limit() -> None:
     special = ScriptedModel(["a dream"], name="other:big")
-    own = {"dream": TaskSettings(model="other:big", temperature=1.2, max_tokens=99), "question": TaskSettings()}
+    own = {
+        "dream": TaskSettings(model="other:big", temperature=1.2, max_tokens=99),
+        "question": TaskSettings(),
+    }
     usual = ScriptedModel(["what?"])
     llm = LLM(usual, settings=Settings(llm_tasks=own), opening={"other:big": special}.__getitem__)
     llm.ask("dream", {"question": "why?", "passages": ["a"], "related": []})
     llm.ask("question", PASSAGES)
     assert [(r.task, r.temperature, r.max_tokens) for r in special.requests] == [("dream", 1.2, 99)]
-    assert [(r.task, r.temperature, r.max_tokens) for r in usual.requests] == [("question", 0.7, 120)]
+    assert [(r.task, r.temperature, r.max_tokens) for r in usual.requests] == [
+        ("question", 0.7, 120)
+    ]
 
 
 def test_a_task_that_does_not_exist_is_an_error_that_names_the_nearest() -> None:
@@ -181,7 +194,7 @@ def test_a_task_that_does_not_exist_is_an_error_that_names_the_nearest() -> None
         LLM(ScriptedModel([]), settings=Settings(llm_tasks={"dreem": TaskSettings()}))
 
 
-# -- budgets ---------------------------------------------------------------------------------------------------------
+# -- budgets ---------------------------------------------------------------------------------------
 
 
 def test_a_budget_of_calls_stops_before_the_call_too_many() -> None:
@@ -204,7 +217,10 @@ def test_a_budget_of_tokens_is_never_exceeded_and_waits_for_calls_that_may_take_
 
 
 def test_a_budget_in_money_needs_a_price() -> None:
-    with LLM(ScriptedModel(["yes?"])).run("r", Budget(cost=1.0)) as llm, pytest.raises(BudgetError, match="price"):
+    with (
+        LLM(ScriptedModel(["yes?"])).run("r", Budget(cost=1.0)) as llm,
+        pytest.raises(BudgetError, match="price"),
+    ):
         llm.ask("question", PASSAGES)
     with LLM(ScriptedModel(lambda _: "yes?", dollars=0.001)).run("r", Budget(cost=0.5)) as llm:
         llm.ask("question", PASSAGES)
@@ -212,7 +228,7 @@ def test_a_budget_in_money_needs_a_price() -> None:
             [llm.ask("question", PASSAGES) for _ in range(10)]
 
 
-# -- kept replies ----------------------------------------------------------------------------------------------------
+# -- kept replies ----------------------------------------------------------------------------------
 
 
 def test_a_run_begun_again_is_given_what_it_has_paid_for(store: SqliteStore) -> None:
@@ -232,7 +248,9 @@ def test_a_run_begun_again_is_given_what_it_has_paid_for(store: SqliteStore) -> 
 
 
 def test_a_repair_is_replayed_too_and_another_seed_is_another_request(store: SqliteStore) -> None:
-    with LLM(ScriptedModel(["no", {"items": SARAH}, "x", "y"]), journal=store).run("r", keep=True) as llm:
+    with LLM(ScriptedModel(["no", {"items": SARAH}, "x", "y"]), journal=store).run(
+        "r", keep=True
+    ) as llm:
         learnings(llm)
         assert [llm.ask("question", PASSAGES, seed=seed) for seed in (1, 2)] == ["x", "y"]
     with LLM(ScriptedModel([]), journal=store).run("r", keep=True) as llm:
@@ -262,7 +280,9 @@ def _slow_or_fast(seconds: float) -> Any:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
-def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_ledger(store: SqliteStore) -> None:
+def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_ledger(
+    store: SqliteStore,
+) -> None:
     calls = [Call("question", {"passages": [text]}) for text in ("fast", "slow")]
 
     def interrupt(*_: object) -> None:
@@ -284,11 +304,13 @@ def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_
     assert len(rows(store)) == 3
 
 
-# -- the ledger ------------------------------------------------------------------------------------------------------
+# -- the ledger ------------------------------------------------------------------------------------
 
 
 def test_every_call_is_in_the_ledger_with_its_run_tokens_and_outcome(store: SqliteStore) -> None:
-    model = ScriptedModel(["x", "no", {"items": SARAH}, ModelRefusedError("no", status=400)], dollars=0.5)
+    model = ScriptedModel(
+        ["x", "no", {"items": SARAH}, ModelRefusedError("no", status=400)], dollars=0.5
+    )
     llm = LLM(model, journal=store)
     with llm.run("r1") as run:
         run.ask("question", PASSAGES)
@@ -302,7 +324,10 @@ def test_every_call_is_in_the_ledger_with_its_run_tokens_and_outcome(store: Sqli
     total = report(rows(store)).total
     assert (total.calls, total.failed, total.unpriced) == (4, 1, 0)
     assert total.cost == pytest.approx((total.input_tokens + total.output_tokens) * 0.5)
-    assert [(line.name, line.calls) for line in report(rows(store)).tasks] == [("entities", 2), ("question", 2)]
+    assert [(line.name, line.calls) for line in report(rows(store)).tasks] == [
+        ("entities", 2),
+        ("question", 2),
+    ]
     assert [line.name for line in report(rows(store, run="r1")).runs] == ["r1"]
     assert rows(store, since=datetime.now(UTC) + timedelta(hours=1)) == []
 
@@ -377,8 +402,12 @@ class Mute:
         return "an answer"  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(("model", "says"), [(Stubborn(), "ZeroDivisionError: a bug"), (Mute(), "gave back a str")])
-def test_what_a_model_object_raises_fails_its_own_call(store: SqliteStore, model: Model, says: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "says"), [(Stubborn(), "ZeroDivisionError: a bug"), (Mute(), "gave back a str")]
+)
+def test_what_a_model_object_raises_fails_its_own_call(
+    store: SqliteStore, model: Model, says: str
+) -> None:
     replies = LLM(model, journal=store).ask_all([Call("question", PASSAGES)] * 3)
     assert [type(reply) for reply in replies] == [ModelFailedError] * 3
     assert says in str(replies[0])
@@ -397,6 +426,9 @@ print(memory.llm.ask("question", {"passages": "x"}))
 
 def test_a_program_that_closes_nothing_ends_all_the_same(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _LEFT_OPEN, str(tmp_path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-W", "error", "-c", _LEFT_OPEN, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "what?\n", "")

@@ -1,4 +1,5 @@
-"""A real small model, in this process and behind llama.cpp's own OpenAI-compatible server on loopback.
+"""A real small model, in this process and behind llama.cpp's own OpenAI-compatible server on
+loopback.
 
 What it says is of no use: what is shown is that real models are wired rightly.
 """
@@ -23,7 +24,10 @@ from remloom.settings import Settings, TaskSettings
 
 pytestmark = [pytest.mark.model, pytest.mark.usefixtures("real_calls")]
 LEARNINGS = {"passage": "Sarah Chen leads Project Alpha in Paris."}
-TIGHT = {"entities": TaskSettings(max_tokens=100), "question": TaskSettings(max_tokens=40, temperature=0.0)}
+TIGHT = {
+    "entities": TaskSettings(max_tokens=100),
+    "question": TaskSettings(max_tokens=40, temperature=0.0),
+}
 
 
 class Learning(Struct):
@@ -47,9 +51,13 @@ def asking(model: LocalModel, **settings: object) -> LLM:
     return LLM(model, settings=Settings(llm_tasks=TIGHT, **settings))  # type: ignore[arg-type]
 
 
-def test_a_schema_is_held_by_the_decoding_and_the_process_goes_on_meanwhile(model: LocalModel) -> None:
+def test_a_schema_is_held_by_the_decoding_and_the_process_goes_on_meanwhile(
+    model: LocalModel,
+) -> None:
     found: list[Learning] = []
-    worker = threading.Thread(target=lambda: found.extend(asking(model).ask("entities", LEARNINGS, returns=Learnings)))
+    worker = threading.Thread(
+        target=lambda: found.extend(asking(model).ask("entities", LEARNINGS, returns=Learnings))
+    )
     worker.start()
     ticks = 0
     while worker.is_alive():
@@ -81,7 +89,9 @@ def served(model: LocalModel) -> Iterator[str]:
 
 
 def test_the_same_model_answers_behind_an_openai_compatible_endpoint(served: str) -> None:
-    settings = Settings(llm_model="smollm2", llm_base_url=served, llm_api_key=API_KEY, llm_tasks=TIGHT)
+    settings = Settings(
+        llm_model="smollm2", llm_base_url=served, llm_api_key=API_KEY, llm_tasks=TIGHT
+    )
     model = open_llm(settings)
     assert model is not None
     llm = LLM(model, settings=settings, owned=True)
@@ -101,7 +111,9 @@ def test_a_wrong_key_is_refused_by_a_real_endpoint(served: str) -> None:
     assert "REMLOOM_LLM_API_KEY" in caught.value.remedy
 
 
-def test_a_carried_file_that_was_changed_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_carried_file_that_was_changed_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "carrier_of_a_model"
     folder.mkdir()
     (folder / "__init__.py").write_text("raise AssertionError('never run')")

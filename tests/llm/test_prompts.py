@@ -69,7 +69,9 @@ def test_the_prompts_of_seed_1_are_kept_word_for_word(task: str) -> None:
 
 def test_slots_are_filled_by_kind() -> None:
     old = [Quote("first", source='a "b".md', note="2021"), "second"]
-    system, text = PLAIN.fill({"new": "fresh", "old": old, "who": 'Ann\n"Q" Lee', "how": "As {new} it is."})
+    system, text = PLAIN.fill(
+        {"new": "fresh", "old": old, "who": 'Ann\n"Q" Lee', "how": "As {new} it is."}
+    )
     tag = re.findall(r"<(data-[0-9a-f]{8})", text)[0]
     assert text == (
         f'\n<{tag} trust="read">\nfresh\n</{tag}> and '
@@ -89,7 +91,9 @@ def test_a_missing_and_an_unknown_slot_are_told() -> None:
 
 
 @given(new=st.text(), old=st.lists(st.text()), who=st.text(), source=st.text())
-def test_nothing_remembered_can_close_its_quote(new: str, old: list[str], who: str, source: str) -> None:
+def test_nothing_remembered_can_close_its_quote(
+    new: str, old: list[str], who: str, source: str
+) -> None:
     quotes = [Quote(text, source=source) for text in old]
     _, text = PLAIN.fill({"new": new, "old": quotes, "who": who, "how": ""})
     tag = re.findall(r"<(data-[0-9a-f]{8}) ", text)[0]

@@ -1,4 +1,5 @@
-"""A real client against an endpoint on loopback: what is sent, and what becomes of each way in which it can fail."""
+"""A real client against an endpoint on loopback: what is sent, and what becomes of each way in
+which it can fail."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ import pytest
 from endpoint import Endpoint, endpoint, failed, said
 from msgspec import Struct
 
-from remloom.errors import CutOffError, ModelError, ModelRefusedError, ModelUnavailableError, ReplyError, SettingsError
+from remloom.errors import (
+    CutOffError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    ReplyError,
+    SettingsError,
+)
 from remloom.llm import LLM, open_llm, open_model
 from remloom.settings import Settings, TaskSettings
 
@@ -35,11 +43,25 @@ def closing() -> Iterator[None]:
 
 
 def llm(served: Endpoint, **settings: Any) -> LLM:
-    given = {"llm_model": "tiny", "llm_api_key": KEY, "llm_retries": 2, "llm_timeout": 20.0, **settings}
+    given = {
+        "llm_model": "tiny",
+        "llm_api_key": KEY,
+        "llm_retries": 2,
+        "llm_timeout": 20.0,
+        **settings,
+    }
     whole = Settings(llm_base_url=served.url, **given)
     model = open_llm(whole)
     assert model is not None
-    _asking.append(LLM(model, settings=whole, opening=lambda name: open_model(name, whole), owned=True, wait=0.01))
+    _asking.append(
+        LLM(
+            model,
+            settings=whole,
+            opening=lambda name: open_model(name, whole),
+            owned=True,
+            wait=0.01,
+        )
+    )
     return _asking[-1]
 
 
@@ -58,12 +80,18 @@ def test_a_schema_goes_to_an_endpoint_until_it_refuses_one_and_then_in_words_onl
     items = json.dumps({"items": [{"entity": "Sarah", "learning": "leads"}]})
 
     def answer(number: int, body: dict[str, Any]) -> Any:
-        return failed(400, "unknown field response_format") if "response_format" in body else said(items)
+        return (
+            failed(400, "unknown field response_format")
+            if "response_format" in body
+            else said(items)
+        )
 
     with endpoint(answer) as served:
         asking = llm(served)
         for _ in range(2):
-            assert asking.ask("entities", {"passage": "x"}, returns=list[Learning]) == [Learning("Sarah", "leads")]
+            assert asking.ask("entities", {"passage": "x"}, returns=list[Learning]) == [
+                Learning("Sarah", "leads")
+            ]
     assert ["response_format" in body for body in served.bodies] == [True, False, False]
     assert '"learning"' in served.bodies[2]["messages"][0]["content"]
     shape = served.bodies[0]["response_format"]["json_schema"]["schema"]
@@ -84,9 +112,19 @@ def test_a_repair_turn_shows_the_model_its_reply_and_what_is_wrong() -> None:
     [
         (failed(500, "boom"), ModelUnavailableError, "HTTP 500: boom", 3),
         (failed(429, "slow down"), ModelUnavailableError, "HTTP 429", 3),
-        (failed(401, f"Incorrect API key provided: {KEY}"), ModelRefusedError, r"HTTP 401.*\*\*\*", 1),
+        (
+            failed(401, f"Incorrect API key provided: {KEY}"),
+            ModelRefusedError,
+            r"HTTP 401.*\*\*\*",
+            1,
+        ),
         (failed(404, "no such model"), ModelRefusedError, "no such model", 1),
-        (failed(400, "This model's maximum context length is 10 tokens"), ModelRefusedError, "maximum context", 1),
+        (
+            failed(400, "This model's maximum context length is 10 tokens"),
+            ModelRefusedError,
+            "maximum context",
+            1,
+        ),
         (b"<html>It works!</html>", ModelRefusedError, "JSON", 1),
         (b'{"choices": []}', ModelRefusedError, "openai:tiny", 1),
         (said("What", "length"), CutOffError, "cut off", 2),
@@ -107,25 +145,37 @@ def test_the_key_is_in_no_error_log_or_repr(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    answers: list[Callable[[], Any]] = [lambda: failed(500, KEY), lambda: failed(401, f"bad key {KEY}")]
+    answers: list[Callable[[], Any]] = [
+        lambda: failed(500, KEY),
+        lambda: failed(401, f"bad key {KEY}"),
+    ]
     with endpoint(lambda n, body: answers[min(n, 1)]()) as served:
         asking = llm(served)
         with pytest.raises(ModelRefusedError) as caught:
             asking.ask("question", PASSAGES)
-    shown = "".join(traceback.format_exception(caught.value)) + repr(asking._models.default) + repr(asking._settings)
+    shown = (
+        "".join(traceback.format_exception(caught.value))
+        + repr(asking._models.default)
+        + repr(asking._settings)
+    )
     written = capfd.readouterr()
     assert KEY not in shown + caplog.text + written.out + written.err
     assert written.err == ""
 
 
 def test_retry_after_is_heeded() -> None:
-    with endpoint(lambda n, body: said("what?") if n else failed(429, "slow", Retry_After="1")) as served:
+    with endpoint(
+        lambda n, body: said("what?") if n else failed(429, "slow", Retry_After="1")
+    ) as served:
         assert llm(served).ask("question", PASSAGES) == "what?"
     assert served.at[1] - served.at[0] >= 1.0
 
 
 def test_an_endpoint_that_hangs_is_given_up_after_the_timeout() -> None:
-    with endpoint(lambda n, body: 30) as served, pytest.raises(ModelUnavailableError, match=r"within 0\.3 seconds"):
+    with (
+        endpoint(lambda n, body: 30) as served,
+        pytest.raises(ModelUnavailableError, match=r"within 0\.3 seconds"),
+    ):
         llm(served, llm_timeout=0.3, llm_retries=1).ask("question", PASSAGES)
     assert len(served.bodies) == 2
 
@@ -137,7 +187,9 @@ def test_an_endpoint_that_is_down_is_unavailable() -> None:
         llm(served, llm_retries=0).ask("question", PASSAGES)
 
 
-def test_the_key_of_the_environment_is_sent_to_the_providers_own_endpoint_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_the_environment_is_sent_to_the_providers_own_endpoint_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     with endpoint(lambda n, body: said("what?")) as served:
         llm(served, llm_api_key="").ask("question", PASSAGES)

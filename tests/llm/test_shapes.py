@@ -16,7 +16,13 @@ from remloom.llm.prompts import prompt
 from remloom.llm.schemas import bounded, read, schema
 from remloom.retrieve.rerankers.llm import Helpful
 
-TASKS = {"affinity": Verdict, "ask": Step, "entities": Learnings, "moment": Telling, "rerank": Helpful}
+TASKS = {
+    "affinity": Verdict,
+    "ask": Step,
+    "entities": Learnings,
+    "moment": Telling,
+    "rerank": Helpful,
+}
 
 
 class Fact(Struct):
@@ -44,7 +50,9 @@ def longest(part: dict, whole: dict) -> object:
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("share", [1, 2])
-def test_the_longest_reply_of_every_task_fits_into_its_tokens_and_is_read(task: str, share: int) -> None:
+def test_the_longest_reply_of_every_task_fits_into_its_tokens_and_is_read(
+    task: str, share: int
+) -> None:
     tokens = prompt(task).max_tokens // share
     wanted = bounded(TASKS[task], tokens)
     reply = msgspec.json.encode(longest(wanted, wanted)).decode()

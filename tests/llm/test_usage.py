@@ -39,7 +39,11 @@ def run(home: Path, *words: str) -> str:
 def test_usage_shows_tasks_runs_and_the_total(home: Path) -> None:
     lines = [line.split() for line in run(home).splitlines()]
     assert ["task", "calls", "failed", "tokens", "in", "tokens", "out", "cost", "median"] in lines
-    shown = {line[0]: line[1:3] for line in lines if line and line[0] in ("question", "dream", "total", "run-one")}
+    shown = {
+        line[0]: line[1:3]
+        for line in lines
+        if line and line[0] in ("question", "dream", "total", "run-one")
+    }
     assert shown["run-one"] == ["1", "0"]
     assert shown["total"] == ["3", "1"]
 

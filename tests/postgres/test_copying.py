@@ -33,7 +33,9 @@ def fill(home: Path, tenant: str, key: str | None = None) -> None:
             id="r1", name="note", content="Sarah proposed a price.\nBob agreed.", uri="notes.md", starts_at=T0,
             metadata={"lines": [1, 2.5, None]}, embedding=[0.5, 0.1, 0.2],
         )  # fmt: skip
-        insight = Resource(id="i1", content="Prices rise.", kind="synthesis", generation=1, parents=("r1",))
+        insight = Resource(
+            id="i1", content="Prices rise.", kind="synthesis", generation=1, parents=("r1",)
+        )
         memory.write([
             source, insight, Entity(name="Sarah Chen", type="person", aliases=("S. Chen", "Sarah"), summary="Writes."),
             Edge(src="Sarah Chen", rel_type="manages", dst="Bob", weight=0.7, properties={"since": 2021}, created_at=T0,
@@ -52,7 +54,9 @@ def exported(home: str | Path, tenant: str, path: Path, key: str | None = None) 
     return sorted(path.read_text().splitlines()[1:])
 
 
-def test_a_tenant_goes_to_a_database_and_comes_back_the_same(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_a_tenant_goes_to_a_database_and_comes_back_the_same(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path / "a", tenant)
     there = Memory.copy(f"sqlite:{tmp_path / 'a'}", postgres, tenant=tenant)
     back = Memory.copy(postgres, tmp_path / "b", tenant=tenant, to_tenant="other")
@@ -61,35 +65,52 @@ def test_a_tenant_goes_to_a_database_and_comes_back_the_same(postgres: str, tmp_
     with Memory.open(tmp_path / "b", tenant="other", embedder="none") as memory:
         assert memory.get_resource("r1").metadata == {"lines": [1, 2.5, None]}
         assert [step["id"] for step in memory.history("i1")] == ["i1", "r1"]
-        assert [moment.resource_refs for moment in memory.get_moments_by_time(T0, T0 + timedelta(1))] == [("r1", "i1")]
+        assert [
+            moment.resource_refs for moment in memory.get_moments_by_time(T0, T0 + timedelta(1))
+        ] == [("r1", "i1")]
         (edge,) = memory.get_edges("Sarah Chen", as_of=T0 + timedelta(days=1))
-        assert (edge.weight, edge.properties, edge.valid_to) == (0.7, {"since": 2021}, T0 + timedelta(days=9))
+        assert (edge.weight, edge.properties, edge.valid_to) == (
+            0.7,
+            {"since": 2021},
+            T0 + timedelta(days=9),
+        )
         entry = memory._store.journal_entry("usage", "2025")
         assert entry is not None
         assert (entry.data, entry.subjects) == (b'{"tokens": 5}', ("r1",))
-        assert [entry.id for entry in memory._store.journal("index")] == ["entities.properties.team"]
+        assert [entry.id for entry in memory._store.journal("index")] == [
+            "entities.properties.team"
+        ]
         assert memory.check() == []
 
 
-def test_what_waits_to_be_embedded_waits_in_the_copy_too(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_what_waits_to_be_embedded_waits_in_the_copy_too(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     from remloom.testing.embedder import WordEmbedder
 
     with Memory.open(tmp_path, tenant=tenant, embedder=WordEmbedder()) as memory:
-        memory._write([Resource(id="r1", content="some words"), Resource(id="r2", content="more")], background=False)
+        memory._write(
+            [Resource(id="r1", content="some words"), Resource(id="r2", content="more")],
+            background=False,
+        )
         memory._store.park("r2", "refused")
     Memory.copy(tmp_path, postgres, tenant=tenant)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
         assert memory.stats()["pending"] == 2
 
 
-def test_a_copy_that_is_there_already_is_only_verified(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_a_copy_that_is_there_already_is_only_verified(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path, tenant)
     first = Memory.copy(tmp_path, postgres, tenant=tenant)
     again = Memory.copy(tmp_path, postgres, tenant=tenant)
     assert (again.written, again.checksum) == (0, first.checksum)
 
 
-def test_a_target_with_memories_of_its_own_is_left_alone(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_a_target_with_memories_of_its_own_is_left_alone(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path, tenant)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
         memory.write([Entity(name="mine")])
@@ -106,7 +127,9 @@ def test_a_tenant_is_not_copied_into_itself(tmp_path: Path, tenant: str) -> None
         Memory.copy(tmp_path, f"sqlite:{tmp_path}", tenant=tenant)
 
 
-def test_an_encrypted_tenant_becomes_plain_only_when_that_is_meant(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_an_encrypted_tenant_becomes_plain_only_when_that_is_meant(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path / "a", tenant, KEY)
     with pytest.raises(InvalidInputError, match="encrypted, and its copy would not be") as caught:
         Memory.copy(tmp_path / "a", postgres, tenant=tenant, key=KEY)
@@ -120,7 +143,9 @@ def test_an_encrypted_tenant_becomes_plain_only_when_that_is_meant(postgres: str
     assert lines[0] == lines[1]
 
 
-def test_a_source_that_changed_since_a_copy_broke_off_is_followed(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_a_source_that_changed_since_a_copy_broke_off_is_followed(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path, tenant)
 
     def stop(done: int, total: int) -> None:
@@ -134,11 +159,16 @@ def test_a_source_that_changed_since_a_copy_broke_off_is_followed(postgres: str,
         memory.write([Edge(src="Sarah Chen", rel_type="manages", dst="Bob", weight=0.9)])
     copied = Memory.copy(tmp_path, postgres, tenant=tenant)
     assert copied.resumed
-    lines = [exported(home, tenant, tmp_path / f"{n}.jsonl") for n, home in enumerate((tmp_path, postgres))]
+    lines = [
+        exported(home, tenant, tmp_path / f"{n}.jsonl")
+        for n, home in enumerate((tmp_path, postgres))
+    ]
     assert lines[0] == lines[1]
 
 
-def test_a_source_that_is_written_to_meanwhile_is_told(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_a_source_that_is_written_to_meanwhile_is_told(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path, tenant)
     with Memory.open(tmp_path, tenant=tenant, embedder="none") as memory:
         told: list[int] = []
@@ -154,10 +184,14 @@ def test_a_source_that_is_written_to_meanwhile_is_told(postgres: str, tmp_path: 
     assert Memory.copy(tmp_path, postgres, tenant=tenant).records == 7
 
 
-def test_a_copy_killed_in_the_middle_goes_on_where_it_was(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_a_copy_killed_in_the_middle_goes_on_where_it_was(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     with Memory.open(tmp_path, tenant=tenant, embedder="none") as memory:
         for start in range(0, 6_000, 1_000):
-            memory.write([Resource(id=f"r{n}", content=f"text {n}") for n in range(start, start + 1_000)])
+            memory.write(
+                [Resource(id=f"r{n}", content=f"text {n}") for n in range(start, start + 1_000)]
+            )
         memory.write([Edge(src=f"a{n}", rel_type="r", dst=f"b{n}") for n in range(1_000)])
     program = f"""
 import time
@@ -179,15 +213,22 @@ Memory.copy({str(tmp_path)!r}, {postgres!r}, tenant={tenant!r}, progress=told)
     copied = Memory.copy(tmp_path, postgres, tenant=tenant)
     assert copied.resumed
     assert 0 < copied.written < copied.records + copied.edges
-    lines = [exported(home, tenant, tmp_path / f"{n}.jsonl") for n, home in enumerate((tmp_path, postgres))]
+    lines = [
+        exported(home, tenant, tmp_path / f"{n}.jsonl")
+        for n, home in enumerate((tmp_path, postgres))
+    ]
     assert lines[0] == lines[1]
 
 
-def test_copying_from_the_command_line_tells_what_was_verified(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_copying_from_the_command_line_tells_what_was_verified(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path, tenant)
 
     def run(*arguments: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "remloom", *arguments], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "remloom", *arguments], capture_output=True, text=True
+        )
         return done.stdout + done.stderr
 
     told = run("copy", f"sqlite:{tmp_path}", postgres, "--tenant", tenant)
@@ -197,7 +238,9 @@ def test_copying_from_the_command_line_tells_what_was_verified(postgres: str, tm
     assert "never stands on a command line" in refused
 
 
-def test_half_a_copy_is_said_to_be_one_until_it_is_whole(postgres: str, tmp_path: Path, tenant: str) -> None:
+def test_half_a_copy_is_said_to_be_one_until_it_is_whole(
+    postgres: str, tmp_path: Path, tenant: str
+) -> None:
     fill(tmp_path, tenant)
 
     def stop(done: int, total: int) -> None:

@@ -1,4 +1,5 @@
-"""What goes wrong with a server is told with its remedy, and nothing is lost, half written or shown to another."""
+"""What goes wrong with a server is told with its remedy, and nothing is lost, half written or shown
+to another."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def changed(url: str, **parts: str) -> str:
     return "postgresql:///?" + "&".join(f"{key}={value}" for key, value in known.items())
 
 
-# -- opening -----------------------------------------------------------------------------------------------------
+# -- opening ---------------------------------------------------------------------------------------
 
 
 def test_a_server_that_is_down_is_named_with_what_to_check(tmp_path: Any) -> None:
@@ -62,7 +63,9 @@ def test_an_older_schema_is_refused_without_leave_to_migrate_and_brought_up_to_d
     with monkeypatch.context() as later:
         later.setattr(migrations, "newest", lambda: was + 1)
         later.setattr(migrations, "_upgrade", _next)
-        with pytest.raises(SchemaVersionError, match=f"schema version {was}, this Remloom needs {was + 1}") as caught:
+        with pytest.raises(
+            SchemaVersionError, match=f"schema version {was}, this Remloom needs {was + 1}"
+        ) as caught:
             PostgresStore(fresh, "acme", create=False)
         assert "remloom migrate" in caught.value.remedy
         assert migrate(fresh, 30.0) == (was, was + 1)
@@ -72,7 +75,9 @@ def test_an_older_schema_is_refused_without_leave_to_migrate_and_brought_up_to_d
 
 
 def _next(connection: Any) -> None:
-    connection.execute("UPDATE remloom.alembic_version SET version_num = lpad((version_num::int + 1)::text, 4, '0')")
+    connection.execute(
+        "UPDATE remloom.alembic_version SET version_num = lpad((version_num::int + 1)::text, 4, '0')"
+    )
 
 
 def test_a_schema_from_before_there_were_releases_is_refused(fresh: str) -> None:
@@ -85,7 +90,9 @@ def test_a_schema_from_before_there_were_releases_is_refused(fresh: str) -> None
 
 def test_a_server_without_citus_says_so(fresh: str) -> None:
     with connect(fresh) as connection:
-        if connection.execute("SELECT FROM pg_available_extensions WHERE name = 'citus'").fetchone():
+        if connection.execute(
+            "SELECT FROM pg_available_extensions WHERE name = 'citus'"
+        ).fetchone():
             pytest.skip("this server has Citus")
     with pytest.raises(StoreError, match="lacks the extension citus") as caught:
         Memory.migrate(fresh, citus=True)
@@ -93,7 +100,7 @@ def test_a_server_without_citus_says_so(fresh: str) -> None:
     assert Memory.migrate(fresh) == (newest(), newest())  # the schema is there nevertheless
 
 
-# -- while it runs -----------------------------------------------------------------------------------------------
+# -- while it runs ---------------------------------------------------------------------------------
 
 
 def test_a_server_that_has_no_connection_left_is_told_from_one_that_is_down(fresh: str) -> None:
@@ -130,7 +137,9 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
             if len(tries) <= 2:
                 barrier.wait(10)
             writing.cursor.execute(lock, (second._tenant,))
-            writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._tenant,))
+            writing.cursor.execute(
+                "INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._tenant,)
+            )
 
         return lambda: first._write(work)
 
@@ -161,7 +170,7 @@ def test_a_busy_pool_tells_a_reader_too(postgres: str) -> None:
     assert isinstance(failed[0], StoreBusyError)
 
 
-# -- tenants -----------------------------------------------------------------------------------------------------
+# -- tenants ---------------------------------------------------------------------------------------
 
 
 ESCAPES = [
@@ -194,7 +203,9 @@ def test_a_statement_cannot_leave_its_tenant(postgres: str, text: str) -> None:
             shown = str(error).replace(text.format(other=tenants[1]), "")
         assert f"secret of {tenants[1]}" not in shown
         assert "root:" not in shown
-        assert [hit.name for hit in memory.lookup(f"secret of {tenants[0]}").records] == [f"secret of {tenants[0]}"]
+        assert [hit.name for hit in memory.lookup(f"secret of {tenants[0]}").records] == [
+            f"secret of {tenants[0]}"
+        ]
 
 
 def test_random_statements_of_one_tenant_never_show_the_mark_of_another(postgres: str) -> None:
@@ -218,7 +229,12 @@ def test_random_statements_of_one_tenant_never_show_the_mark_of_another(postgres
         one, other = rng.choice(words), rng.choice(words)
         column = rng.choice(["name", "summary", "type", "properties", "key", "graph_paths", "*"])
         where = rng.choice(
-            ["", f" WHERE name LIKE '%{one}%'", f" WHERE type <> '{other}'", " WHERE properties->>'mark' > ''"]
+            [
+                "",
+                f" WHERE name LIKE '%{one}%'",
+                f" WHERE type <> '{other}'",
+                " WHERE properties->>'mark' > ''",
+            ]
         )
         return rng.choice([
             f'LOOKUP "{one} {other}", "note {one}"',
@@ -252,8 +268,15 @@ def test_a_filter_whose_regular_expression_takes_too_long_is_stopped(
 ) -> None:
     monkeypatch.setattr(database, "PATIENCE", 0.5)
     store = opening()
-    put(store, *(Resource(name=f"r{n}", content=f"word {'a' * 300_000}{n}", embedding=(1.0, 0.0)) for n in range(4)))
-    square = Or((Eq("name", "r9"), Not(Not(Matches("content", "(?=a*z)q")))))  # looks to the end from every place
+    put(
+        store,
+        *(
+            Resource(name=f"r{n}", content=f"word {'a' * 300_000}{n}", embedding=(1.0, 0.0))
+            for n in range(4)
+        ),
+    )
+    # looks to the end from every place
+    square = Or((Eq("name", "r9"), Not(Not(Matches("content", "(?=a*z)q")))))
     asked: dict[str, Callable[[Predicate], list[Any]]] = {
         "text": lambda where: store.search_text("word", schema="resources", where=where, limit=5),
         "vector": lambda where: store.search_vector(
@@ -266,4 +289,5 @@ def test_a_filter_whose_regular_expression_takes_too_long_is_stopped(
         with pytest.raises(StoreBusyError, match="regular expression"):
             asked[way](square)
         assert time.monotonic() - begun < 20  # without a limit it takes minutes
-        assert len(asked[way](Matches("content", "a[13]$"))) == 2  # and what is asked next is answered
+        # and what is asked next is answered
+        assert len(asked[way](Matches("content", "a[13]$"))) == 2

@@ -1,7 +1,7 @@
 """Each kind of question is answered from its index, and no table is ever read from end to end.
 
-What is looked at are the counts that PostgreSQL keeps of a transaction's scans: of the statements that the store really
-issues, those within functions too.
+What is looked at are the counts that PostgreSQL keeps of a transaction's scans: of the statements
+that the store really issues, those within functions too.
 """
 
 from __future__ import annotations
@@ -122,16 +122,32 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
     put(other, *(Entity(name=f"Name {i} {i * 7919 % 1000}") for i in range(6_000)))
     put(store, *(Entity(name=f"Name {i} {i * 7919 % 1000}", type="thing", summary=f"word{i}",
                         properties={"team": f"t{i}"}) for i in range(300)))  # fmt: skip
-    put(store, *(Edge(src=f"Name {i} {i * 7919 % 1000}", rel_type="r", dst=f"n{i % 9}") for i in range(300)))
+    put(
+        store,
+        *(
+            Edge(src=f"Name {i} {i * 7919 % 1000}", rel_type="r", dst=f"n{i % 9}")
+            for i in range(300)
+        ),
+    )
     put(store, *(Resource(id=f"r{i}", name=f"r{i}", content=f"text {i}", uri=f"u{i}", category=f"c{i % 50}",
                           metadata={"message_ids": [f"m{i}"]},
                           embedding=rng.normal(size=16)) for i in range(200)))  # fmt: skip
     put(store, *(Moment(id=f"m{i}", name=f"m{i}", starts_at=T0 + timedelta(hours=i), resource_refs=(f"r{i}",))
                  for i in range(50)))  # fmt: skip
-    put(store, Moment(name="long", starts_at=T0 - timedelta(days=90), ends_at=T0 + timedelta(days=90)))
-    put(store, *(Resource(name=f"insight {i}", content="derived", parents=(f"r{i}",)) for i in range(200)))
+    put(
+        store,
+        Moment(name="long", starts_at=T0 - timedelta(days=90), ends_at=T0 + timedelta(days=90)),
+    )
+    put(
+        store,
+        *(Resource(name=f"insight {i}", content="derived", parents=(f"r{i}",)) for i in range(200)),
+    )
     put(store, Resource(name="late", content="not yet", starts_at=LATE, created_at=LATE))
-    store.write(validation.build([Resource(name="waits", content="to be embedded")], tenant="t", model="given"))
+    store.write(
+        validation.build(
+            [Resource(name="waits", content="to be embedded")], tenant="t", model="given"
+        )
+    )
     store.create_index("entities", "properties.team")
     store.note([JournalEntry("usage", "2025", b"{}")])
     store.settle()
@@ -152,13 +168,21 @@ def test_a_question_is_answered_from_its_indexes(
         before = _counts(cursor)
         assert ask(store)
         scanned = _scanned(before, _counts(cursor))
-    assert {name for name in indexes if not any(index.startswith(name) for index in scanned)} == set()
+    assert {
+        name for name in indexes if not any(index.startswith(name) for index in scanned)
+    } == set()
     assert "a table from end to end" not in scanned
 
 
 def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
-    records = [Entity(name="Name 3 757", summary="new"), Resource(id="r7", content="other"), Entity(name="fresh")]
-    given = validation.build([*records, Edge(src="fresh", rel_type="r", dst="n1")], tenant="t", model="")
+    records = [
+        Entity(name="Name 3 757", summary="new"),
+        Resource(id="r7", content="other"),
+        Entity(name="fresh"),
+    ]
+    given = validation.build(
+        [*records, Edge(src="fresh", rel_type="r", dst="n1")], tenant="t", model=""
+    )
 
     def write(writing: Any) -> set[str]:
         before = _counts(writing.cursor)
@@ -171,10 +195,15 @@ def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
 def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
     store = PostgresStore(postgres, f"t{uuid4().hex}")
     put(store, *(Entity(name=f"n{i}", aliases=(f"m{i}",)) for i in range(50)))
-    put(store, *(Edge(src=f"m{i}", rel_type="r", dst=f"n{j}") for i in range(50) for j in (i + 1, i + 2)))
+    put(
+        store,
+        *(Edge(src=f"m{i}", rel_type="r", dst=f"n{j}") for i in range(50) for j in (i + 1, i + 2)),
+    )
     with store._server.read(store._tenant) as cursor:
         before = _counts(cursor)
-        walk = store.walk(["n0"], rel_types=None, direction="out", depth=3, breadth=1, order=ORDER, limit=9)
+        walk = store.walk(
+            ["n0"], rel_types=None, direction="out", depth=3, breadth=1, order=ORDER, limit=9
+        )
         (record,) = store.lookup(["n1"])["n1"]
         scanned = _scanned(before, _counts(cursor))
     assert ([step.key for step in walk.steps], walk.unfollowed) == (["n6", "n4", "n2"], 3)
@@ -185,7 +214,9 @@ def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
 
 
 @pytest.mark.parametrize("statistics", [False, True], ids=["new", "known"])
-def test_the_first_words_of_names_are_found_with_a_probe_each(postgres: str, statistics: bool) -> None:
+def test_the_first_words_of_names_are_found_with_a_probe_each(
+    postgres: str, statistics: bool
+) -> None:
     store = PostgresStore(postgres, f"t{uuid4().hex}")
     put(store, *(Entity(name=f"{word} {i}") for word in ("ant", "doc", "zoo") for i in range(500)))
     if statistics:
@@ -193,7 +224,10 @@ def test_the_first_words_of_names_are_found_with_a_probe_each(postgres: str, sta
             connection.execute("VACUUM ANALYZE")
     with store._server.read(store._tenant) as cursor:
         before = [_read(cursor, index) for index in ("names_pkey", "names_id")]
-        assert store.first_words(["a", "an", "ant", "be", "doc", "docs", "dog", "you"]) == {"ant", "doc"}
+        assert store.first_words(["a", "an", "ant", "be", "doc", "docs", "dog", "you"]) == {
+            "ant",
+            "doc",
+        }
         after = [_read(cursor, index) for index in ("names_pkey", "names_id")]
     assert sum(after) - sum(before) <= 8
     store.close()
@@ -201,17 +235,27 @@ def test_the_first_words_of_names_are_found_with_a_probe_each(postgres: str, sta
 
 def test_the_first_edges_of_a_hub_are_read_in_their_order(store: PostgresStore) -> None:
     ends = [(f"n{i % 9}", f"Name {i} {i * 7919 % 1000}") for i in range(300)]
-    put(store, *(Edge(src=src, rel_type="s", dst=dst, created_at=T0) for src, dst in ends))  # equal, and few first
+    # equal, and few first
+    put(store, *(Edge(src=src, rel_type="s", dst=dst, created_at=T0) for src, dst in ends))
     with store._server.read(store._tenant) as cursor:
         before = _read(cursor, "edges_out")
-        assert [edge.dst for edge in store.edges(["n1"], direction="out", rel_types=None, limit=3)] == sorted(
+        assert [
+            edge.dst for edge in store.edges(["n1"], direction="out", rel_types=None, limit=3)
+        ] == sorted(
             dst for src, dst in ((src, labels.key(dst)) for src, dst in ends) if src == "n1"
         )[:3]
-        assert store.walk(["n1"], rel_types=None, direction="out", depth=1, breadth=3, order=ORDER).reached == 3
+        assert (
+            store.walk(
+                ["n1"], rel_types=None, direction="out", depth=1, breadth=3, order=ORDER
+            ).reached
+            == 3
+        )
         assert _read(cursor, "edges_out") - before <= 10
 
 
-def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(store: PostgresStore, postgres: str) -> None:
+def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(
+    store: PostgresStore, postgres: str
+) -> None:
     new = PostgresStore(postgres, f"t{uuid4().hex}")
     for start in (0, 20):
         edges = [Edge(src=f"a{i}", rel_type="r", dst=f"b{i}") for i in range(start, start + 20)]
@@ -231,21 +275,36 @@ def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(store
 def test_a_database_that_was_never_analyzed_goes_by_the_same_indexes(fresh: str) -> None:
     store = PostgresStore(fresh, "new")
     put(store, *(Entity(name=f"name {i}") for i in range(400)))
-    put(store, *(Resource(id=f"r{i}", name=f"r{i}", content="text", embedding=[1.0, i]) for i in range(100)))
+    put(
+        store,
+        *(
+            Resource(id=f"r{i}", name=f"r{i}", content="text", embedding=[1.0, i])
+            for i in range(100)
+        ),
+    )
     put(store, *(Edge(src=f"name {i}", rel_type="r", dst=f"name {i + 1}") for i in range(300)))
     with store._server.read(store._tenant) as cursor:
         before = _counts(cursor)
         assert store.lookup(["name-7", "name-9"])["name-7"]
-        assert store.search_vector([1.0, 3.0], schema="resources", where=None, limit=5, min_score=None)
-        assert store.walk(["name-1"], rel_types=None, direction="out", depth=3, breadth=9, order=ORDER).reached == 3
+        assert store.search_vector(
+            [1.0, 3.0], schema="resources", where=None, limit=5, min_score=None
+        )
+        assert (
+            store.walk(
+                ["name-1"], rel_types=None, direction="out", depth=3, breadth=9, order=ORDER
+            ).reached
+            == 3
+        )
         scanned = _scanned(before, _counts(cursor))
     assert {"names_pkey", "records_pkey", "edges_out", "degrees_pkey"} <= scanned
-    assert not {"names_id", "names_number", "records_seq", "records_type"} & scanned  # all of the tenant
+    # all of the tenant
+    assert not {"names_id", "names_number", "records_seq", "records_type"} & scanned
     store.close()
 
 
 def _counts(cursor: Any) -> dict[str, int]:
-    """How often each index and table was scanned by this connection lately, this transaction included."""
+    """How often each index and table was scanned by this connection lately, this transaction
+    included."""
     sql = (
         "SELECT CASE relkind WHEN 'r' THEN 'a table from end to end' ELSE relname END,"
         " sum(pg_stat_get_xact_numscans(oid)) FROM pg_class"

@@ -1,4 +1,5 @@
-"""What PostgreSQL adds to the contract: its indexes, roles, tenants beside each other, migrations and failures."""
+"""What PostgreSQL adds to the contract: its indexes, roles, tenants beside each other, migrations
+and failures."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ NEWEST = newest()
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 
 
-# -- indexes ---------------------------------------------------------------------------------------------------
+# -- indexes ---------------------------------------------------------------------------------------
 
 
 def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgres: str) -> None:
@@ -51,7 +52,9 @@ def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgr
     assert names(store.query("entities", Query().filter(Eq("properties.team", "t7")))) == ["e7"]
     sql, values = store._compiler("entities").compile(Eq("properties.team", "t7"))
     with store._server.read(store._tenant) as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL random_page_cost = 0")
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL random_page_cost = 0"
+        )
         statement = f"EXPLAIN SELECT FROM remloom.own_records r WHERE tenant_id = %s AND schema = 'entities' AND {sql}"
         plan = "\n".join(row[0] for row in cursor.execute(statement, (store._tenant, *values)))
     assert "user_" in plan
@@ -67,8 +70,14 @@ def test_a_long_value_in_an_indexed_field_is_written_and_found(opening: Opening)
 
 def test_numbers_and_texts_are_not_mixed_up(opening: Opening) -> None:
     store = opening()
-    put(store, *(Entity(name=str(value), properties={"v": value}) for value in (5, 18.5, "20", "x", True)))
-    assert sorted(names(store.query("entities", Query().filter(Gt("properties.v", 4))))) == ["18.5", "5"]
+    put(
+        store,
+        *(Entity(name=str(value), properties={"v": value}) for value in (5, 18.5, "20", "x", True)),
+    )
+    assert sorted(names(store.query("entities", Query().filter(Gt("properties.v", 4))))) == [
+        "18.5",
+        "5",
+    ]
     assert names(store.query("entities", Query().filter(Eq("properties.v", "20")))) == ["20"]
 
 
@@ -91,13 +100,20 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
     rows = centres[rng.integers(8, size=1_500)] + 0.4 * rng.normal(size=(1_500, 16))
     put(
         store,
-        *(Resource(name=f"n{i}", content=f"{i}", category=f"c{i % 100}", embedding=row) for i, row in enumerate(rows)),
+        *(
+            Resource(name=f"n{i}", content=f"{i}", category=f"c{i % 100}", embedding=row)
+            for i, row in enumerate(rows)
+        ),
     )
     store.settle()
     assert store.stats()["vectors"]["exact_share"] == 0.0
     put(store, Resource(name="fresh", content="fresh", embedding=rows[3] + 0.001))
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert names(store.search_vector(rows[3].tolist(), schema="resources", where=None, limit=2, min_score=None)) == [
+    assert names(
+        store.search_vector(
+            rows[3].tolist(), schema="resources", where=None, limit=2, min_score=None
+        )
+    ) == [
         "n3",
         "fresh",
     ]
@@ -106,7 +122,9 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
         for query in unit[:10]:
             order = [i for i in np.argsort(-(unit @ query)) if step == 1 or i % 100 == 7][:10]
             found = names(
-                store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None)
+                store.search_vector(
+                    query.tolist(), schema="resources", where=where, limit=10, min_score=None
+                )
             )
             hits += len({f"n{i}" for i in order} & set(found))
         assert hits >= 97
@@ -117,15 +135,32 @@ def test_a_search_notices_what_another_process_did_to_the_vectors(opening: Openi
     other, rows = opening(one._tenant, tail=50), rng.normal(size=(140, 8))
 
     def nearest(row: Any) -> list[str]:
-        return names(one.search_vector(row.tolist(), schema="resources", where=None, limit=1, min_score=None))
+        return names(
+            one.search_vector(row.tolist(), schema="resources", where=None, limit=1, min_score=None)
+        )
 
-    put(one, *(Resource(id=f"n{i}", name=f"n{i}", content=f"{i}", embedding=row) for i, row in enumerate(rows[:40])))
+    put(
+        one,
+        *(
+            Resource(id=f"n{i}", name=f"n{i}", content=f"{i}", embedding=row)
+            for i, row in enumerate(rows[:40])
+        ),
+    )
     assert nearest(rows[7]) == ["n7"]
-    put(other, *(Resource(id=f"n{i}", name=f"n{i}", content=f"{i}", embedding=rows[i]) for i in range(40, 140)))
+    put(
+        other,
+        *(
+            Resource(id=f"n{i}", name=f"n{i}", content=f"{i}", embedding=rows[i])
+            for i in range(40, 140)
+        ),
+    )
     other.settle()  # into the index
     assert nearest(rows[7]) == ["n7"]
     assert nearest(rows[99]) == ["n99"]
-    fewer = {f"n{i}": (Vector(0, 1, to_vector(row[:4].tolist(), what="x")[0]),) for i, row in enumerate(rows)}
+    fewer = {
+        f"n{i}": (Vector(0, 1, to_vector(row[:4].tolist(), what="x")[0]),)
+        for i, row in enumerate(rows)
+    }
     other.embed(fewer, model="next", dims=4, current=False)
     other.adopt("next")
     assert nearest(rows[99][:4]) == ["n99"]
@@ -135,7 +170,9 @@ def test_a_search_notices_what_another_process_did_to_the_vectors(opening: Openi
 
 @pytest.mark.parametrize("aliases", [True, False])
 @pytest.mark.parametrize("direction", ["out", "in", "both"])
-def test_walks_are_those_of_the_embedded_store(opening: Opening, tmp_path: Path, direction: Any, aliases: bool) -> None:
+def test_walks_are_those_of_the_embedded_store(
+    opening: Opening, tmp_path: Path, direction: Any, aliases: bool
+) -> None:
     rng = random.Random(direction)
     edges = [
         Edge(
@@ -165,9 +202,13 @@ def test_walks_are_those_of_the_embedded_store(opening: Opening, tmp_path: Path,
                     "direction": direction,
                     "order": order,
                 } | options
-                expected, found = (each.walk([f"n{start}"], **arguments) for each in (embedded, store))  # type: ignore[arg-type]
+                expected, found = (
+                    each.walk([f"n{start}"], **arguments) for each in (embedded, store)
+                )  # type: ignore[arg-type]
                 assert found == expected
-        degrees = [each.degrees([f"n{start}", "n1"], direction=direction) for each in (embedded, store)]
+        degrees = [
+            each.degrees([f"n{start}", "n1"], direction=direction) for each in (embedded, store)
+        ]
         assert degrees[0] == degrees[1]
     embedded.close()
 
@@ -179,21 +220,33 @@ def test_text_scores_are_those_of_the_embedded_store(opening: Opening, tmp_path:
     embedded, store = SqliteStore(tmp_path / "memory.db"), opening()
     resources = [Resource(id=f"r{i}", name=f"r{i}", content=text) for i, text in enumerate(texts)]
     for each in (embedded, store):
-        for start, end in ((0, 300), *((i, i + 1) for i in range(300, 320)), (320, 330), (330, 700)):  # runs that merge
+        # runs that merge
+        for start, end in (
+            (0, 300),
+            *((i, i + 1) for i in range(300, 320)),
+            (320, 330),
+            (330, 700),
+        ):
             put(each, *resources[start:end])
         each.delete([f"r{i}" for i in range(0, 700, 9)])
     for _ in range(20):
         query = " ".join(rng.choices(words, k=3))
-        one, other = (each.search_text(query, schema=None, where=None, limit=10) for each in (embedded, store))
-        assert [match.score for match in other] == pytest.approx([match.score for match in one], rel=1e-3)
+        one, other = (
+            each.search_text(query, schema=None, where=None, limit=10) for each in (embedded, store)
+        )
+        assert [match.score for match in other] == pytest.approx(
+            [match.score for match in one], rel=1e-3
+        )
     assert store.check() == []
     embedded.close()
 
 
-# -- tenants ---------------------------------------------------------------------------------------------------
+# -- tenants ---------------------------------------------------------------------------------------
 
 
-def test_every_unique_constraint_and_foreign_key_begins_with_the_tenant(opening: Opening, postgres: str) -> None:
+def test_every_unique_constraint_and_foreign_key_begins_with_the_tenant(
+    opening: Opening, postgres: str
+) -> None:
     opening()
     with connect(postgres) as connection:
         rows = connection.execute(
@@ -210,11 +263,16 @@ def test_every_unique_constraint_and_foreign_key_begins_with_the_tenant(opening:
     version = "remloom.alembic_version"  # one row, of no tenant
     tables = {f"remloom.{name}" for name in TABLES}
     assert {table for table, _, _ in rows} == {table for table, _ in unique} == {*tables, version}
-    assert {column for table, *both in rows if table != version for column in both} == {"tenant_id", None}
+    assert {column for table, *both in rows if table != version for column in both} == {
+        "tenant_id",
+        None,
+    }
     assert {column for table, column in unique if table != version} == {"tenant_id"}
 
 
-def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(opening: Opening, postgres: str) -> None:
+def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(
+    opening: Opening, postgres: str
+) -> None:
     store = opening()
     with store._server.read(store._tenant) as cursor:
         assert cursor.execute("SELECT current_user").fetchone() == ("remloom_tenant",)
@@ -249,12 +307,18 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
     store, other = stores["MARKA"], "MARKB"
     asks: list[Callable[[], Any]] = [
         lambda: store.lookup(["shared", "same-name", "markb-1", "marka-2"]),
-        lambda: store.fuzzy(rng.choice(["markb 1", "alias 3 markb", "shared"]), type=None, threshold=0.1, limit=50),
+        lambda: store.fuzzy(
+            rng.choice(["markb 1", "alias 3 markb", "shared"]), type=None, threshold=0.1, limit=50
+        ),
         lambda: store.search_text("shared word markb", schema=None, where=None, limit=50),
-        lambda: store.search_vector([1, 0], schema="resources", where=None, limit=50, min_score=None),
+        lambda: store.search_vector(
+            [1, 0], schema="resources", where=None, limit=50, min_score=None
+        ),
         lambda: store.query("entities", Query().limit(rng.randint(1, 50))),
         lambda: store.get(None, f"same{rng.randrange(5)}"),
-        lambda: store.walk(["shared"], rel_types=None, direction="both", depth=3, breadth=None, order=EdgeOrder()),
+        lambda: store.walk(
+            ["shared"], rel_types=None, direction="both", depth=3, breadth=None, order=EdgeOrder()
+        ),
         lambda: store.edges(["shared"], direction="both", rel_types=None, limit=None),
         lambda: [
             list(store.records()),
@@ -263,8 +327,12 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
             store.rel_types(),
             store.complete("mark", 50),
         ],
-        lambda: selected(store, f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100),
-        lambda: selected(store, "SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100),
+        lambda: selected(
+            store, f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100
+        ),
+        lambda: selected(
+            store, "SELECT name, graph_paths, key FROM entities WHERE name LIKE '%MARK%'", limit=100
+        ),
     ]
     for _ in range(120):
         assert other not in repr(rng.choice(asks)())
@@ -324,17 +392,23 @@ FORGED = (
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(opening: Opening, forged: str) -> None:
+def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(
+    opening: Opening, forged: str
+) -> None:
     mine, other = opening(), opening()
     put(mine, Resource(name="mine", content="of mine"))
     put(other, Resource(name="secret name", content="secret content"))
     sql = forged.replace("%(other)s", f"'{other._tenant}'")
     try:
-        rows = mine._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 1_000_000), 5.0)
+        rows = mine._tables.run(
+            "SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 1_000_000), 5.0
+        )
     except RemloomError:
         rows = []
     assert "secret" not in repr(rows)
-    assert selected(mine, "SELECT name, content FROM resources", limit=9)[1] == [("mine", "of mine")]
+    assert selected(mine, "SELECT name, content FROM resources", limit=9)[1] == [
+        ("mine", "of mine")
+    ]
     assert selected(other, "SELECT name FROM resources", limit=9)[1] == [("secret name",)]
     assert [record.name for record in mine.records()] == ["mine"]
 
@@ -343,7 +417,9 @@ def test_a_select_runs_as_a_role_that_may_only_read(opening: Opening) -> None:
     store = opening()
     put(store, Resource(name="one", content="x"))
     sql = "SELECT current_user::text FROM remloom.records"
-    assert store._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 99), 5.0) == [("remloom_reader",)]
+    assert store._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 99), 5.0) == [
+        ("remloom_reader",)
+    ]
 
 
 def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> None:
@@ -353,7 +429,11 @@ def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> No
         Memory.create_tenant(postgres, name)
     with Memory.open(postgres, tenant=name, embedder="none") as memory:
         memory.write(
-            [Entity(name="Sarah"), Resource(name="r", content="words"), Edge(src="Sarah", rel_type="r", dst="x")]
+            [
+                Entity(name="Sarah"),
+                Resource(name="r", content="words"),
+                Edge(src="Sarah", rel_type="r", dst="x"),
+            ]
         )
     assert name in [info.name for info in Memory.tenants(postgres)]
     Memory.delete_tenant(postgres, name)
@@ -372,7 +452,9 @@ def test_only_the_url_differs_from_a_memory_in_a_folder(postgres: str, tmp_path:
     answers = []
     for home in (tmp_path, postgres):
         with Memory.open(home, tenant=f"t{uuid4().hex}", embedder="none") as memory:
-            memory.read_text("Sarah Chen proposed a new pricing model to Acme Corp.", uri="notes.md")
+            memory.read_text(
+                "Sarah Chen proposed a new pricing model to Acme Corp.", uri="notes.md"
+            )
             memory.write(
                 [
                     Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
@@ -407,7 +489,9 @@ def test_an_export_of_one_store_is_the_same_in_the_other(postgres: str, tmp_path
     with Memory.open(tmp_path / "b", embedder="none") as third:
         third.import_(tmp_path / "two.jsonl")
         third.export(tmp_path / "three.jsonl")
-    lines = [sorted((tmp_path / f"{n}.jsonl").read_text().splitlines()[1:]) for n in ("one", "three")]
+    lines = [
+        sorted((tmp_path / f"{n}.jsonl").read_text().splitlines()[1:]) for n in ("one", "three")
+    ]
     assert lines[0] == lines[1]
 
 
@@ -434,7 +518,7 @@ def test_a_password_in_the_url_is_not_shown() -> None:
     assert settings.shown_home == "postgresql://me:***@db.example.com:5432/x"
 
 
-# -- the schema ------------------------------------------------------------------------------------------------
+# -- the schema ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -446,7 +530,9 @@ def fresh(postgres: str) -> Iterator[str]:
 
 def test_ten_that_start_together_migrate_once(fresh: str) -> None:
     found: list[tuple[int, int]] = []
-    threads = [threading.Thread(target=lambda: found.append(migrate(fresh, 30.0))) for _ in range(10)]
+    threads = [
+        threading.Thread(target=lambda: found.append(migrate(fresh, 30.0))) for _ in range(10)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -473,7 +559,9 @@ def test_who_may_not_migrate_is_told_who_may(fresh: str) -> None:
     try:
         with pytest.raises(StoreError) as caught:
             PostgresStore(
-                f"{fresh}&user={login}" if "user=" not in fresh else fresh.replace("user=postgres", f"user={login}"),
+                f"{fresh}&user={login}"
+                if "user=" not in fresh
+                else fresh.replace("user=postgres", f"user={login}"),
                 "acme",
             )
         assert "may create" in caught.value.remedy
@@ -489,18 +577,23 @@ def test_a_user_who_was_granted_the_role_needs_no_more(fresh: str) -> None:
         connection.execute(
             f"CREATE ROLE {login} LOGIN; GRANT remloom_tenant TO {login}; GRANT USAGE ON SCHEMA remloom TO {login}"
         )
-    url = fresh.replace("user=postgres", f"user={login}") if "user=postgres" in fresh else f"{fresh}&user={login}"
+    url = (
+        fresh.replace("user=postgres", f"user={login}")
+        if "user=postgres" in fresh
+        else f"{fresh}&user={login}"
+    )
     store = PostgresStore(url, "acme")
     put(store, Entity(name="Sarah"), Resource(name="r", content="words"))
     assert names(store.fuzzy("sara", type=None, threshold=0.5, limit=5)) == ["Sarah"]
     store.close()
     with connect(url) as visitor:
-        assert visitor.execute("SELECT * FROM remloom.records").fetchall() == []  # of no tenant, no row
+        # of no tenant, no row
+        assert visitor.execute("SELECT * FROM remloom.records").fetchall() == []
     with connect(fresh) as connection:
         connection.execute(f"DROP OWNED BY {login}; DROP ROLE {login}")
 
 
-# -- failures --------------------------------------------------------------------------------------------------
+# -- failures --------------------------------------------------------------------------------------
 
 
 def test_a_server_that_does_not_answer_is_named_with_the_remedy(tmp_path: Path) -> None:
@@ -519,14 +612,19 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
     def killed(writing: Any) -> None:
         writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half', 1)", (store._tenant,))
         with connect(postgres) as other:
-            other.execute("SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,))
+            other.execute(
+                "SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,)
+            )
         writing.cursor.execute("SELECT 1")
 
     with pytest.raises(StoreError):
         store._write(killed)
     assert store.rel_types() == []
     put(store, Entity(name="after"))
-    assert [names(found) for found in store.lookup(["before", "after"]).values()] == [["before"], ["after"]]
+    assert [names(found) for found in store.lookup(["before", "after"]).values()] == [
+        ["before"],
+        ["after"],
+    ]
 
 
 def test_a_read_outlives_connections_that_died_in_the_pool(opening: Opening, postgres: str) -> None:
@@ -540,7 +638,9 @@ def test_a_read_outlives_connections_that_died_in_the_pool(opening: Opening, pos
     assert names(store.lookup(["sarah"])["sarah"]) == ["Sarah"]
 
 
-def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(opening: Opening) -> None:
+def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(
+    opening: Opening,
+) -> None:
     store, tries = opening(), []
 
     def unlucky(writing: Any) -> str:
@@ -558,7 +658,9 @@ def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(postgres: str) -
     store = PostgresStore(postgres, f"t{uuid4().hex}", timeout=2.0)
     with connect(postgres) as other:
         other.execute("BEGIN")
-        other.execute("SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (store._tenant,))
+        other.execute(
+            "SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (store._tenant,)
+        )
         with pytest.raises(StoreBusyError, match="another writer"):
             put(store, Entity(name="late"))
     store.close()
@@ -627,8 +729,14 @@ def test_a_damaged_index_is_told_by_check(opening: Opening, postgres: str) -> No
     put(store, Resource(name="r", content="some words"), Edge(src="a", rel_type="r", dst="b"))
     with connect(postgres) as connection:
         connection.execute("DELETE FROM remloom.postings WHERE tenant_id = %s", (store._tenant,))
-        connection.execute("UPDATE remloom.degrees SET edges = 5 WHERE tenant_id = %s AND key = 'a'", (store._tenant,))
-    assert store.check() == ["the edges at 'a' are counted wrongly", "terms: 1 of 1 are not in the index"]
+        connection.execute(
+            "UPDATE remloom.degrees SET edges = 5 WHERE tenant_id = %s AND key = 'a'",
+            (store._tenant,),
+        )
+    assert store.check() == [
+        "the edges at 'a' are counted wrongly",
+        "terms: 1 of 1 are not in the index",
+    ]
 
 
 def test_migrate_and_its_url_from_the_command_line(fresh: str) -> None:
@@ -636,7 +744,9 @@ def test_migrate_and_its_url_from_the_command_line(fresh: str) -> None:
     import sys
 
     def run(*arguments: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "remloom", *arguments], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "remloom", *arguments], capture_output=True, text=True
+        )
         return done.stdout + done.stderr
 
     assert f"has schema version {NEWEST}, it had none" in run("migrate", "--home", fresh)

@@ -29,12 +29,16 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 4, 9])
-def test_a_record_that_the_server_refuses_undoes_the_parts_before_it(postgres: str, place: int) -> None:
+def test_a_record_that_the_server_refuses_undoes_the_parts_before_it(
+    postgres: str, place: int
+) -> None:
     with Memory.open(postgres, tenant=f"refused-{place}", embedder="none") as memory:
         batch = [Entity(name=f"e{number}", summary="some words") for number in range(10)]
         batch[place] = Entity(name="bad", properties={"text": "a\0b"})
         with pytest.raises(InvalidInputError, match="NUL"):
-            memory.write([*batch, *(Edge(src=f"e{n}", rel_type="knows", dst=f"f{n}") for n in range(10))])
+            memory.write(
+                [*batch, *(Edge(src=f"e{n}", rel_type="knows", dst=f"f{n}") for n in range(10))]
+            )
         assert memory.stats()["records"] == {"resources": 0, "entities": 0, "moments": 0}
         memory.write([Entity(name="e1")])
         assert [hit.name for hit in memory.lookup("e1").records] == ["e1"]
@@ -44,7 +48,9 @@ def test_an_edge_that_the_server_refuses_undoes_the_parts_before_it(postgres: st
     with Memory.open(postgres, tenant="refused-edge", embedder="none") as memory:
         edges = [Edge(src=f"e{n}", rel_type="knows", dst=f"f{n}") for n in range(10)]
         with pytest.raises(InvalidInputError, match="NUL"):
-            memory.write([*edges, Edge(src="e9", rel_type="likes", dst="f9", properties={"text": "a\0b"})])
+            memory.write(
+                [*edges, Edge(src="e9", rel_type="likes", dst="f9", properties={"text": "a\0b"})]
+            )
         assert memory.stats()["edges"] == 0
         assert not memory.lookup("e1", "f1").records
 
@@ -59,7 +65,9 @@ def test_a_connection_that_dies_between_two_parts_leaves_nothing(
     def dying(writing: Writing, sql: str, changes: Any) -> None:
         store_part(writing, sql, changes)
         with connect(postgres) as other:
-            other.execute("SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,))
+            other.execute(
+                "SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,)
+            )
 
     with monkeypatch.context() as patched:
         patched.setattr(Writing, "_put", dying)
@@ -71,7 +79,9 @@ def test_a_connection_that_dies_between_two_parts_leaves_nothing(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_same_writes_leave_the_same_in_both_stores(opening: Opening, tmp_path: Path, seed: int) -> None:
+def test_the_same_writes_leave_the_same_in_both_stores(
+    opening: Opening, tmp_path: Path, seed: int
+) -> None:
     chance = random.Random(seed)
     store, embedded = opening(), SqliteStore(tmp_path / "memory.db")
     for _ in range(12):
@@ -82,7 +92,11 @@ def test_the_same_writes_leave_the_same_in_both_stores(opening: Opening, tmp_pat
     shown = [
         {
             label: sorted(
-                ((type(record).schema, record.name, _said(record), record.graph_paths) for record in records), key=str
+                (
+                    (type(record).schema, record.name, _said(record), record.graph_paths)
+                    for record in records
+                ),
+                key=str,
             )
             for label, records in each.lookup(labels, edges=100).items()
         }
@@ -95,12 +109,18 @@ def test_the_same_writes_leave_the_same_in_both_stores(opening: Opening, tmp_pat
 
 
 def _batch(chance: random.Random) -> list[Record | Edge]:
-    """New records and known ones, some of them twice, and edges between what is there and what is not."""
+    """New records and known ones, some of them twice, and edges between what is there and what is
+    not."""
     batch: list[Record | Edge] = []
     for _ in range(chance.randint(0, 20)):
         name, word = f"n{chance.randrange(30)}", f"word{chance.randrange(9)}"
         made: tuple[Record, ...] = (
-            Entity(name=name, type=chance.choice(("", "person")), summary=word, aliases=(f"N {chance.randrange(30)}",)),
+            Entity(
+                name=name,
+                type=chance.choice(("", "person")),
+                summary=word,
+                aliases=(f"N {chance.randrange(30)}",),
+            ),
             Entity(name=name, summary=word),
             Resource(name=name, uri=f"{name}.md", content=word),
             Moment(id=f"m-{name}", name=name, summary=word),
@@ -110,7 +130,11 @@ def _batch(chance: random.Random) -> list[Record | Edge]:
         ends = (f"n{chance.randrange(40)}" for _ in range(2))
         made_at = datetime(2025, 1, chance.randint(1, 28), tzinfo=UTC)
         rel_type, weight = chance.choice(("a", "b")), chance.random()
-        batch.append(Edge(src=next(ends), dst=next(ends), rel_type=rel_type, weight=weight, created_at=made_at))
+        batch.append(
+            Edge(
+                src=next(ends), dst=next(ends), rel_type=rel_type, weight=weight, created_at=made_at
+            )
+        )
     return batch
 
 

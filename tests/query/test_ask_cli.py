@@ -17,7 +17,11 @@ from remloom import Memory
 from remloom.serve.cli.app import program
 
 SAID = [
-    step("TRAVERSE WITH LOOKUP 'sarah chen' DEPTH 0", memo="Goal: org. PLAN mode", plan=("analyze edges", "go deeper")),
+    step(
+        "TRAVERSE WITH LOOKUP 'sarah chen' DEPTH 0",
+        memo="Goal: org. PLAN mode",
+        plan=("analyze edges", "go deeper"),
+    ),
     step("TRAVERSE manages WITH LOOKUP 'sarah chen'", memo="Goal: org. Step 2: depth=1"),
     step("LOOKUP 'Pricing Decision'", memo="Goal: org. Step 3: pricing"),
     step(answer="Bob Smith [2] and Alice Jones [3] work for Sarah Chen [1]; she priced [4]."),
@@ -46,7 +50,9 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(program, ["ask", *words])
 
 
-def test_each_turn_is_shown_with_its_memo_then_the_answer_with_its_sources(served: Endpoint) -> None:
+def test_each_turn_is_shown_with_its_memo_then_the_answer_with_its_sources(
+    served: Endpoint,
+) -> None:
     done = run("Show me Sarah's organization chart")
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
@@ -63,7 +69,11 @@ def test_as_json_it_is_the_seeds_response(served: Endpoint) -> None:
     response = json.loads(run("Show me Sarah's organization chart", "--json").output)
     assert response["query"] == {
         "query_type": "traverse",
-        "parameters": {"initial_query": "sarah chen", "max_depth": 0, "plan_memo": "Goal: org. PLAN mode"},
+        "parameters": {
+            "initial_query": "sarah chen",
+            "max_depth": 0,
+            "plan_memo": "Goal: org. PLAN mode",
+        },
     }
     assert response["staged_plan"] == ["analyze edges", "go deeper"]
     assert [turn["memo"] for turn in response["turns"]] == [
@@ -72,7 +82,9 @@ def test_as_json_it_is_the_seeds_response(served: Endpoint) -> None:
     assert response["tokens"] == 480
 
 
-def test_without_a_model_it_says_which_setting_names_one(served: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_model_it_says_which_setting_names_one(
+    served: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("REMLOOM_LLM_MODEL")
     done = run("Who is Sarah?")
     assert done.exit_code != 0

@@ -58,14 +58,22 @@ def test_forgetting_one_source_leaves_the_text_of_the_other(memory: Memory) -> N
     memory.read_text(TEXT, uri="a.md")
     memory.read_text(TEXT, uri="b.md")
     assert memory.forget("a.md").verified
-    assert {tuple(found) for found in _everywhere(memory, "kettle descaled").values()} == {(("b.md",),)}
+    assert {tuple(found) for found in _everywhere(memory, "kettle descaled").values()} == {
+        (("b.md",),)
+    }
 
 
 def test_a_turn_that_was_said_twice_was_said_twice(memory: Memory) -> None:
-    messages = [Message(speaker=who, text="The kettle is descaled.", id=f"m{n}") for n, who in enumerate("AB")]
+    messages = [
+        Message(speaker=who, text="The kettle is descaled.", id=f"m{n}")
+        for n, who in enumerate("AB")
+    ]
     memory.read_chat(messages, uri="chat")
     assert len(memory.search_text("kettle descaled").records) == 2
-    assert {hit.message_ids for hit in memory.recall("Is the kettle descaled?").hits} == {("m0",), ("m1",)}
+    assert {hit.message_ids for hit in memory.recall("Is the kettle descaled?").hits} == {
+        ("m0",),
+        ("m1",),
+    }
 
 
 def test_notes_of_different_times_are_no_copies(memory: Memory) -> None:
@@ -81,5 +89,7 @@ def test_a_text_at_hand_is_taken_with_its_front_matter(memory: Memory) -> None:
     hit = memory.search_text("kettle", schema="resources").records[0]
     assert (hit.name, hit.content, hit.lines) == ("Kettle care", TEXT, (7, 7))
     assert hit.record.starts_at == datetime(2023, 11, 12, tzinfo=UTC)
-    assert ("kettle-care", "authored_by", "dana-ruiz") in memory.traverse("Kettle care").edge_summary
+    assert ("kettle-care", "authored_by", "dana-ruiz") in memory.traverse(
+        "Kettle care"
+    ).edge_summary
     assert not memory.search_text("title", schema="resources").records

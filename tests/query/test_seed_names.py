@@ -35,13 +35,18 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_an_inline_edge_of_seed_5_is_written_as_an_edge(memory: Memory) -> None:
-    memory.create_resource(Resource(name="Rollout", content="How we roll out.", graph_paths=[INLINE]))  # type: ignore[arg-type]
+    memory.create_resource(
+        Resource(name="Rollout", content="How we roll out.", graph_paths=[INLINE])
+    )  # type: ignore[arg-type]
     (edge,) = memory.get_edges("Rollout")
     assert (edge.dst, edge.rel_type, edge.weight) == ("tidb-migration-spec", "builds-on", 0.85)
     assert edge.created_at == datetime(2025, 1, 15, 10, tzinfo=UTC)
     assert edge.properties["confidence"] == 0.92
     thin = memory.lookup("TiDB-Migration-Spec").records[0]
-    assert (thin.name, thin.type) == ("TiDB Migration Technical Specification", "document/technical-spec")
+    assert (thin.name, thin.type) == (
+        "TiDB Migration Technical Specification",
+        "document/technical-spec",
+    )
 
 
 def test_a_path_of_seed_5_is_written_as_an_edge_and_shown_again(memory: Memory) -> None:
@@ -73,17 +78,26 @@ def test_what_is_no_edge_says_why_and_writes_nothing(memory: Memory, given: Any,
 
 def test_the_example_of_seed_2_runs_with_its_own_names(memory: Memory) -> None:
     entity_id = memory.create_entity(
-        Entity(type="company", name="Acme Corp", properties={"industry": "Software", "founded": 2010})
+        Entity(
+            type="company", name="Acme Corp", properties={"industry": "Software", "founded": 2010}
+        )
     )
     another_entity_id = memory.create_entity(Entity(type="company", name="Globex"))
     memory.create_edge(
-        Edge(src=entity_id, dst=another_entity_id, edge_type="competes_with", properties={"market": "Enterprise SaaS"})
+        Edge(
+            src=entity_id,
+            dst=another_entity_id,
+            edge_type="competes_with",
+            properties={"market": "Enterprise SaaS"},
+        )
     )
     related = memory.traverse(entity_id, edge_type="competes_with", max_depth=2)
     assert [node["name"] for node in related.nodes] == ["Acme Corp", "Globex"]
     assert memory.get_edges(entity_id)[0].rel_type == "competes_with"
     memory.create_index("company", "founded")
-    assert [found.name for found in memory.query_entities(Query().filter(Gt("founded", 2000)))] == ["Acme Corp"]
+    assert [found.name for found in memory.query_entities(Query().filter(Gt("founded", 2000)))] == [
+        "Acme Corp"
+    ]
 
 
 def test_two_names_for_one_type_must_agree(memory: Memory) -> None:
@@ -103,7 +117,8 @@ def test_depth_first_reaches_what_breadth_first_does_by_the_same_paths(memory: M
     paths = {node["name"]: node["_traverse_path"] for node in wide.nodes}
     assert {node["name"]: node["_traverse_path"] for node in deep.nodes} == paths
     names = [node["name"] for node in deep.nodes]
-    for place, node in enumerate(deep.nodes[1:], 1):  # each follows its parent, or the whole of a branch beside it
+    # each follows its parent, or the whole of a branch beside it
+    for place, node in enumerate(deep.nodes[1:], 1):
         parent = node["_traverse_path"][-2]
         between = deep.nodes[names.index(parent) + 1 : place]
         assert all(parent in other["_traverse_path"] for other in between)

@@ -17,7 +17,12 @@ from remloom.testing.embedder import WordEmbedder
 def chat(tmp_path: Path) -> Iterator[Memory]:
     with Memory.open(tmp_path / "chat", embedder=WordEmbedder()) as memory:
         messages = [
-            Message(speaker=who, text=text, id=f"m{number}", at=MAY + timedelta(days=days, minutes=number))
+            Message(
+                speaker=who,
+                text=text,
+                id=f"m{number}",
+                at=MAY + timedelta(days=days, minutes=number),
+            )
             for number, (who, text, days) in enumerate(CHAT)
         ]
         memory.read_chat(messages, uri="chat.json", name="Jon and Gina")
@@ -26,7 +31,8 @@ def chat(tmp_path: Path) -> Iterator[Memory]:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Iterator[Memory]:
-    """Seed 2's example: pricing leads to products, competitors, and a market that no note on pricing names."""
+    """Seed 2's example: pricing leads to products, competitors, and a market that no note on
+    pricing names."""
     with Memory.open(tmp_path / "notes", embedder=WordEmbedder()) as memory:
         memory.write([
             Resource(

@@ -1,4 +1,5 @@
-"""What each part is for, on a made-up company; and the small sets of questions that the benchmarks ship."""
+"""What each part is for, on a made-up company; and the small sets of questions that the benchmarks
+ship."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def test_names_relations_hops_and_time_each_help_the_questions_they_are_for(tmp_
         memory.write(items)
 
         def reached(**options: object) -> dict[str, float]:
-            return dict(zip(constructed.KINDS, constructed.measured(memory, some, **options), strict=True))
+            return dict(
+                zip(constructed.KINDS, constructed.measured(memory, some, **options), strict=True)
+            )
 
         whole, hops = reached(), reached(mode="iterated")
         assert whole["plain"] == 100

@@ -1,4 +1,5 @@
-"""A second look at what was found: by a model of one's own, a cross-encoder in a folder, or a language model."""
+"""A second look at what was found: by a model of one's own, a cross-encoder in a folder, or a
+language model."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class Wrong(Words):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cross-encoder that likes passages with "harbour", as files of the kind that real ones come in."""
+    """A cross-encoder that likes passages with "harbour", as files of the kind that real ones come
+    in."""
     from onnx import TensorProto, checker, helper, save
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -50,7 +52,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     tokenizer.save(str(place / "tokenizer.json"))
     floats, ints = TensorProto.FLOAT, TensorProto.INT64
@@ -62,7 +66,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             helper.make_node("ReduceSum", ["counted", "axis"], ["logits"], keepdims=1),
         ],
         "tiny",
-        [helper.make_tensor_value_info(name, ints, ["b", "t"]) for name in ("input_ids", "token_type_ids")],
+        [
+            helper.make_tensor_value_info(name, ints, ["b", "t"])
+            for name in ("input_ids", "token_type_ids")
+        ],
         [helper.make_tensor_value_info("logits", floats, ["b", 1])],
         [
             helper.make_tensor("table", floats, [5], [0, -0.1, 0, 0, 9]),
@@ -88,21 +95,32 @@ def test_it_can_be_left_out_like_any_part(chat: Memory) -> None:
     assert said(chat, QUESTION, rerank=Words("rome"), without=["rerank"]) == said(chat, QUESTION)
 
 
-def test_a_cross_encoder_in_a_folder_reads_question_and_passage_together(chat: Memory, folder: Path) -> None:
-    assert said(chat, "What did Jon say about his plans?", rerank=f"onnx:{folder}", abstain=False)[0] == "m2"
+def test_a_cross_encoder_in_a_folder_reads_question_and_passage_together(
+    chat: Memory, folder: Path
+) -> None:
+    assert (
+        said(chat, "What did Jon say about his plans?", rerank=f"onnx:{folder}", abstain=False)[0]
+        == "m2"
+    )
 
 
-def test_the_setting_reranks_every_question(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_reranks_every_question(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("REMLOOM_RERANKER", f"onnx:{folder}")
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([
             Resource(name="a", content="The lease of the office"),
             Resource(name="b", content="The harbour lease"),
         ])  # fmt: skip
-        reasons = {reason.part for hit in memory.recall("Which lease?").hits for reason in hit.reasons}
+        reasons = {
+            reason.part for hit in memory.recall("Which lease?").hits for reason in hit.reasons
+        }
         assert "rerank" in reasons
         assert memory.recall("Which lease?").hits[0].name == "b"
-        assert "rerank" not in {r.part for h in memory.recall("Which lease?", rerank="none").hits for r in h.reasons}
+        assert "rerank" not in {
+            r.part for h in memory.recall("Which lease?", rerank="none").hits for r in h.reasons
+        }
 
 
 def test_a_folder_without_a_model_is_refused_when_it_is_named(chat: Memory, tmp_path: Path) -> None:
@@ -110,7 +128,9 @@ def test_a_folder_without_a_model_is_refused_when_it_is_named(chat: Memory, tmp_
         chat.recall(QUESTION, rerank=f"onnx:{tmp_path}")
 
 
-def test_a_damaged_model_is_an_error_and_never_an_order(chat: Memory, tmp_path: Path, folder: Path) -> None:
+def test_a_damaged_model_is_an_error_and_never_an_order(
+    chat: Memory, tmp_path: Path, folder: Path
+) -> None:
     (tmp_path / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
     (tmp_path / "model.onnx").write_bytes(b"not a model")
     with pytest.raises(RerankerError, match="cannot be loaded"):
@@ -136,7 +156,7 @@ def test_without_the_extra_the_remedy_is_its_installation(chat: Memory) -> None:
         assert raised.value.remedy == "pip install 'remloom[fastembed]'"
 
 
-# -- a language model --------------------------------------------------------------------------------------------
+# -- a language model ------------------------------------------------------------------------------
 
 
 def passages(*texts: str) -> list[Passage]:

@@ -19,7 +19,12 @@ from remloom.retrieve.time_expressions import find_window, words
 
 NOW = datetime(2024, 5, 15, 15, 30, tzinfo=UTC)  # a Wednesday
 PHRASES = json.loads((Path(__file__).parent / "time_phrases.json").read_text(encoding="utf-8"))
-SENTENCES = ("{}", "What did Ann decide {}?", "{}, what changed?", "Tell me what Ann said {} about pricing.")
+SENTENCES = (
+    "{}",
+    "What did Ann decide {}?",
+    "{}, what changed?",
+    "Tell me what Ann said {} about pricing.",
+)
 
 
 def _moment(text: str) -> datetime:
@@ -29,8 +34,9 @@ def _moment(text: str) -> datetime:
 
 @pytest.mark.parametrize("group", PHRASES, ids=[group["about"] for group in PHRASES])
 def test_every_phrase_means_the_time_that_is_recorded_of_it(group: dict[str, Any]) -> None:
-    """`cases`: a phrase, then each stretch it means ("" is the earliest time); without any it is no time. A phrase is
-    tried alone and in sentences, unless the group says that its phrases are `whole` questions."""
+    """`cases`: a phrase, then each stretch it means ("" is the earliest time); without any it is no
+    time. A phrase is tried alone and in sentences, unless the group says that its phrases are
+    `whole` questions."""
     now = datetime.fromisoformat(group["now"])
     if zone := group.get("zone"):
         now = now.replace(tzinfo=ZoneInfo(zone))
@@ -68,12 +74,16 @@ def test_no_question_breaks_it(question: str) -> None:
         assert window is None or all(start < end for start, end in window.spans)
 
 
-PIECES = sorted(words.BEGINNINGS | {"of", "in", "and", "to", "before", "after", "5", "2021", "ago", "-"})
+PIECES = sorted(
+    words.BEGINNINGS | {"of", "in", "and", "to", "before", "after", "5", "2021", "ago", "-"}
+)
 
 
 @given(
     st.lists(st.sampled_from(PIECES), max_size=9),
-    st.datetimes(min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31), timezones=st.just(UTC)),
+    st.datetimes(
+        min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31), timezones=st.just(UTC)
+    ),
 )
 def test_no_sequence_of_words_of_time_breaks_it(pieces: list[str], now: datetime) -> None:
     with suppress(InvalidInputError):
@@ -86,7 +96,11 @@ def test_no_sequence_of_words_of_time_breaks_it(pieces: list[str], now: datetime
     [
         ("What happened last week?", "What happened?", True),
         ("Summarise May 2023", "Summarise", True),
-        ("What did we discuss about pricing in March 2021?", "What did we discuss about pricing?", False),
+        (
+            "What did we discuss about pricing in March 2021?",
+            "What did we discuss about pricing?",
+            False,
+        ),
     ],
 )
 def test_what_is_asked_besides_the_time(question: str, rest: str, alone: bool) -> None:

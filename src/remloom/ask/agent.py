@@ -1,7 +1,9 @@
-"""`ask`: a model puts a question in plain words into statements, reads what comes back, and answers with citations.
+"""`ask`: a model puts a question in plain words into statements, reads what comes back, and answers
+with citations.
 
-Source: seed design 5, "ask_rem() with Staged Planning" and "Iterated Retrieval"; DESIGN section 4. The model has the
-statements of the dialect and nothing else, and those only read: whatever a document tells it to do, it cannot write.
+Source: seed design 5, "ask_rem() with Staged Planning" and "Iterated Retrieval"; DESIGN section 4.
+The model has the statements of the dialect and nothing else, and those only read: whatever a
+document tells it to do, it cannot write.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from .transcript import TURN, Quoted, one_line
 __all__ = ["Asker", "Step"]
 
 EDGE_TYPES = 60  # that the model is told of
-REPEATS = 2  # statements made before, after which a model is going in circles: it is asked for its answer
+# statements made before, after which a model is going in circles: it is asked for its answer
+REPEATS = 2
 BYTES = 3  # of a token, rather too few, as budgets count
 SCHEMA = 400  # tokens that a call has besides its prompt
 _BEFORE = "this was asked before, and what it brought back is above: answer from that, or ask something else"
@@ -69,23 +72,35 @@ class Asker:
         self._names = names
 
     def ask(
-        self, question: str, *, turns: int, tokens: int, now: datetime, told: Callable[[AskTurn], None] | None = None
+        self,
+        question: str,
+        *,
+        turns: int,
+        tokens: int,
+        now: datetime,
+        told: Callable[[AskTurn], None] | None = None,
     ) -> AskResult:
-        """The question's answer after at most `turns` statements, `tokens` being the budget of the run that `llm`
-        belongs to. `told` is called with each turn."""
+        """The question's answer after at most `turns` statements, `tokens` being the budget of the
+        run that `llm` belongs to. `told` is called with each turn."""
         conversation = _Conversation(question, turns, now, self._known(question))
         while True:
             if conversation.turns and self._llm.spent + conversation.ahead > tokens:
                 conversation.close()
             try:
                 if not conversation.left:
-                    return self._asked(conversation, self._llm.ask("ask", conversation.slots(), returns=Last).answer)
+                    return self._asked(
+                        conversation,
+                        self._llm.ask("ask", conversation.slots(), returns=Last).answer,
+                    )
                 step = self._llm.ask("ask", conversation.slots(), returns=Step)
             except BudgetError as error:
                 return self._asked(conversation, "", error.message)
             turn = self._turn(step, conversation)
             if turn is None and (unknown := conversation.unknown(step.answer)):
-                turn = _refused(step, f"the answer cites {unknown}, which no turn brought back: cite what was shown")
+                turn = _refused(
+                    step,
+                    f"the answer cites {unknown}, which no turn brought back: cite what was shown",
+                )
             if turn is None:
                 return self._asked(conversation, step.answer)
             conversation.add(turn)
@@ -96,7 +111,8 @@ class Asker:
         return replace(conversation.asked(answer.strip(), doubt), tokens=self._llm.spent)
 
     def _turn(self, step: Step, conversation: _Conversation) -> AskTurn | None:
-        """Run a statement; what is wrong with it is for the model to mend. None: this is the answer."""
+        """Run a statement; what is wrong with it is for the model to mend. None: this is the
+        answer."""
         if not step.statement.strip():
             if step.answer.strip():
                 return None
@@ -105,11 +121,18 @@ class Asker:
             statement = parse(step.statement)
         except InvalidInputError as error:
             return _refused(step, str(error))
-        if isinstance(statement.query, Traverse) and step.memo.strip() and not statement.query.plan_memo:
-            statement = replace(statement, query=replace(statement.query, plan_memo=step.memo.strip()))
+        if (
+            isinstance(statement.query, Traverse)
+            and step.memo.strip()
+            and not statement.query.plan_memo
+        ):
+            statement = replace(
+                statement, query=replace(statement.query, plan_memo=step.memo.strip())
+            )
         turn = _made(step, statement)
         if conversation.had(statement):
-            if step.answer.strip():  # small models repeat the statement that their answer is from
+            # small models repeat the statement that their answer is from
+            if step.answer.strip():
                 return None
             return replace(turn, error=_BEFORE)
         try:
@@ -147,7 +170,10 @@ class _Conversation:
     def ahead(self) -> int:
         """Tokens that one more statement and then the answer take at most."""
         form = prompt("ask")
-        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in form.fill(self.slots())) // BYTES
+        size = (
+            sum(len(part.encode("utf-8", "surrogatepass")) for part in form.fill(self.slots()))
+            // BYTES
+        )
         return 2 * (size + SCHEMA + form.max_tokens) + TURN // BYTES
 
     def close(self) -> None:
@@ -179,7 +205,9 @@ class _Conversation:
 
     def slots(self) -> dict[str, str | Quote]:
         left = (
-            f"{self.left} more statements can be run" if self.left else "no statement can be run any more: answer now"
+            f"{self.left} more statements can be run"
+            if self.left
+            else "no statement can be run any more: answer now"
         )
         return {
             "question": self._question, "today": self._today, "known": Quote(self._known, trust=""),
@@ -189,7 +217,9 @@ class _Conversation:
     def unknown(self, answer: str) -> str:
         """The numbers in an answer that stand for nothing: "[7], [9]"."""
         numbers = dict.fromkeys(_numbers(answer))
-        return ", ".join(f"[{number}]" for number in numbers if self._quoted.citation(number) is None)
+        return ", ".join(
+            f"[{number}]" for number in numbers if self._quoted.citation(number) is None
+        )
 
     def asked(self, answer: str, doubt: str = "") -> AskResult:
         cited, connections = list(_numbers(answer)), self._quoted.connections()
@@ -207,7 +237,9 @@ class _Conversation:
 
 def _made(step: Step, statement: Statement) -> AskTurn:
     memo = statement.query.plan_memo if isinstance(statement.query, Traverse) else step.memo.strip()
-    query = to_parameters(statement.query) | ({"as_of": statement.as_of.isoformat()} if statement.as_of else {})
+    query = to_parameters(statement.query) | (
+        {"as_of": statement.as_of.isoformat()} if statement.as_of else {}
+    )
     return AskTurn(
         statement=render(statement), query=query, memo=memo, reasoning=step.reasoning, confidence=step.confidence,
         staged_plan=tuple(step.staged_plan),

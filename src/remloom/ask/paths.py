@@ -27,8 +27,12 @@ class Connections:
         self._paths: dict[tuple[str, ...], None] = {}
 
     def name(self, node: dict[str, Any], number: int) -> None:
-        """Call a node of a walk by its name and number from now on, whichever of its keys an edge leads to."""
-        for key in (node["_traverse_path"][-1], *map(labels.key, (node["name"], *node.get("aliases", ())))):
+        """Call a node of a walk by its name and number from now on, whichever of its keys an edge
+        leads to."""
+        for key in (
+            node["_traverse_path"][-1],
+            *map(labels.key, (node["name"], *node.get("aliases", ()))),
+        ):
             self._names.setdefault(key, f"{_plain(node['name'])} [{number}]")
 
     def of(self, answer: Answer) -> list[str]:
@@ -45,7 +49,9 @@ class Connections:
         told = answer.metadata
         if not told.get("max_depth_reached") or told["truncated"] or told["edge_filter"] == ["*"]:
             return False
-        return not self._known(end for src, _, dst in answer.edge_summary[:EDGES] for end in (src, dst))
+        return not self._known(
+            end for src, _, dst in answer.edge_summary[:EDGES] for end in (src, dst)
+        )
 
     def all(self) -> tuple[str, ...]:
         """Everything that was walked along."""
@@ -60,7 +66,8 @@ class Connections:
             yield f"{src} {_plain(rel_type)} {', '.join(ends)}"
 
     def _gaps(self, paths: Iterable[Sequence[str]]) -> Iterator[str]:
-        """The paths to what is known over what is not, as LIMIT left it out: no edge tells of these."""
+        """The paths to what is known over what is not, as LIMIT left it out: no edge tells of
+        these."""
         for path in paths:
             if path[-1] in self._names and not self._known(path):
                 yield " → ".join(map(self._named, path))

@@ -1,4 +1,5 @@
-"""What `ask` answers with: the conversation it had with the memory, turn by turn, and what came of it.
+"""What `ask` answers with: the conversation it had with the memory, turn by turn, and what came of
+it.
 
 Source: seed design 5, "ask_rem() with Staged Planning" and "Agent Scratchpad: Stage Memos".
 """
@@ -19,7 +20,8 @@ class AskTurn(Struct, frozen=True, kw_only=True):
     """One statement that a model made, why, and what the memory said to it."""
 
     statement: str  # canonical text; as the model wrote it when that is no statement
-    query: dict[str, Any] | None = None  # the same as `rem_query` takes it; None when it is no statement
+    # the same as `rem_query` takes it; None when it is no statement
+    query: dict[str, Any] | None = None
     memo: str = ""  # the model's note to itself; a TRAVERSE echoes it on its stages
     reasoning: str = ""
     confidence: float = 0.0  # 0..1
@@ -34,7 +36,11 @@ class AskTurn(Struct, frozen=True, kw_only=True):
     @property
     def found(self) -> int:
         """How many records, nodes or rows came back."""
-        return len(self.answer.records) + len(self.answer.nodes) + len(self.answer.rows) if self.answer else 0
+        return (
+            len(self.answer.records) + len(self.answer.nodes) + len(self.answer.rows)
+            if self.answer
+            else 0
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The turn as JSON-ready values; `response` is what came back, whole."""
@@ -48,11 +54,14 @@ class AskTurn(Struct, frozen=True, kw_only=True):
             "stages": [msgspec.to_builtins(stage) for stage in self.stages],
             "found": self.found,
         }
-        return shown | ({"error": self.error} if self.answer is None else {"response": self.answer.as_dict()})
+        return shown | (
+            {"error": self.error} if self.answer is None else {"response": self.answer.as_dict()}
+        )
 
 
 class Citation(Struct, frozen=True, kw_only=True):
-    """What a number in the answer stands for: a record that a turn brought back, or the rows of a SELECT."""
+    """What a number in the answer stands for: a record that a turn brought back, or the rows of a
+    SELECT."""
 
     number: int
     id: str = ""
@@ -74,14 +83,16 @@ class Citation(Struct, frozen=True, kw_only=True):
 class AskResult(Struct, frozen=True, kw_only=True):
     """A question and its answer; `query` and `staged_plan` are how it was understood at first.
 
-    An empty `answer` means that there is none, and `doubts` say why. `connections` are not the model's words but what
-    is remembered: however little a model makes of what it walked along, here is all of it.
+    An empty `answer` means that there is none, and `doubts` say why. `connections` are not the
+    model's words but what is remembered: however little a model makes of what it walked along, here
+    is all of it.
     """
 
     question: str
     answer: str = ""
     connections: tuple[str, ...] = ()  # the edges walked along: "Ada [1] manages Bob [2], Eve [3]"
-    citations: tuple[Citation, ...] = ()  # what the answer cites, by number, then what only the connections do
+    # what the answer cites, by number, then what only the connections do
+    citations: tuple[Citation, ...] = ()
     turns: tuple[AskTurn, ...] = ()
     doubts: tuple[str, ...] = ()  # what is to be held against the answer
     tokens: int = 0  # in and out, of all calls
@@ -111,7 +122,10 @@ class AskResult(Struct, frozen=True, kw_only=True):
             "reasoning": first.reasoning if first else "",
             "answer": self.answer,
             "connections": list(self.connections),
-            "citations": [msgspec.to_builtins(citation) | {"source": citation.source} for citation in self.citations],
+            "citations": [
+                msgspec.to_builtins(citation) | {"source": citation.source}
+                for citation in self.citations
+            ],
             "turns": [turn.as_dict() for turn in self.turns],
             "doubts": list(self.doubts),
             "tokens": self.tokens,

@@ -1,6 +1,8 @@
-"""Answers as a model gets to read them: numbered, so that it can cite them, quoted line by line, and kept short.
+"""Answers as a model gets to read them: numbered, so that it can cite them, quoted line by line,
+and kept short.
 
-Whatever is from the memory stands behind `>`, so nothing that was read can pass for a number, a hint or an error.
+Whatever is from the memory stands behind `>`, so nothing that was read can pass for a number, a
+hint or an error.
 """
 
 from __future__ import annotations
@@ -31,13 +33,19 @@ class Quoted:
 
     def citation(self, number: int) -> Citation | None:
         """What a number stands for."""
-        return next((citation for citation in self._cited.values() if citation.number == number), None)
+        return next(
+            (citation for citation in self._cited.values() if citation.number == number), None
+        )
 
     def text(self, answer: Answer) -> str:
         """An answer as text; what did not fit is counted in its last line."""
         if answer.query_type in ("sql", "explain"):
             return "\n".join(self._fitting(list(self._rows(answer)), str))
-        found = self._fitting(answer.nodes, self._node) if answer.nodes else self._fitting(answer.records, self._hit)
+        found = (
+            self._fitting(answer.nodes, self._node)
+            if answer.nodes
+            else self._fitting(answer.records, self._hit)
+        )
         return "\n".join([*found, *self._edges(answer), *_hints(answer)])
 
     def connections(self) -> tuple[str, ...]:
@@ -45,7 +53,8 @@ class Quoted:
         return self._connections.all()
 
     def _fitting(self, items: Sequence[_T], shown: Callable[[_T], str]) -> Iterator[str]:
-        """The first items that fit into a turn. What is not shown gets no number: it cannot be cited."""
+        """The first items that fit into a turn. What is not shown gets no number: it cannot be
+        cited."""
         left = TURN
         for at, item in enumerate(items):
             numbered = dict(self._cited)
@@ -68,9 +77,17 @@ class Quoted:
         return self._passage(node, text, "", trust)
 
     def _passage(self, record: dict[str, Any], text: str, matched: str, trust: str) -> str:
-        places = {name: tuple(found) for name in ("lines", "pages") if (found := record.get("metadata", {}).get(name))}
+        places = {
+            name: tuple(found)
+            for name in ("lines", "pages")
+            if (found := record.get("metadata", {}).get(name))
+        }
         citation = self._cite(
-            record["id"], schema=record["schema"], name=record["name"], uri=record.get("uri", ""), **places
+            record["id"],
+            schema=record["schema"],
+            name=record["name"],
+            uri=record.get("uri", ""),
+            **places,
         )
         kind = record.get("category") or record.get("type") or ""
         head = [
@@ -107,13 +124,17 @@ class Quoted:
         if len(answer.edge_summary) > EDGES:
             yield f"and {len(answer.edge_summary) - EDGES} more edges"
         if counts := answer.metadata.get("edge_counts"):
-            told = (f"{one_line(count['rel_type'])} {count['direction']} {count['count']}" for count in counts)
+            told = (
+                f"{one_line(count['rel_type'])} {count['direction']} {count['count']}"
+                for count in counts
+            )
             yield f"> counts: {', '.join(told)}"
         if self._connections.lead_on(answer):
             yield f"hint: edges lead on from here: DEPTH {answer.metadata['max_depth_reached'] + 1} follows them"
 
     def _cite(self, at: str, **given: Any) -> Citation:
-        """The citation of a record (`at` is its id) or a SELECT (its text); a new one has the next number."""
+        """The citation of a record (`at` is its id) or a SELECT (its text); a new one has the next
+        number."""
         if at not in self._cited:
             id = "" if "statement" in given else at
             self._cited[at] = Citation(number=len(self._cited) + 1, id=id, **given)
@@ -134,7 +155,11 @@ def _hints(answer: Answer) -> Iterator[str]:
             yield "hint: other words, a lower MIN, no WHERE, or another schema"
         else:
             yield "hint: FUZZY finds a name that is not exactly known, SEARCH what a text is about"
-    elif answer.query_type == "traverse" and answer.metadata.get("max_depth_reached") == 0 and not answer.edge_summary:
+    elif (
+        answer.query_type == "traverse"
+        and answer.metadata.get("max_depth_reached") == 0
+        and not answer.edge_summary
+    ):
         yield "hint: no such edges leave it; DIRECTION in follows those that lead to it, DIRECTION both any"
     if omitted := answer.metadata.get("nodes_omitted"):
         yield f"hint: {omitted} more nodes were left out: LIMIT {answer.metadata['limit_applied'] + omitted} shows them"

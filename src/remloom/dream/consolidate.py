@@ -1,7 +1,7 @@
 """Consolidation: insights that say the same become one, and those that are close get a summary.
 
-Source: seed 1, "Future Optimizations": pruning at a cosine above 0.95, hierarchical clustering. Only what was derived
-is ever superseded; what was read stays as it is.
+Source: seed 1, "Future Optimizations": pruning at a cosine above 0.95, hierarchical clustering.
+Only what was derived is ever superseded; what was read stays as it is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ SUMMARY = "summary"  # kind of resource
 SUMMARIZES = "summarizes"  # edge from a summary to what it sums up
 LEAST = 3  # insights of a cluster
 MOST = 8_000  # insights clustered at once: the distances of all pairs take 250 MB
-_CLOSE = 2.0  # standard deviations above the mean cosine of two insights, from which a cluster holds together
+# standard deviations above the mean cosine of two insights, from which a cluster holds together
+_CLOSE = 2.0
 _LEVELS = 4  # of summaries of summaries, at most
 _QUOTED = 24  # insights of a cluster that a summary is made of, those nearest to its centre
 
@@ -58,9 +59,11 @@ def consolidate(
     min_score: float = SAME,
     progress: Progress | None = None,
 ) -> list[Cluster]:
-    """Supersede insights that say what an older one says, then sum up those that are close, level by level.
+    """Supersede insights that say what an older one says, then sum up those that are close, level
+    by level.
 
-    Without a model nothing is summed up. Again, with the same insights, it writes nothing and asks nothing.
+    Without a model nothing is summed up. Again, with the same insights, it writes nothing and asks
+    nothing.
 
     Returns: the clusters of the first level.
 
@@ -92,12 +95,17 @@ def insights(store: Store) -> list[Resource]:
     found = [
         record
         for record in store.records("resources")
-        if isinstance(record, Resource) and record.generation and record.content and SUPERSEDED not in record.metadata
+        if isinstance(record, Resource)
+        and record.generation
+        and record.content
+        and SUPERSEDED not in record.metadata
     ]
     return sorted(found, key=lambda record: (record.generation, record.created_at, record.id))
 
 
-def duplicates(store: Store, records: Sequence[Resource], *, min_score: float = SAME) -> dict[str, str]:
+def duplicates(
+    store: Store, records: Sequence[Resource], *, min_score: float = SAME
+) -> dict[str, str]:
     """Ids of insights that say what an earlier one in the list says, each with the id of that one.
 
     What is told of one entity never stands for what is told of another.
@@ -123,7 +131,8 @@ def duplicates(store: Store, records: Sequence[Resource], *, min_score: float = 
 
 
 def clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
-    """Insights that are close to each other: average linkage over cosine distances, cut where a cluster falls apart.
+    """Insights that are close to each other: average linkage over cosine distances, cut where a
+    cluster falls apart.
 
     Raises:
         MissingExtraError: the extra `consolidate` is not installed.
@@ -143,7 +152,9 @@ def clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
 
     mean, deviation = _typical(store)
     distance = 1 - min(SAME, mean + _CLOSE * deviation)
-    numbers = fcluster(linkage(vectors, method="average", metric="cosine"), t=distance, criterion="distance")
+    numbers = fcluster(
+        linkage(vectors, method="average", metric="cosine"), t=distance, criterion="distance"
+    )
     background = Background(some)
     found = []
     for number in np.unique(numbers):
@@ -162,7 +173,10 @@ def _typical(store: Store) -> tuple[float, float]:
 
 def _from_centre(records: Sequence[Resource], vectors: Floats) -> tuple[Resource, ...]:
     nearness = vectors @ vectors.mean(axis=0)
-    return tuple(records[n] for n in sorted(range(len(records)), key=lambda n: (-float(nearness[n]), records[n].id)))
+    return tuple(
+        records[n]
+        for n in sorted(range(len(records)), key=lambda n: (-float(nearness[n]), records[n].id))
+    )
 
 
 def _entity(record: Resource) -> str:
@@ -171,11 +185,20 @@ def _entity(record: Resource) -> str:
 
 
 def _sum_up(
-    store: Store, writer: Writer, tenant: str, llm: LLM, found: Sequence[Cluster], progress: Progress | None
+    store: Store,
+    writer: Writer,
+    tenant: str,
+    llm: LLM,
+    found: Sequence[Cluster],
+    progress: Progress | None,
 ) -> list[str]:
     """Write a summary for each cluster that has none; returns the ids of all."""
     ids = [_id(tenant, cluster) for cluster in found]
-    waiting = [(id, cluster) for id, cluster in zip(ids, found, strict=True) if store.get("resources", id) is None]
+    waiting = [
+        (id, cluster)
+        for id, cluster in zip(ids, found, strict=True)
+        if store.get("resources", id) is None
+    ]
     replies = llm.ask_all([_asking(cluster) for _, cluster in waiting])
     writer.count_calls(replies)
     spent: BudgetError | None = None
@@ -189,7 +212,9 @@ def _sum_up(
             record = _summary(store, id, cluster, str(reply))
             edges = list(_summarizes(record, cluster))
             writer.count(summaries=1)
-            writer.write([record], edges, superseded=dict(_outgrown(store, record)), struck=[place(KIND, id)])
+            writer.write(
+                [record], edges, superseded=dict(_outgrown(store, record)), struck=[place(KIND, id)]
+            )
         if progress:
             progress(done, len(waiting))
     if spent:
@@ -203,7 +228,11 @@ def _id(tenant: str, cluster: Cluster) -> str:
 
 def _asking(cluster: Cluster) -> Call:
     some = cluster.members[:_QUOTED]
-    return Call("summary", {"passages": [quote(record) for record in some]}, subjects=tuple(r.id for r in some))
+    return Call(
+        "summary",
+        {"passages": [quote(record) for record in some]},
+        subjects=tuple(r.id for r in some),
+    )
 
 
 def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
@@ -222,7 +251,9 @@ def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
         generation=1 + max(record.generation for record in members),
         parents=tuple(record.id for record in members),
         starts_at=max((record.starts_at for record in members if record.starts_at), default=None),
-        related_entities=tuple(dict.fromkeys(name for record in members for name in record.related_entities)),
+        related_entities=tuple(
+            dict.fromkeys(name for record in members for name in record.related_entities)
+        ),
         metadata=metadata,
     )
 
@@ -234,13 +265,19 @@ def _summarizes(summary: Resource, cluster: Cluster) -> Iterator[Edge]:
 
 
 def _outgrown(store: Store, summary: Resource) -> Iterator[tuple[str, str]]:
-    """Older summaries of some of the same insights and of no others: the new one says what they say."""
+    """Older summaries of some of the same insights and of no others: the new one says what they
+    say."""
     members = set(summary.parents)
     seen: set[str] = set()
     for member in summary.parents:
         for id in store.children(member):
             older = store.get("resources", id)
-            if id in seen or not isinstance(older, Resource) or older.kind != SUMMARY or not older.content:
+            if (
+                id in seen
+                or not isinstance(older, Resource)
+                or older.kind != SUMMARY
+                or not older.content
+            ):
                 continue
             seen.add(id)
             if id != summary.id and set(store.parents(id)) < members:

@@ -1,4 +1,5 @@
-"""What every cycle thinks with: the store, the model, what is near a text, and the run it writes for."""
+"""What every cycle thinks with: the store, the model, what is near a text, and the run it writes
+for."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ class DreamContext:
             of: id of the resource whose vectors stand for the text, if it has any.
         """
         k = k or self.limits.neighbours
-        parts: list[Predicate] = [Not(Gte("generation", self.limits.depth))]  # what was read has none
+        # what was read has none
+        parts: list[Predicate] = [Not(Gte("generation", self.limits.depth))]
         if until is not None:
             parts.append(Or((NotExists("starts_at"), Lte("starts_at", until))))
         if outside:
@@ -102,10 +104,16 @@ class DreamContext:
         if vector is None:
             vector = self.embed_query(text)
         found = self.store.search_vector(
-            vector, schema="resources", where=And(tuple(parts)), limit=k + len(without), min_score=None
+            vector,
+            schema="resources",
+            where=And(tuple(parts)),
+            limit=k + len(without),
+            min_score=None,
         )
         return [
-            match.record for match in found if isinstance(match.record, Resource) and match.record.id not in without
+            match.record
+            for match in found
+            if isinstance(match.record, Resource) and match.record.id not in without
         ][:k]
 
     def _stored(self, id: str) -> Any:
@@ -117,8 +125,8 @@ class DreamContext:
         """Replies, each a value or the `ModelError` in its place.
 
         Raises:
-            ModelError: one that the next call would meet as well: no budget left, a wrong key, an endpoint that did not
-                answer several times in a row.
+            ModelError: one that the next call would meet as well: no budget left, a wrong key, an
+                endpoint that did not answer several times in a row.
         """
         if not calls:
             return []
@@ -143,7 +151,9 @@ def _hopeless(error: ModelError) -> bool:
 def quote(resource: Resource) -> Quote:
     """A resource as it stands in a prompt: where it is from, its year, how far it is to be trusted."""
     year = str(resource.starts_at.year) if resource.starts_at else ""
-    return Quote(resource.content, source=Hit(record=resource).source, trust=resource.trust, note=year)
+    return Quote(
+        resource.content, source=Hit(record=resource).source, trust=resource.trust, note=year
+    )
 
 
 def years(resources: Sequence[Resource]) -> list[int]:

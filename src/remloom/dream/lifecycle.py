@@ -31,7 +31,15 @@ from .rem.sampling import Pool, how_many
 if TYPE_CHECKING:
     from ..llm import LLM
 
-__all__ = ["DreamResult", "LearnOptions", "LearnResult", "Means", "dream_run", "learn_run", "session"]
+__all__ = [
+    "DreamResult",
+    "LearnOptions",
+    "LearnResult",
+    "Means",
+    "dream_run",
+    "learn_run",
+    "session",
+]
 
 
 class LearnOptions(Struct, frozen=True, kw_only=True):
@@ -54,13 +62,16 @@ class LearnOptions(Struct, frozen=True, kw_only=True):
         if self.order not in ("strict", "relaxed"):
             raise UnknownNameError("order", str(self.order), ("strict", "relaxed"))
         if not isinstance(self.window, int) or self.window < 1:
-            raise InvalidInputError(f"{self.window!r} documents at once are none", remedy="give a whole number from 1")
+            raise InvalidInputError(
+                f"{self.window!r} documents at once are none", remedy="give a whole number from 1"
+            )
         Rule(self.period)
         how_many(self.dreams, Pool((), ()))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a run is gone on with by: how much it may spend, and how fast it goes, is another matter each time."""
+        """What a run is gone on with by: how much it may spend, and how fast it goes, is another
+        matter each time."""
         names = ("source", "order", "period", "dreams", "seed", "neighbours")
         return {name: getattr(self, name) for name in names}
 
@@ -95,21 +106,31 @@ class Means(Struct, frozen=True):
 
 @contextmanager
 def session(
-    means: Means, kind: str, settings: dict[str, Any], *, budget: Budget | None = None, dry_run: bool = False
+    means: Means,
+    kind: str,
+    settings: dict[str, Any],
+    *,
+    budget: Budget | None = None,
+    dry_run: bool = False,
 ) -> Iterator[DreamContext]:
-    """A run around what is done inside. It ends as done, or as stopped with the reason; then it can be gone on with.
+    """A run around what is done inside. It ends as done, or as stopped with the reason; then it can
+    be gone on with.
 
-    A budget that is used up ends it without an error: what is done is done. Any other error of ours has the run in its
-    fields.
+    A budget that is used up ends it without an error: what is done is done. Any other error of ours
+    has the run in its fields.
 
     Raises:
         ConflictError: one of this kind is going on.
     """
     run = begin(means.store, kind, settings, dry_run=dry_run)
-    writer = Writer(means.store, means.tenant, run, model=means.model, embed=means.embed, dry_run=dry_run)
+    writer = Writer(
+        means.store, means.tenant, run, model=means.model, embed=means.embed, dry_run=dry_run
+    )
     try:
         with beating(writer), means.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
-            yield DreamContext(means.store, means.tenant, llm, writer, means.embed_query, means.limits)
+            yield DreamContext(
+                means.store, means.tenant, llm, writer, means.embed_query, means.limits
+            )
     except BudgetError as error:
         _stop(means.store, writer, str(error))
     except BaseException as error:
@@ -124,7 +145,8 @@ def session(
 
 
 def _stop(store: Store, writer: Writer, reason: str) -> Run:
-    """End a run that may go on. Of what is kept for that, nothing that was forgotten meanwhile stays."""
+    """End a run that may go on. Of what is kept for that, nothing that was forgotten meanwhile
+    stays."""
     run = writer.finish("stopped", reason)
     if struck := forgotten(store, run.id):
         store.note([], struck=struck)
@@ -132,15 +154,27 @@ def _stop(store: Store, writer: Writer, reason: str) -> Run:
 
 
 def learn_run(
-    means: Means, uris: Sequence[str] | None, wanted: LearnOptions, progress: Callable[[Progress], None] | None = None
+    means: Means,
+    uris: Sequence[str] | None,
+    wanted: LearnOptions,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Run:
-    """Learn what was read at these places (None: everything) and was not learned yet, and what waits from before."""
+    """Learn what was read at these places (None: everything) and was not learned yet, and what
+    waits from before."""
     if uris is not None:
-        uris = [*dict.fromkeys((*uris, *(str(item.details["uri"]) for item in parked(means.store, "learn"))))]
+        uris = [
+            *dict.fromkeys(
+                (*uris, *(str(item.details["uri"]) for item in parked(means.store, "learn")))
+            )
+        ]
     rule = Rule(wanted.period)
     todo = lessons(means.store, uris)
     last = next(runs(means.store, "learn", limit=1), None)
-    due = todo or rule.over(means.store, None, datetime.now(UTC)) or interrupted(last, wanted.settings)
+    due = (
+        todo
+        or rule.over(means.store, None, datetime.now(UTC))
+        or interrupted(last, wanted.settings)
+    )
     if not due:
         run = begin(means.store, "learn", wanted.settings, dry_run=True)
         return msgspec.structs.replace(run, id="", status="done")
@@ -169,13 +203,16 @@ def dream_run(
     progress: Callable[[Progress], None] | None,
     settings: dict[str, Any],
 ) -> DreamResult:
-    """One REM cycle over all of memory, with the given month or year, or else the latest year, as the current period.
+    """One REM cycle over all of memory, with the given month or year, or else the latest year, as
+    the current period.
 
     Raises:
         InvalidInputError: the period is neither a month nor a year.
     """
     if period is not None and bounds(period) is None:
-        raise InvalidInputError(f"{period!r} is no month or year", remedy="write it like 2021-03, or 2021")
+        raise InvalidInputError(
+            f"{period!r} is no month or year", remedy="write it like 2021-03, or 2021"
+        )
     how_many(dreams, Pool((), ()))
     label = period or _latest_year(means.store)
     with session(means, "dream", settings, budget=budget, dry_run=dry_run) as mind:
@@ -191,13 +228,22 @@ def dream_run(
             if progress:
                 calls = mind.writer.run.counts.get("calls", 0)
                 progress(
-                    Progress(phase="dreaming", done=done, total=total, name=label, calls=calls, tokens=mind.llm.spent)
+                    Progress(
+                        phase="dreaming",
+                        done=done,
+                        total=total,
+                        name=label,
+                        calls=calls,
+                        tokens=mind.llm.spent,
+                    )
                 )
 
         rem(mind, cycle, done=told)
     run = mind.writer.run
     found = (
-        mind.writer.diff.records if dry_run else (means.store.get("resources", id) for id in made(means.store, run.id))
+        mind.writer.diff.records
+        if dry_run
+        else (means.store.get("resources", id) for id in made(means.store, run.id))
     )
     written = [record for record in found if isinstance(record, Resource)]
     return DreamResult(run=run, dreams=written, parked=parked(means.store, "dream"))
@@ -211,7 +257,9 @@ def _progress_of(store: Store, run: Run) -> Period:
 
 
 def _latest_year(store: Store) -> str:
-    latest = store.query("resources", Query().filter(Exists("starts_at")).order_by("starts_at", "desc").limit(1))
+    latest = store.query(
+        "resources", Query().filter(Exists("starts_at")).order_by("starts_at", "desc").limit(1)
+    )
     at = latest[0].starts_at if latest and isinstance(latest[0], Resource) else None
     return f"{at.year:04}" if at else ""
 
@@ -219,4 +267,8 @@ def _latest_year(store: Store) -> str:
 def _reason(error: BaseException) -> str:
     if isinstance(error, RemloomError):
         return str(error)
-    return "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
+    return (
+        "interrupted"
+        if isinstance(error, KeyboardInterrupt)
+        else f"{type(error).__name__}: {error}"
+    )

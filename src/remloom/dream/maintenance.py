@@ -46,7 +46,8 @@ def chore(
     budget: Budget,
     dry_run: bool,
 ) -> MaintenanceResult:
-    """Do the work of a run, with a model or without. A budget that is used up stops it; what is done is done."""
+    """Do the work of a run, with a model or without. A budget that is used up stops it; what is
+    done is done."""
     themes: list[Theme] = []
     try:
         with beating(writer):
@@ -74,12 +75,16 @@ def lookback(hours: float | None, since: datetime | None, now: datetime) -> date
     """
     if since is not None:
         if not isinstance(since, datetime) or since.utcoffset() is None:
-            raise InvalidInputError(f"since {since!r} is no time with a zone", remedy="use datetime.now(UTC)")
+            raise InvalidInputError(
+                f"since {since!r} is no time with a zone", remedy="use datetime.now(UTC)"
+            )
         return since.astimezone(UTC)
     if hours is None:
         return None
     if not isinstance(hours, int | float) or hours <= 0:
-        raise InvalidInputError(f"hours are a number above 0, not {hours!r}", remedy="None looks at everything")
+        raise InvalidInputError(
+            f"hours are a number above 0, not {hours!r}", remedy="None looks at everything"
+        )
     try:
         return now - timedelta(hours=hours)
     except OverflowError:

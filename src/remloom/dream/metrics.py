@@ -1,6 +1,8 @@
-"""How good what was dreamt is: coherence, coverage, novelty, depth, and what it cost. Definitions: docs/metrics.md.
+"""How good what was dreamt is: coherence, coverage, novelty, depth, and what it cost. Definitions:
+docs/metrics.md.
 
-Source: seed 1, "Evaluation Metrics". Everything is measured with the vectors there are; no model is asked.
+Source: seed 1, "Evaluation Metrics". Everything is measured with the vectors there are; no model is
+asked.
 """
 
 from __future__ import annotations
@@ -22,10 +24,20 @@ from .vectors import matrix, typical, whole
 if TYPE_CHECKING:
     from .vectors import Floats
 
-__all__ = ["Coherence", "Cost", "Coverage", "Generation", "Metrics", "Novelty", "measure", "passages"]
+__all__ = [
+    "Coherence",
+    "Cost",
+    "Coverage",
+    "Generation",
+    "Metrics",
+    "Novelty",
+    "measure",
+    "passages",
+]
 
 FALLEN = 0.8  # of the first generation's quality, below which quality has degraded
-NEAR = 2.5  # standard deviations above the mean cosine of two texts, from which one predicts the other
+# standard deviations above the mean cosine of two texts, from which one predicts the other
+NEAR = 2.5
 _BLOCK = 1_024  # rows compared with all others at once
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]  # the windows of each text
@@ -34,17 +46,21 @@ Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]  # the windows of ea
 class Coherence(Struct, frozen=True, kw_only=True):
     """Whether what is understood of an entity stays of one piece."""
 
-    score: float | None  # mean cosine of two insights of one entity, over entities; None: none has two
+    # mean cosine of two insights of one entity, over entities; None: none has two
+    score: float | None
     across: float | None  # of two insights of different entities, for comparison
-    entities: tuple[tuple[str, int, float], ...] = ()  # name, insights, mean cosine; the least coherent first
+    # name, insights, mean cosine; the least coherent first
+    entities: tuple[tuple[str, int, float], ...] = ()
 
 
 class Novelty(Struct, frozen=True, kw_only=True):
     """Whether dreams say what nothing they could read says."""
 
-    score: float | None  # mean over dreams of 1 - cosine with the nearest record of a lower generation
+    # mean over dreams of 1 - cosine with the nearest record of a lower generation
+    score: float | None
     sources: float | None  # the same for what was read: a chunk against those of other sources
-    reach: float | None  # mean over dreams of how far apart their parents are: 1 - mean cosine of two of them
+    # mean over dreams of how far apart their parents are: 1 - mean cosine of two of them
+    reach: float | None
     dreams: tuple[float, ...] = ()  # novelty of each
     read: tuple[float, ...] = ()  # of each chunk
 
@@ -89,7 +105,8 @@ class Metrics(Struct, frozen=True, kw_only=True):
     insights: int
     coherence: Coherence
     novelty: Novelty
-    depth: int  # the last generation before quality falls below `FALLEN` of the first one's; 0: there is none
+    # the last generation before quality falls below `FALLEN` of the first one's; 0: there is none
+    depth: int
     generations: tuple[Generation, ...]
     cost: Cost
     coverage: Coverage | None = None
@@ -106,7 +123,11 @@ class Metrics(Struct, frozen=True, kw_only=True):
 
 
 def measure(
-    store: Store, usage: Sequence[Spent] = (), *, held_out: Sequence[str] = (), embed: Embed | None = None
+    store: Store,
+    usage: Sequence[Spent] = (),
+    *,
+    held_out: Sequence[str] = (),
+    embed: Embed | None = None,
 ) -> Metrics:
     """Measure what a memory dreamt.
 
@@ -130,7 +151,9 @@ def measure(
         depth=_depth(generations),
         generations=generations,
         cost=_cost(usage, len(dreamt)),
-        coverage=pool.coverage([whole(windows) for windows in embed(held_out) if windows]) if embed else None,
+        coverage=pool.coverage([whole(windows) for windows in embed(held_out) if windows])
+        if embed
+        else None,
     )
 
 
@@ -140,7 +163,9 @@ def passages(documents: Iterable[Document | Skipped]) -> list[str]:
     for document in documents:
         if isinstance(document, Document):
             turns = [turn.message.text for turn in document.turns]
-            found += turns or [chunk.text for chunk in chunk_text(document.text, start=document.body)]
+            found += turns or [
+                chunk.text for chunk in chunk_text(document.text, start=document.body)
+            ]
     return [text for text in found if text.strip()]
 
 
@@ -152,9 +177,13 @@ class _Pool:
         vectors = matrix(store, [record.id for record in dreamt])
         self._store = store
         self._model = (store.model() or ("", 0))[0]
-        self._read = [record for record, vector in zip(read, read_vectors, strict=True) if vector.any()]
+        self._read = [
+            record for record, vector in zip(read, read_vectors, strict=True) if vector.any()
+        ]
         self._of_read = read_vectors[read_vectors.any(axis=1)]
-        self._dreamt = [record for record, vector in zip(dreamt, vectors, strict=True) if vector.any()]
+        self._dreamt = [
+            record for record, vector in zip(dreamt, vectors, strict=True) if vector.any()
+        ]
         self._of_dreamt = vectors[vectors.any(axis=1)]
         self._parents = {record.id: store.parents(record.id) for record in self._dreamt}
         self._novelty = self._novelties()
@@ -184,7 +213,9 @@ class _Pool:
             kinds: dict[str, int] = {}
             for number in numbers:
                 kinds[self._dreamt[number].kind] = kinds.get(self._dreamt[number].kind, 0) + 1
-            quality = [(max(0.0, s) * max(0.0, n)) ** 0.5 for s, n in zip(support, novelty, strict=True)]
+            quality = [
+                (max(0.0, s) * max(0.0, n)) ** 0.5 for s, n in zip(support, novelty, strict=True)
+            ]
             found.append(
                 Generation(
                     generation=generation,
@@ -202,7 +233,11 @@ class _Pool:
 
         parents = matrix(self._store, self._parents[self._dreamt[number].id])
         middle = parents.sum(axis=0)
-        return float(middle @ self._of_dreamt[number] / (np.linalg.norm(middle) or 1.0)) if len(parents) else 0.0
+        return (
+            float(middle @ self._of_dreamt[number] / (np.linalg.norm(middle) or 1.0))
+            if len(parents)
+            else 0.0
+        )
 
     def coherence(self) -> Coherence:
         groups: dict[str, list[int]] = {}
@@ -220,7 +255,11 @@ class _Pool:
         if not scored:
             return Coherence(score=None, across=None)
         every = [number for numbers in groups.values() for number in numbers]
-        inside = sum(len(n) * (len(n) - 1) * _pairwise(self._of_dreamt[n]) for n in groups.values() if len(n) > 1)
+        inside = sum(
+            len(n) * (len(n) - 1) * _pairwise(self._of_dreamt[n])
+            for n in groups.values()
+            if len(n) > 1
+        )
         pairs_inside = sum(len(n) * (len(n) - 1) for n in groups.values())
         pairs = len(every) * (len(every) - 1) - pairs_inside
         total = len(every) * (len(every) - 1) * _pairwise(self._of_dreamt[every])
@@ -231,7 +270,9 @@ class _Pool:
         )
 
     def novelties(self) -> Novelty:
-        dreams = [number for number, record in enumerate(self._dreamt) if record.kind == "rem_dream"]
+        dreams = [
+            number for number, record in enumerate(self._dreamt) if record.kind == "rem_dream"
+        ]
         reach = [
             1 - _pairwise(parents)
             for number in dreams
@@ -249,7 +290,9 @@ class _Pool:
         import numpy as np
 
         sources: dict[str, int] = {}
-        numbers = np.array([sources.setdefault(record.uri or record.id, len(sources)) for record in self._read])
+        numbers = np.array(
+            [sources.setdefault(record.uri or record.id, len(sources)) for record in self._read]
+        )
         found: list[float] = []
         if len(sources) < 2:
             return found
@@ -267,7 +310,9 @@ class _Pool:
         texts = np.stack(vectors)
         mean, deviation = typical(self._of_read, self._model)
         threshold = mean + NEAR * deviation
-        by_insights, by_read = (_nearest(texts, some) >= threshold for some in (self._of_dreamt, self._of_read))
+        by_insights, by_read = (
+            _nearest(texts, some) >= threshold for some in (self._of_dreamt, self._of_read)
+        )
         return Coverage(
             texts=len(texts),
             score=round(float(by_insights.mean()), 4),
@@ -281,7 +326,9 @@ def _nearest(texts: Floats, some: Floats) -> Floats:
     """The highest cosine of each text with any of these."""
     import numpy as np
 
-    return np.asarray((texts @ some.T).max(axis=1) if len(some) else np.full(len(texts), -1.0), np.float32)
+    return np.asarray(
+        (texts @ some.T).max(axis=1) if len(some) else np.full(len(texts), -1.0), np.float32
+    )
 
 
 def _pairwise(vectors: Floats) -> float:
@@ -289,7 +336,9 @@ def _pairwise(vectors: Floats) -> float:
     import numpy as np
 
     count = len(vectors)
-    return float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum() - count) / (count * (count - 1))
+    return float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum() - count) / (
+        count * (count - 1)
+    )
 
 
 def _depth(generations: Sequence[Generation]) -> int:

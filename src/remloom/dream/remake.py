@@ -1,7 +1,8 @@
-"""What dreaming made of texts that are forgotten: moments by rules are told again of what stays; a model's are gone.
+"""What dreaming made of texts that are forgotten: moments by rules are told again of what stays; a
+model's are gone.
 
-Insights and dreams are children of what they rest on, and go with it. Those in whose place they stood are found again.
-See `store.forget`.
+Insights and dreams are children of what they rest on, and go with it. Those in whose place they
+stood are found again. See `store.forget`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from .vectors import matrix
 
 __all__ = ["remake"]
 
-_DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")  # kinds of what dreaming makes, and may supersede
+# kinds of what dreaming makes, and may supersede
+_DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")
 _PART = re.compile(r"(?P<part>.*, part \d+)(?:: .*)?", re.DOTALL)
 
 
@@ -61,14 +63,21 @@ def remake(reads: Reads, going: Going) -> Remade:
 
 
 def _shown(reads: Reads, going: Going) -> Iterator[Resource]:
-    """What stays, and what goes has superseded: it says what is said nowhere else now, and is found again."""
-    over = [record for record in going.values() if isinstance(record, Resource) and record.generation]
+    """What stays, and what goes has superseded: it says what is said nowhere else now, and is found
+    again."""
+    over = [
+        record for record in going.values() if isinstance(record, Resource) and record.generation
+    ]
     if not over:
         return
     kinds = sorted({*_DERIVED, *(record.kind for record in over)})
     by = In(f"metadata.{SUPERSEDED}.by", [record.id for record in over])
     for record in reads.query("resources", Query().filter(In("kind", kinds)).filter(by)):
-        told = record.metadata.get(SUPERSEDED) if isinstance(record, Resource) and record.id not in going else None
+        told = (
+            record.metadata.get(SUPERSEDED)
+            if isinstance(record, Resource) and record.id not in going
+            else None
+        )
         if isinstance(record, Resource) and isinstance(told, dict):
             bare = {name: value for name, value in record.metadata.items() if name != SUPERSEDED}
             parents = tuple(reads.parents(record.id))
@@ -79,7 +88,9 @@ def _told(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
     """A moment by rules, of these resources. Of its topics those stay that they speak of."""
     names = describe.names(left)
     said = {word for resource in left for word in tokens(resource.content)}
-    topics = tuple(topic for topic in moment.topic_tags if topic in names or said.issuperset(tokens(topic)))
+    topics = tuple(
+        topic for topic in moment.topic_tags if topic in names or said.issuperset(tokens(topic))
+    )
     times = [happened(resource) for resource in left]
     return replace(
         moment,
@@ -89,7 +100,9 @@ def _told(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
         present_persons=describe.people(left),
         speakers=describe.speakers(left),
         topic_tags=topics,
-        classifications=tuple(dict.fromkeys(resource.category for resource in left if resource.category)),
+        classifications=tuple(
+            dict.fromkeys(resource.category for resource in left if resource.category)
+        ),
         summary=describe.summary(left, matrix(reads, [resource.id for resource in left])),
         resource_refs=tuple(resource.id for resource in left),
         entity_refs=names,
@@ -103,4 +116,6 @@ def _name(moment: Moment, left: Sequence[Resource], topics: Sequence[str]) -> st
         still = [topic for topic in shown if topic in topics] or list(topics[:2])
         return f"{part['part']}: {', '.join(still)}" if still and shown != [""] else part["part"]
     title = left[0].metadata.get("title")
-    return label(f"{title if isinstance(title, str) and title else left[0].name}, {happened(left[0]).date()}")
+    return label(
+        f"{title if isinstance(title, str) and title else left[0].name}, {happened(left[0]).date()}"
+    )

@@ -1,6 +1,8 @@
-"""The metrics as one HTML page: plots as inline SVG, each with its numbers as a table beside it. Needs no other file.
+"""The metrics as one HTML page: plots as inline SVG, each with its numbers as a table beside it.
+Needs no other file.
 
-The plots are drawn in placeholder colours, which the page's style sheet replaces: so they follow a dark mode.
+The plots are drawn in placeholder colours, which the page's style sheet replaces: so they follow a
+dark mode.
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _INK, _FIRST, _SECOND, _THIRD = "#010101", "#010102", "#010103", "#010104"  # placeholders
-_COLOURS = {_INK: "currentColor", _FIRST: "var(--first)", _SECOND: "var(--second)", _THIRD: "var(--third)"}
+_COLOURS = {
+    _INK: "currentColor",
+    _FIRST: "var(--first)",
+    _SECOND: "var(--second)",
+    _THIRD: "var(--third)",
+}
 _LARGEST = 15  # bars of one plot
 _STYLE = """
 :root { color-scheme: light dark; --back: #ffffff; --ink: #1c2430; --dim: #5a6472; --line: #d5dae1;
@@ -81,8 +88,12 @@ def _figures(metrics: Metrics) -> str:
         "Novelty of dreams": _shown(metrics.novelty.score),
         "Depth": str(metrics.depth),
         "Coverage": f"{metrics.coverage.score:.0%}" if metrics.coverage else "–",
-        "Tokens per insight": "–" if cost.per_insight_tokens is None else f"{cost.per_insight_tokens:,.0f}",
-        "Cost per insight": "–" if cost.per_insight_dollars is None else f"${cost.per_insight_dollars:,.5f}",
+        "Tokens per insight": "–"
+        if cost.per_insight_tokens is None
+        else f"{cost.per_insight_tokens:,.0f}",
+        "Cost per insight": "–"
+        if cost.per_insight_dollars is None
+        else f"${cost.per_insight_dollars:,.5f}",
     }
     return f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{value}</dd></div>' for name, value in shown.items())}</dl>"
 
@@ -97,9 +108,18 @@ def _parts(metrics: Metrics) -> Iterator[_Part]:
             "Coverage",
             f"Of {held.texts:,} texts that were held out, how many does an insight come near to (cosine of at least "
             f"{held.threshold:.2f})? “Gained” are those to which nothing that was read comes near.",
-            _bars("Coverage", ["insights", "sources", "gained"], [held.score, held.sources, held.gained], limit=1.0),
+            _bars(
+                "Coverage",
+                ["insights", "sources", "gained"],
+                [held.score, held.sources, held.gained],
+                limit=1.0,
+            ),
             ("by", "share"),
-            [("insights", f"{held.score:.1%}"), ("sources", f"{held.sources:.1%}"), ("gained", f"{held.gained:.1%}")],
+            [
+                ("insights", f"{held.score:.1%}"),
+                ("sources", f"{held.sources:.1%}"),
+                ("gained", f"{held.gained:.1%}"),
+            ],
         )
     tasks = list(metrics.cost.tasks.items())
     if tasks:
@@ -129,7 +149,13 @@ def _depth(metrics: Metrics) -> _Part:
             axes.set_xticks(numbers)
             axes.set_xlabel("generation")
             axes.set_ylim(0, 1)
-            axes.legend(frameon=False, labelcolor=_INK, loc="upper center", bbox_to_anchor=(0.5, 1.18), ncols=3)
+            axes.legend(
+                frameon=False,
+                labelcolor=_INK,
+                loc="upper center",
+                bbox_to_anchor=(0.5, 1.18),
+                ncols=3,
+            )
 
         plot = _svg("Quality, support and novelty by generation", draw)
     return _Part(
@@ -140,7 +166,13 @@ def _depth(metrics: Metrics) -> _Part:
         plot,
         ("generation", "insights", "support", "novelty", "quality"),
         [
-            (one.generation, f"{one.records:,}", f"{one.support:.2f}", f"{one.novelty:.2f}", f"{one.quality:.2f}")
+            (
+                one.generation,
+                f"{one.records:,}",
+                f"{one.support:.2f}",
+                f"{one.novelty:.2f}",
+                f"{one.quality:.2f}",
+            )
             for one in generations
         ],
     )
@@ -156,7 +188,10 @@ def _novelty(metrics: Metrics) -> _Part:
     if novelty.dreams or novelty.read:
 
         def draw(axes: Axes) -> None:
-            shown = (("what was read", novelty.read, _SECOND, ""), ("dreams", novelty.dreams, _FIRST, "//"))
+            shown = (
+                ("what was read", novelty.read, _SECOND, ""),
+                ("dreams", novelty.dreams, _FIRST, "//"),
+            )
             for name, values, colour, hatch in shown:
                 if values:
                     weights = [1 / len(values)] * len(values)
@@ -183,12 +218,19 @@ def _coherence(metrics: Metrics) -> _Part:
         f"{_shown(coherence.across)}. The least coherent come first: there, understanding may contradict itself."
     )
     some = coherence.entities[:_LARGEST]
-    plot = _bars("Coherence by entity", [name for name, _, _ in some], [score for _, _, score in some], limit=1.0)
+    plot = _bars(
+        "Coherence by entity",
+        [name for name, _, _ in some],
+        [score for _, _, score in some],
+        limit=1.0,
+    )
     rows = [(name, count, f"{score:.2f}") for name, count, score in coherence.entities]
     return _Part("Coherence", told, plot, ("entity", "insights", "coherence"), rows)
 
 
-def _bars(title: str, names: Sequence[str], values: Sequence[float], *, limit: float | None = None) -> str:
+def _bars(
+    title: str, names: Sequence[str], values: Sequence[float], *, limit: float | None = None
+) -> str:
     if not names:
         return ""
 
@@ -214,7 +256,12 @@ def _svg(title: str, draw: Any, *, height: float = 3.4) -> str:
         raise MissingExtraError("the page of metrics", "report") from error
 
     with matplotlib.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": title, "font.family": "sans-serif", "text.parse_math": False}
+        {
+            "svg.fonttype": "none",
+            "svg.hashsalt": title,
+            "font.family": "sans-serif",
+            "text.parse_math": False,
+        }
     ):
         figure = Figure(figsize=(8, height), layout="constrained")
         axes = figure.add_subplot()
@@ -250,7 +297,9 @@ def _section(part: _Part) -> str:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in row)}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in row)}</tr>" for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -1,4 +1,5 @@
-"""Implanting: what a new text means beside what is known. One function, used wherever something is derived (seed 1)."""
+"""Implanting: what a new text means beside what is known. One function, used wherever something is
+derived (seed 1)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ __all__ = ["Idea", "Insight", "asking", "identity", "insight", "is_nothing"]
 _MARKS = re.compile(r"[\s*_`\"'“”‘’«».:!#>()\[\]-]+")
 _NOTHING = re.compile(r"nothing(?: (?:new|to add|added|here|really|at all|else))*", re.IGNORECASE)
 _LEADING = re.compile(r"\A[\W_]*NOTHING[\W_]*(?:\n|\Z|[-–—:.,;]\s)")  # shouted, and then explained
-_THING = "one|information|info|passage|text|note|chunk|learning|synthesis|content|statement|material"
+_THING = (
+    "one|information|info|passage|text|note|chunk|learning|synthesis|content|statement|material"
+)
 _IN = rf"in (?:this|it|that|here)(?: (?:new |above |given |second |latest )?(?:{_THING}))?"
 _IT = rf"(?:this|it|that|there|here|the) ?(?:new |above |given |second |latest )?(?:{_THING})?"
 _KNOWN = (
@@ -67,7 +70,9 @@ class Idea(Struct, frozen=True):
     @property
     def sources(self) -> tuple[Resource, ...]:
         """All that the insight will rest on, none twice."""
-        return tuple({resource.id: resource for resource in (*self.parents, *self.neighbours)}.values())
+        return tuple(
+            {resource.id: resource for resource in (*self.parents, *self.neighbours)}.values()
+        )
 
 
 class Insight(Struct, frozen=True):
@@ -81,13 +86,19 @@ class Insight(Struct, frozen=True):
 
 
 def asking(
-    idea: Idea, *, task: str = "synthesis", slots: Mapping[str, str | Quote | Sequence[str | Quote]] | None = None
+    idea: Idea,
+    *,
+    task: str = "synthesis",
+    slots: Mapping[str, str | Quote | Sequence[str | Quote]] | None = None,
 ) -> Call:
     """The question to the model: how does this relate to what is known?
 
     `slots` fill another task's prompt; without, the idea's text and neighbours fill seed 1's.
     """
-    given = slots or {"new_info": idea.text, "existing_knowledge": [quote(near) for near in idea.neighbours]}
+    given = slots or {
+        "new_info": idea.text,
+        "existing_knowledge": [quote(near) for near in idea.neighbours],
+    }
     return Call(task, given, subjects=tuple(resource.id for resource in idea.sources))
 
 
@@ -121,7 +132,9 @@ def is_nothing(reply: str) -> bool:
     if len(reply) > _LONGEST:
         return False
     sentences = [said for part in _SENTENCE.split(reply) if (said := _plain(part))]
-    return len(sentences) <= _FEW and all(_NOTHING.fullmatch(s) or _SAYS_NOTHING.fullmatch(s) for s in sentences)
+    return len(sentences) <= _FEW and all(
+        _NOTHING.fullmatch(s) or _SAYS_NOTHING.fullmatch(s) for s in sentences
+    )
 
 
 def _plain(sentence: str) -> str:
@@ -130,5 +143,6 @@ def _plain(sentence: str) -> str:
 
 
 def identity(tenant: str, *parts: str) -> str:
-    """The id of something derived: the same for the same step from the same sources, whichever run makes it."""
+    """The id of something derived: the same for the same step from the same sources, whichever run
+    makes it."""
     return str(uuid5(NAMESPACE_URL, "remloom:derived\n" + "\n".join((tenant, *parts))))

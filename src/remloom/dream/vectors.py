@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
 __all__ = ["TYPICAL", "matrix", "typical", "whole"]
 
-TYPICAL = {"all-MiniLM-L6-v2": (0.27, 0.13)}  # mean and standard deviation of the cosine of two texts, by embedder
+# mean and standard deviation of the cosine of two texts, by embedder
+TYPICAL = {"all-MiniLM-L6-v2": (0.27, 0.13)}
 _PRIOR = 500  # pairs of texts that tell as much as that does
 
 
 def matrix(store: Reads, ids: Sequence[str]) -> Floats:
     """A unit vector for each record, in order; zeros for one that has none. Shape (len(ids), dims).
 
-    A record that fits the embedder has a window of its whole text, which is taken; of a longer one the windows are
-    averaged.
+    A record that fits the embedder has a window of its whole text, which is taken; of a longer one
+    the windows are averaged.
     """
     import numpy as np
 
     windows = store.vectors_of(ids)
     some = next(iter(windows.values()), None)
-    found = np.zeros((len(ids), len(some[0].data) // 4 if some else (store.model() or ("", 1))[1]), np.float32)
+    found = np.zeros(
+        (len(ids), len(some[0].data) // 4 if some else (store.model() or ("", 1))[1]), np.float32
+    )
     for row, id in enumerate(ids):
         if id in windows:
             found[row] = whole(windows[id])
@@ -39,7 +42,8 @@ def matrix(store: Reads, ids: Sequence[str]) -> Floats:
 def typical(vectors: Floats, model: str) -> tuple[float, float]:
     """Mean and standard deviation of the cosine of any two of these vectors.
 
-    Few vectors tell little: what is typical of the embedder, where that is known, counts as much as `_PRIOR` pairs.
+    Few vectors tell little: what is typical of the embedder, where that is known, counts as much as
+    `_PRIOR` pairs.
     """
     import numpy as np
 
@@ -62,7 +66,11 @@ def whole(windows: Sequence[Vector]) -> Floats:
     import numpy as np
 
     first = windows[0]
-    if first.start <= min(window.start for window in windows) and first.end >= max(window.end for window in windows):
+    if first.start <= min(window.start for window in windows) and first.end >= max(
+        window.end for window in windows
+    ):
         return np.frombuffer(first.data, np.float32)
-    mean = np.mean([np.frombuffer(window.data, np.float32) for window in windows], axis=0, dtype=np.float32)
+    mean = np.mean(
+        [np.frombuffer(window.data, np.float32) for window in windows], axis=0, dtype=np.float32
+    )
     return np.asarray(mean / (np.linalg.norm(mean) or 1.0), np.float32)

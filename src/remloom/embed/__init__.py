@@ -1,4 +1,5 @@
-"""Embedders: what turns text into vectors. `load` makes one from its name, cheaply; models load when first used."""
+"""Embedders: what turns text into vectors. `load` makes one from its name, cheaply; models load
+when first used."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _KNOWN = ("minilm", "openai:<model>", "fastembed:<model>", "none")
 
 
 def check_name(name: str) -> None:
-    """See that a name is one that `load` knows, without importing anything. Raises UnknownNameError."""
+    """See that a name is one that `load` knows, without importing anything. Raises
+    UnknownNameError."""
     provider, _, model = name.partition(":")
     if provider not in (("openai", "fastembed") if model else ("minilm", "none")):
         raise UnknownNameError("embedder", name, _KNOWN)
@@ -26,9 +28,10 @@ def load(name: str, settings: Settings) -> Embedder | None:
     """The embedder that a name stands for; None for "none".
 
     Args:
-        name: `minilm` (bundled), `openai:<model>` (any OpenAI-compatible endpoint), `fastembed:<model>` (extra),
-            or `none`.
-        settings: where the endpoint, its key, the model folder and the number of threads are taken from.
+        name: `minilm` (bundled), `openai:<model>` (any OpenAI-compatible endpoint),
+            `fastembed:<model>` (extra), or `none`.
+        settings: where the endpoint, its key, the model folder and the number of threads are taken
+            from.
 
     Raises:
         UnknownNameError: no embedder has this name.

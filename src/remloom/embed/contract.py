@@ -15,11 +15,13 @@ __all__ = ["Embedder"]
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors. Any object of this shape can be given to `Memory.open(embedder=…)`.
+    """Turns texts into unit vectors. Any object of this shape can be given to
+    `Memory.open(embedder=…)`.
 
-    Making one is cheap: models are loaded, and endpoints called, by the first method that needs them, and
-    any method may be called from any thread. Every method raises `EmbedderError` when the model cannot be
-    loaded or does not answer as it should, and never returns fewer vectors than texts.
+    Making one is cheap: models are loaded, and endpoints called, by the first method that needs
+    them, and any method may be called from any thread. Every method raises `EmbedderError` when the
+    model cannot be loaded or does not answer as it should, and never returns fewer vectors than
+    texts.
     """
 
     @property
@@ -51,7 +53,7 @@ class Embedder(Protocol):
     def windows(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the text that each fit `max_tokens`, to be embedded one by one.
 
-        They follow each other without gap or overlap, cover the whole text, and end where sentences end
-        if sentences fit. A text that fits is one window; an empty text has none.
+        They follow each other without gap or overlap, cover the whole text, and end where sentences
+        end if sentences fit. A text that fits is one window; an empty text has none.
         """
         ...

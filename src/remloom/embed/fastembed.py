@@ -51,7 +51,9 @@ class FastEmbedder:
 
         if not len(texts):
             return np.zeros((0, self.dims), dtype=np.float32)
-        values = list(self._embedding.embed([self._document_prefix + text for text in texts], batch_size=16))
+        values = list(
+            self._embedding.embed([self._document_prefix + text for text in texts], batch_size=16)
+        )
         return unit_rows(values, count=len(texts), dims=self.dims, model=self._model)
 
     def embed_query(self, text: str) -> Floats:
@@ -68,7 +70,9 @@ class FastEmbedder:
             from fastembed import TextEmbedding
 
             models = {str(one["model"]): one for one in TextEmbedding.list_supported_models()}
-            found = next((name for name in models if self._model in (name, name.rpartition("/")[2])), None)
+            found = next(
+                (name for name in models if self._model in (name, name.rpartition("/")[2])), None
+            )
             if found is None:
                 raise UnknownNameError("fastembed model", self._model, list(models))
             self._described = models[found]
@@ -81,7 +85,9 @@ class FastEmbedder:
                 from fastembed import TextEmbedding
 
                 try:
-                    self._loaded = TextEmbedding(str(self._description["model"]), threads=self._threads)
+                    self._loaded = TextEmbedding(
+                        str(self._description["model"]), threads=self._threads
+                    )
                 except Exception as error:  # whatever its download or the runtime raises
                     raise EmbedderError(
                         f"fastembed cannot load {self._model}: {str(error).splitlines()[0][:200]}",

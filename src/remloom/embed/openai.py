@@ -1,4 +1,5 @@
-"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp and others (extra `openai`)."""
+"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp and others (extra
+`openai`)."""
 
 from __future__ import annotations
 
@@ -22,11 +23,16 @@ BATCH = 64  # texts in one request
 TIMEOUT = 60.0  # seconds for one request
 ATTEMPTS = 4  # of one request: at once, and after about 0.5, 1 and 2 seconds
 _SILENT = logging.NullHandler()
-_KNOWN_DIMS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+_KNOWN_DIMS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
 
 
 class OpenAIEmbedder:
-    """See `contract.Embedder`. Busy or failing endpoints (429, 5xx, timeouts) are asked again before giving up.
+    """See `contract.Embedder`. Busy or failing endpoints (429, 5xx, timeouts) are asked again
+    before giving up.
 
     Args:
         model: as the endpoint calls it.
@@ -37,7 +43,9 @@ class OpenAIEmbedder:
 
     max_tokens = 512  # of a window: what nearly every model takes, and small enough to be found by
 
-    def __init__(self, model: str, *, base_url: str = "", api_key: str = "", wait: float = 0.5) -> None:
+    def __init__(
+        self, model: str, *, base_url: str = "", api_key: str = "", wait: float = 0.5
+    ) -> None:
         self.name = identity(model)
         self._model = model
         self._url = f"{(base_url or BASE_URL).rstrip('/')}/embeddings"
@@ -54,7 +62,9 @@ class OpenAIEmbedder:
             raise MissingExtraError(f"the embedder openai:{model}", "openai") from error
 
     def __repr__(self) -> str:
-        return f"OpenAIEmbedder({self._model!r}, base_url={self._url.removesuffix('/embeddings')!r})"
+        return (
+            f"OpenAIEmbedder({self._model!r}, base_url={self._url.removesuffix('/embeddings')!r})"
+        )
 
     @property
     def dims(self) -> int:
@@ -68,7 +78,9 @@ class OpenAIEmbedder:
         if not len(texts):
             return np.zeros((0, self.dims), dtype=np.float32)
         prefixed = [self._document_prefix + text for text in texts]
-        return np.concatenate([self._embed(prefixed[start : start + BATCH]) for start in range(0, len(texts), BATCH)])
+        return np.concatenate(
+            [self._embed(prefixed[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
+        )
 
     def embed_query(self, text: str) -> Floats:
         vector: Floats = self._embed([self._query_prefix + text])[0]
@@ -78,14 +90,18 @@ class OpenAIEmbedder:
         return split(text, approximate_tokens(text), self.max_tokens)
 
     def _embed(self, texts: Sequence[str]) -> Floats:
-        answer = self._post({"model": self._model, "input": list(texts), "encoding_format": "float"})
+        answer = self._post(
+            {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        )
         try:
-            # In the order of `index` where it is told; some endpoints leave it out and keep the order.
+            # In the order of `index` where it is told; some endpoints leave it out and keep the
+            # order.
             data = sorted(enumerate(answer["data"]), key=lambda item: item[1].get("index", item[0]))
             values = [item["embedding"] for _, item in data]
         except (KeyError, TypeError, AttributeError) as error:
             raise self._error(
-                "did not answer with embeddings", "check that the base URL ends in /v1 and the model embeds"
+                "did not answer with embeddings",
+                "check that the base URL ends in /v1 and the model embeds",
             ) from error
         rows = unit_rows(values, count=len(texts), dims=self._dims, model=self._model)
         self._dims = rows.shape[1]
@@ -97,7 +113,10 @@ class OpenAIEmbedder:
 
         def again(error: Exception) -> bool:
             if isinstance(error, httpx.HTTPStatusError):
-                return error.response.status_code in (408, 409, 429) or error.response.status_code >= 500
+                return (
+                    error.response.status_code in (408, 409, 429)
+                    or error.response.status_code >= 500
+                )
             return isinstance(error, httpx.TransportError)
 
         def ask() -> Any:
@@ -105,27 +124,41 @@ class OpenAIEmbedder:
             response.raise_for_status()
             return response.json()
 
-        logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
+        # else every wait is a line on the terminal
+        logging.getLogger("stamina").addHandler(_SILENT)
         retrying: Callable[[Callable[[], Any]], Callable[[], Any]] = stamina.retry(
-            on=again, attempts=ATTEMPTS, wait_initial=self._wait, wait_max=8.0, wait_jitter=self._wait / 2
+            on=again,
+            attempts=ATTEMPTS,
+            wait_initial=self._wait,
+            wait_max=8.0,
+            wait_jitter=self._wait / 2,
         )
         try:
             return retrying(ask)()
         except httpx.HTTPStatusError as error:
             raise self._refused(error.response) from None
         except httpx.TimeoutException:
-            raise self._error(f"did not answer within {TIMEOUT:.0f} seconds", "is it overloaded?") from None
+            raise self._error(
+                f"did not answer within {TIMEOUT:.0f} seconds", "is it overloaded?"
+            ) from None
         except httpx.TransportError as error:
             raise self._error(
-                f"cannot be reached ({type(error).__name__})", "is it running, and is REMLOOM_EMBEDDER_BASE_URL right?"
+                f"cannot be reached ({type(error).__name__})",
+                "is it running, and is REMLOOM_EMBEDDER_BASE_URL right?",
             ) from None
         except ValueError:
-            raise self._error("did not answer with JSON", "check that the base URL ends in /v1") from None
+            raise self._error(
+                "did not answer with JSON", "check that the base URL ends in /v1"
+            ) from None
 
     def _refused(self, response: Any) -> EmbedderError:
         status = response.status_code
         if status in (401, 403):
-            return self._error(f"does not accept the API key ({status})", "set REMLOOM_EMBEDDER_API_KEY", status=status)
+            return self._error(
+                f"does not accept the API key ({status})",
+                "set REMLOOM_EMBEDDER_API_KEY",
+                status=status,
+            )
         if status == 404:
             return self._error(
                 f"knows no such model or path ({status})", "check the model's name and that the base URL ends in /v1",
@@ -134,12 +167,18 @@ class OpenAIEmbedder:
         said = " ".join(response.text.split())[:200]
         if self._key:
             said = said.replace(self._key, "***")
-        return self._error(f"answered {status}: {said}" if said else f"answered {status}", "", status=status)
+        return self._error(
+            f"answered {status}: {said}" if said else f"answered {status}", "", status=status
+        )
 
     def _error(self, what: str, remedy: str, **fields: Any) -> EmbedderError:
         place = self._url.removesuffix("/embeddings")
         return EmbedderError(
-            f"{place} (model {self._model}) {what}", remedy=remedy, model=self._model, url=place, **fields
+            f"{place} (model {self._model}) {what}",
+            remedy=remedy,
+            model=self._model,
+            url=place,
+            **fields,
         )
 
     def _connection(self) -> Any:

@@ -1,4 +1,5 @@
-"""What models want to be told before a text: some were trained with a prefix for documents and one for queries."""
+"""What models want to be told before a text: some were trained with a prefix for documents and one
+for queries."""
 
 from __future__ import annotations
 
@@ -10,7 +11,10 @@ _RETRIEVE = "Represent this sentence for searching relevant passages: "
 _KNOWN: tuple[tuple[str, tuple[str, str]], ...] = (  # a part of the model's name: (document, query)
     (r"nomic-embed-text", ("search_document: ", "search_query: ")),
     (r"e5-(?!.*instruct)", ("passage: ", "query: ")),
-    (r"bge-(?:small|base|large)-en|mxbai-embed-large|snowflake-arctic-embed(?!.*v2)", ("", _RETRIEVE)),
+    (
+        r"bge-(?:small|base|large)-en|mxbai-embed-large|snowflake-arctic-embed(?!.*v2)",
+        ("", _RETRIEVE),
+    ),
     (r"snowflake-arctic-embed.*v2", ("", "query: ")),
 )
 

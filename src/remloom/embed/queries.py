@@ -1,4 +1,5 @@
-"""Remembering the vectors of recent questions: agents ask the same thing of several schemas and several times."""
+"""Remembering the vectors of recent questions: agents ask the same thing of several schemas and
+several times."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ __all__ = ["CachedQueries"]
 
 
 class CachedQueries:
-    """An embedder that keeps the vectors of its last `size` different questions; else the one it wraps."""
+    """An embedder that keeps the vectors of its last `size` different questions; else the one it
+    wraps."""
 
     def __init__(self, embedder: Embedder, size: int = 512) -> None:
         self._embedder = embedder

@@ -17,14 +17,17 @@ def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: str
     """The vectors as float32 rows of unit length, shape (count, dims).
 
     Raises:
-        EmbedderError: another number of vectors or dimensions than expected, or no direction in one of them.
+        EmbedderError: another number of vectors or dimensions than expected, or no direction in one
+            of them.
     """
     import numpy as np
 
     try:
         rows = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbedderError(f"{model} answered with something that is no list of vectors", model=model) from error
+        raise EmbedderError(
+            f"{model} answered with something that is no list of vectors", model=model
+        ) from error
     if rows.ndim != 2 or len(rows) != count:
         raise EmbedderError(f"{model} answered {len(rows)} vectors to {count} texts", model=model)
     if dims is not None and rows.shape[1] != dims:

@@ -30,13 +30,15 @@ class Block(Struct, frozen=True):
 
 
 def blocks(text: str, start: int = 0) -> Iterator[Block]:
-    """The blocks of a text from an offset on, together all of it. Markdown, reStructuredText and plain text."""
+    """The blocks of a text from an offset on, together all of it. Markdown, reStructuredText and
+    plain text."""
     lines: list[tuple[int, str]] = []
     offset = start
     for line in text[start:].split("\n"):
         lines.append((offset, line))
         offset += len(line) + 1
-    underlines: list[str] = []  # of reStructuredText: a mark's level is the order of its first use
+    # of reStructuredText: a mark's level is the order of its first use
+    underlines: list[str] = []
     at = 0
     while at < len(lines):
         opened = at
@@ -87,7 +89,11 @@ def _is_underlined(lines: list[tuple[int, str]], at: int) -> bool:
     if not line.strip() or at + 1 >= len(lines) or not (at == 0 or _is_free(lines, at - 1)):
         return False
     under = lines[at + 1][1].rstrip()
-    return bool(_UNDERLINE.fullmatch(under)) and len(under) >= len(line.strip()) and not _UNDERLINE.fullmatch(line)
+    return (
+        bool(_UNDERLINE.fullmatch(under))
+        and len(under) >= len(line.strip())
+        and not _UNDERLINE.fullmatch(line)
+    )
 
 
 def _is_free(lines: list[tuple[int, str]], at: int) -> bool:
@@ -98,4 +104,6 @@ def _is_free(lines: list[tuple[int, str]], at: int) -> bool:
 
 def _begins_block(lines: list[tuple[int, str]], at: int) -> bool:
     line = lines[at][1]
-    return bool(_FENCE.match(line) or _ATX.fullmatch(line) or _TABLE.fullmatch(line) or _ITEM.match(line))
+    return bool(
+        _FENCE.match(line) or _ATX.fullmatch(line) or _TABLE.fullmatch(line) or _ITEM.match(line)
+    )

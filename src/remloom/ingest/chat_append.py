@@ -1,7 +1,8 @@
 """What a chat that was read before goes on with, at the cost of what is new.
 
-A turn's context rests on a few turns beside it, its names on the turns read with it and a few before them, and its
-moment on at most `chats.MOST` turns. So nothing further back is read or written, however long the chat is.
+A turn's context rests on a few turns beside it, its names on the turns read with it and a few
+before them, and its moment on at most `chats.MOST` turns. So nothing further back is read or
+written, however long the chat is.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ assert _TAIL > chats.BEFORE + chats.AFTER  # noqa: S101 - else contexts would be
 
 
 def following(
-    store: Reads, document: Document, *, tenant: str, extractor: Extractor, category: str | None = None
+    store: Reads,
+    document: Document,
+    *,
+    tenant: str,
+    extractor: Extractor,
+    category: str | None = None,
 ) -> Prepared | None:
     """What is to be written of a chat of which a beginning was read: nothing, if that is all.
 
@@ -45,7 +51,11 @@ def following(
     else:
         tail = store.chunks(document.uri)
         kind = category or document.category
-        if not tail or itself.properties.get("digest") != digest(document) or not _begins(document, tail, kind):
+        if (
+            not tail
+            or itself.properties.get("digest") != digest(document)
+            or not _begins(document, tail, kind)
+        ):
             return None
         there, new = tail, document.turns[len(tail) :]
     if new is None:
@@ -53,12 +63,15 @@ def following(
     ids = tuple(turn.id for turn in there)
     if not new:
         return Prepared(document.uri, (), (), (), there=ids)
-    prepared = _Following(document, itself, tail[-_TAIL:], new).prepare(store, tenant, extractor, category)
+    prepared = _Following(document, itself, tail[-_TAIL:], new).prepare(
+        store, tenant, extractor, category
+    )
     return replace(prepared, there=ids)
 
 
 def whole(store: Reads, document: Document) -> tuple[Document, dict[str, object]]:
-    """The whole chat that is there once a document that follows it is joined to it, and what that rests on."""
+    """The whole chat that is there once a document that follows it is joined to it, and what that
+    rests on."""
     before = chats.stored(store, document.uri)
     title = document.title or before.title or title_of("", document.uri)
     messages = before.followed_by(turn.message for turn in document.turns)
@@ -66,8 +79,10 @@ def whole(store: Reads, document: Document) -> tuple[Document, dict[str, object]
 
 
 def _unsaid(store: Reads, document: Document) -> tuple[list[Resource], tuple[Turn, ...] | None]:
-    """What is there of the document, and the turns that are not; None when one is there with other words."""
-    last = {turn.message.id or place: turn for place, turn in enumerate(document.turns)}  # of an id, the last counts
+    """What is there of the document, and the turns that are not; None when one is there with other
+    words."""
+    # of an id, the last counts
+    last = {turn.message.id or place: turn for place, turn in enumerate(document.turns)}
     ids = [id for id in last if isinstance(id, str)]
     stored = store.messages(document.uri, ids) if ids else []
     there = {message.id: message for message in map(chats.message_of, stored)}
@@ -86,7 +101,8 @@ def _begins(document: Document, stored: Sequence[Resource], category: str) -> bo
         and old.metadata.get("title") == document.title
         and "speaker" in old.metadata
         and chats.message_of(old) == turn.message
-        and old.metadata.get("lines") == (list(turn.lines) if turn.lines and document.lined else None)
+        and old.metadata.get("lines")
+        == (list(turn.lines) if turn.lines and document.lined else None)
         for place, (old, turn) in enumerate(zip(stored, document.turns, strict=False))
     )
 
@@ -94,13 +110,18 @@ def _begins(document: Document, stored: Sequence[Resource], category: str) -> bo
 class _Following:
     """New turns behind the last ones of a chat."""
 
-    def __init__(self, document: Document, itself: Entity, tail: Sequence[Resource], new: Sequence[Turn]) -> None:
+    def __init__(
+        self, document: Document, itself: Entity, tail: Sequence[Resource], new: Sequence[Turn]
+    ) -> None:
         self._document, self._itself, self._tail, self._new = document, itself, tail, new
         self._turns = [*(Turn(message=chats.message_of(turn)) for turn in tail), *new]
         sessions = chats.sessions(self._turns)
-        self._sessions = [span for span in sessions if span[1] > len(tail)]  # those with something new
+        # those with something new
+        self._sessions = [span for span in sessions if span[1] > len(tail)]
 
-    def prepare(self, store: Reads, tenant: str, extractor: Extractor, category: str | None) -> Prepared:
+    def prepare(
+        self, store: Reads, tenant: str, extractor: Extractor, category: str | None
+    ) -> Prepared:
         document, itself, size = self._document, self._itself, len(self._tail)
         names, by_turn = chats.named(self._turns[max(0, size - _NAMED) :], extractor)
         by_turn = by_turn[-len(self._new) :]
@@ -136,7 +157,11 @@ class _Following:
         ]
         spoken = {turn.message.speaker for turn in self._new}
         named = {id(name) for found in by_turn for name in found}
-        people = [entity(name) for name in names if id(name) in named or (not name.spans and name.name in spoken)]
+        people = [
+            entity(name)
+            for name in names
+            if id(name) in named or (not name.spans and name.name in spoken)
+        ]
         begun = sum(first >= size for first, _ in self._sessions)
         counted = {
             "turns": itself.properties.get("turns", 0) + len(self._new),
@@ -148,7 +173,9 @@ class _Following:
             whole=False, changed=tuple(changed), expected={itself.id: itself.updated_at},
         )  # fmt: skip
 
-    def _moments(self, store: Reads, turns: Sequence[Resource]) -> list[tuple[Moment, list[Resource]]]:
+    def _moments(
+        self, store: Reads, turns: Sequence[Resource]
+    ) -> list[tuple[Moment, list[Resource]]]:
         """The moments that change or begin, each with the new turns in it."""
         size, made = len(self._tail), []
         number = self._itself.properties.get("sessions", 0)
@@ -167,14 +194,20 @@ class _Following:
                 part += 1
             while start < last:
                 some = list(turns[start : min(start + chats.MOST, last)])
-                made.append((chats.moment(self._document.uri, self._itself.name, session, part, some), some))
+                made.append(
+                    (chats.moment(self._document.uri, self._itself.name, session, part, some), some)
+                )
                 start, part = start + len(some), part + 1
         return made
 
     def _last_moment(self, store: Reads) -> Moment | None:
         """The moment of the last turn that is there."""
         found = store.referring([self._tail[-1].id])
-        ours = (one for one in found if one.metadata.get("uri") == self._document.uri and "session" in one.metadata)
+        ours = (
+            one
+            for one in found
+            if one.metadata.get("uri") == self._document.uri and "session" in one.metadata
+        )
         return next(ours, None)
 
     def _members(self, store: Reads, moment: Moment) -> list[Resource]:

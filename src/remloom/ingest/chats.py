@@ -1,7 +1,7 @@
 """A chat as records: its turns, its sessions as moments, who spoke, and whom and what they named.
 
-What a turn becomes follows from the turns near it, and what a moment holds from the turns that it refers to: so a chat
-can be gone on with, or lose a turn, at the cost of a few (see `chat_append`).
+What a turn becomes follows from the turns near it, and what a moment holds from the turns that it
+refers to: so a chat can be gone on with, or lose a turn, at the cost of a few (see `chat_append`).
 """
 
 from __future__ import annotations
@@ -56,25 +56,42 @@ _BESIDE = 400  # characters of a turn beside another that are part of that one's
 
 
 def prepare(
-    document: Document, *, tenant: str, extractor: Extractor, name: str = "", category: str | None = None
+    document: Document,
+    *,
+    tenant: str,
+    extractor: Extractor,
+    name: str = "",
+    category: str | None = None,
 ) -> Prepared:
     """The records of a chat, called `name` or else by its title.
 
-    * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its metadata; its `context`
-      is who spoke, when, and the turns beside it;
-    * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name in it;
-    * a Moment of type "conversation" for each session, and for every `MOST` turns of a longer one: sessions are those
-      that the source tells, else parted by `SESSION_GAP`;
-    * edges: turn `spoken_by` person, turn `next` turn of the same session, turn `part_of` chat and of its moment, turn
-      `mentions` entity.
+    * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its
+      metadata; its `context` is who spoke, when, and the turns beside it;
+    * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name
+      in it;
+    * a Moment of type "conversation" for each session, and for every `MOST` turns of a longer one:
+      sessions are those that the source tells, else parted by `SESSION_GAP`;
+    * edges: turn `spoken_by` person, turn `next` turn of the same session, turn `part_of` chat and
+      of its moment, turn `mentions` entity.
     """
     title = label(name or document.title)
     turns = document.turns
     names, by_turn = named(turns, extractor)
     spans = sessions(turns)
-    contexts = [context(turns[first:last], place) for first, last in spans for place in range(last - first)]
+    contexts = [
+        context(turns[first:last], place) for first, last in spans for place in range(last - first)
+    ]
     resources = [
-        said(document, title, tenant, number, turn, names=found, context=contexts[number], category=category)
+        said(
+            document,
+            title,
+            tenant,
+            number,
+            turn,
+            names=found,
+            context=contexts[number],
+            category=category,
+        )
         for number, (turn, found) in enumerate(zip(turns, by_turn, strict=True))
     ]
     edges = [edge for first, last in spans for edge in chain(resources[first:last], title, "chat")]
@@ -84,7 +101,9 @@ def prepare(
     for number, (first, last) in enumerate(spans, 1):
         for part, start in enumerate(range(first, last, MOST), 1):
             some = resources[start : min(start + MOST, last)]
-            moments.append(moment(document.uri, title, turns[first].session or str(number), part, some))
+            moments.append(
+                moment(document.uri, title, turns[first].session or str(number), part, some)
+            )
             edges += part_of(moments[-1], some)
     itself = Entity(
         id=chat_id(document.uri),
@@ -98,7 +117,9 @@ def prepare(
             **document.metadata,
         },
     )
-    return Prepared(document.uri, tuple(resources), (itself, *map(entity, names), *moments), tuple(edges))
+    return Prepared(
+        document.uri, tuple(resources), (itself, *map(entity, names), *moments), tuple(edges)
+    )
 
 
 def said(
@@ -120,7 +141,9 @@ def said(
         uri=document.uri,
         ordinal=ordinal,
         starts_at=message.at,
-        related_entities=tuple(dict.fromkeys(filter(None, (message.speaker, *(name.name for name in names))))),
+        related_entities=tuple(
+            dict.fromkeys(filter(None, (message.speaker, *(name.name for name in names))))
+        ),
         metadata=metadata,
     )
     return msgspec.structs.replace(resource, id=resource_id(tenant, resource))
@@ -129,10 +152,22 @@ def said(
 def spoken(resource: Resource, turn: Turn, names: Iterable[Name]) -> list[Edge]:
     """A turn's edges to who spoke and to whom and what was named."""
     speaker = turn.message.speaker
-    edges = [mention(resource.name, name) for name in names if labels.key(name.name) != labels.key(speaker or "-")]
+    edges = [
+        mention(resource.name, name)
+        for name in names
+        if labels.key(name.name) != labels.key(speaker or "-")
+    ]
     if speaker:
         properties = {"dst_name": speaker, "dst_entity_type": "person"}
-        edges.append(Edge(src=resource.name, rel_type="spoken_by", dst=speaker, weight=OWNS, properties=properties))
+        edges.append(
+            Edge(
+                src=resource.name,
+                rel_type="spoken_by",
+                dst=speaker,
+                weight=OWNS,
+                properties=properties,
+            )
+        )
     return edges
 
 
@@ -140,7 +175,13 @@ def part_of(whole: Moment, resources: Iterable[Resource]) -> list[Edge]:
     """The edges of turns to the moment that refers to them."""
     properties = {"dst_name": whole.name, "dst_entity_type": "moment/conversation"}
     return [
-        Edge(src=resource.name, rel_type="part_of", dst=whole.name, weight=OWNS, properties=properties)
+        Edge(
+            src=resource.name,
+            rel_type="part_of",
+            dst=whole.name,
+            weight=OWNS,
+            properties=properties,
+        )
         for resource in resources
     ]
 
@@ -171,7 +212,9 @@ def stored(store: Reads, uri: str) -> Stored:
     turns = store.chunks(uri)
     check_appendable(uri, turns)
     title = turns[0].metadata["title"] if turns else ""
-    return Stored(chat_id(uri), itself.updated_at if itself else None, title, tuple(map(message_of, turns)))
+    return Stored(
+        chat_id(uri), itself.updated_at if itself else None, title, tuple(map(message_of, turns))
+    )
 
 
 def check_appendable(uri: str, turns: Iterable[Resource]) -> None:
@@ -182,9 +225,13 @@ def check_appendable(uri: str, turns: Iterable[Resource]) -> None:
     """
     for turn in turns:
         if "speaker" not in turn.metadata:
-            raise InvalidInputError(f"what was read from {uri!r} is no chat", remedy="append under another uri")
+            raise InvalidInputError(
+                f"what was read from {uri!r} is no chat", remedy="append under another uri"
+            )
         if "lines" in turn.metadata:
-            raise InvalidInputError(f"{uri!r} was read from a file", remedy="add to the file, and read it again")
+            raise InvalidInputError(
+                f"{uri!r} was read from a file", remedy="add to the file, and read it again"
+            )
 
 
 def message_of(turn: Resource) -> Message:
@@ -199,8 +246,11 @@ def chat_id(uri: str) -> str:
 
 
 def named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:
-    """The names in a chat, speakers first among them, and those of each turn. Looked for in the chat as a whole."""
-    speakers = dict.fromkeys((turn.message.speaker for turn in turns if turn.message.speaker), "person")
+    """The names in a chat, speakers first among them, and those of each turn. Looked for in the
+    chat as a whole."""
+    speakers = dict.fromkeys(
+        (turn.message.speaker for turn in turns if turn.message.speaker), "person"
+    )
     starts: list[int] = []
     offset = 0
     for turn in turns:
@@ -216,7 +266,11 @@ def named(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], list
             if not by_turn[at] or by_turn[at][-1] is not name:
                 by_turn[at].append(name)
     known = {labels.key(found) for name in names for found in (name.name, *name.aliases)}
-    silent = [Name(name=speaker, type="person") for speaker in speakers if labels.key(speaker) not in known]
+    silent = [
+        Name(name=speaker, type="person")
+        for speaker in speakers
+        if labels.key(speaker) not in known
+    ]
     return [*silent, *names], by_turn
 
 
@@ -233,7 +287,9 @@ def sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     """First turn and the one after the last of each session."""
     starts = [0]
     for number, (before, turn) in enumerate(pairwise(turns), 1):
-        if turn.session != before.session or (not turn.session and silent(before.message, turn.message)):
+        if turn.session != before.session or (
+            not turn.session and silent(before.message, turn.message)
+        ):
             starts.append(number)
     return list(zip(starts, [*starts[1:], len(turns)], strict=True))
 
@@ -277,7 +333,9 @@ def retold(moment: Moment, resources: Sequence[Resource]) -> Moment:
         starts_at=times[0] if times else None,
         ends_at=times[-1] if times else None,
         present_persons=tuple(Person(id=labels.key(name), name=name) for name in seconds),
-        speakers=tuple(Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items()),
+        speakers=tuple(
+            Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items()
+        ),
         topic_tags=tuple(sorted(topics, key=lambda name: -counts[name])[:_TOPICS]),
         resource_refs=tuple(turn.id for turn in resources),
         entity_refs=tuple(dict.fromkeys((*seconds, *counts))),

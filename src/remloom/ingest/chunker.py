@@ -1,4 +1,5 @@
-"""Cutting a document into chunks of about 300 words that read on their own and can be cited to the line.
+"""Cutting a document into chunks of about 300 words that read on their own and can be cited to the
+line.
 
 Source: DESIGN section 6.
 """
@@ -46,10 +47,12 @@ class _Piece(Struct, frozen=True):
 
 
 def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
-    """Chunks of a text from an offset on, in order: every character but blank ones between chunks is in one.
+    """Chunks of a text from an offset on, in order: every character but blank ones between chunks
+    is in one.
 
-    A sentence is never broken, unless it alone is longer than `MOST` words. A heading stays with what follows it,
-    code and tables stay whole where they fit, and a short rest joins its neighbour.
+    A sentence is never broken, unless it alone is longer than `MOST` words. A heading stays with
+    what follows it, code and tables stay whole where they fit, and a short rest joins its
+    neighbour.
 
     Args:
         text: the whole document.
@@ -63,7 +66,8 @@ def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
         closed -= len(text[opened:closed]) - len(text[opened:closed].rstrip())
         if opened >= closed:
             continue
-        # Leading blank lines go; the first line keeps its indentation, which means something in code and lists.
+        # Leading blank lines go; the first line keeps its indentation, which means something in
+        # code and lists.
         first = closed - len(text[opened:closed].lstrip())
         opened = max(group[0].start, text.rfind("\n", 0, first) + 1)
         lines = (bisect_right(breaks, opened - 1) + 1, bisect_right(breaks, closed - 1) + 1)
@@ -75,7 +79,8 @@ def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
 def chunk_table(text: str, *, delimiter: str) -> list[Chunk]:
     """Chunks of a CSV or TSV file: whole rows, each chunk with the header line first.
 
-    Rows may hold line ends inside quotes; a row is never cut. `start`, `end` and `lines` are those of the rows.
+    Rows may hold line ends inside quotes; a row is never cut. `start`, `end` and `lines` are those
+    of the rows.
     """
     spans = list(_rows(text, delimiter))
     if not spans:
@@ -89,13 +94,17 @@ def chunk_table(text: str, *, delimiter: str) -> list[Chunk]:
         if group and (span is None or words + size > MOST):
             opened, closed = group[0][0], group[-1][1]
             rows = text[opened:closed].rstrip("\n")
-            found.append(Chunk(f"{header}\n{rows}", opened, opened + len(rows), (group[0][2], group[-1][3])))
+            found.append(
+                Chunk(f"{header}\n{rows}", opened, opened + len(rows), (group[0][2], group[-1][3]))
+            )
             group, words = [], 0
         if span:
             group.append(span)
             words += size
     if not found:  # a header alone
-        found.append(Chunk(header, spans[0][0], spans[0][0] + len(header), (spans[0][2], spans[0][3])))
+        found.append(
+            Chunk(header, spans[0][0], spans[0][0] + len(header), (spans[0][2], spans[0][3]))
+        )
     return found
 
 
@@ -140,7 +149,9 @@ def _sentences(text: str, block: Block, whole: _Piece) -> Iterator[_Piece]:
         cuts = [end] if words <= MOST else [*_blanks(content, begin, end), end]
         for cut in cuts:
             size = words if len(cuts) == 1 else _size(content[begin:cut])
-            yield _Piece(block.start + begin, block.start + cut, size, False, whole.path, first=begin == 0)
+            yield _Piece(
+                block.start + begin, block.start + cut, size, False, whole.path, first=begin == 0
+            )
             begin = cut
 
 
@@ -150,7 +161,9 @@ def _size(text: str) -> int:
 
 
 def _line_ends(text: str) -> list[int]:
-    return [offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"] + [len(text)]
+    return [offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"] + [
+        len(text)
+    ]
 
 
 def _blanks(text: str, begin: int, end: int) -> Iterator[int]:
@@ -179,7 +192,8 @@ def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
             kept = len(group)
             while kept > 1 and group[kept - 1].heading:
                 kept -= 1
-            if group[kept - 1].heading:  # nothing but headings: they wait for a text, unless they are one
+            # nothing but headings: they wait for a text, unless they are one
+            if group[kept - 1].heading:
                 kept = len(group) if words > MOST // 2 else 0
             if kept:
                 groups.append(group[:kept])
@@ -196,7 +210,8 @@ def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
 
 
 def _belongs(rest: list[_Piece], before: list[_Piece]) -> bool:
-    """Whether what is left at the end of a section should join the chunk before it, which is of that section."""
+    """Whether what is left at the end of a section should join the chunk before it, which is of
+    that section."""
     return rest[0].path == before[-1].path and not rest[0].heading and _fits(rest, before)
 
 
@@ -213,4 +228,6 @@ def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:
         return words >= _SECTION and not group[-1].heading
     if group[-1].heading:
         return False
-    return words >= TARGET or (piece.first and words + piece.words > TARGET and words >= TARGET * 2 // 3)
+    return words >= TARGET or (
+        piece.first and words + piece.words > TARGET and words >= TARGET * 2 // 3
+    )

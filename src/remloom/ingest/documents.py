@@ -41,9 +41,21 @@ __all__ = [
 MENTIONS = 0.3  # weights of edges, from seed 5's guidelines
 REFERENCES = 0.5
 OWNS = 1.0
-_LINK = re.compile(r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\.(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)")
+_LINK = re.compile(
+    r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\.(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)"
+)
 _GENERIC = frozenset(
-    ("readme", "index", "introduction", "license", "licence", "changelog", "contributing", "notes", "main")
+    (
+        "readme",
+        "index",
+        "introduction",
+        "license",
+        "licence",
+        "changelog",
+        "contributing",
+        "notes",
+        "main",
+    )
 )
 _MOST_RELATED = 24  # names on one chunk's `related_entities`; its edges have them all
 
@@ -58,11 +70,13 @@ class Prepared(Struct, frozen=True):
     whole: bool = True  # what else was read from there is no longer in it; else this follows it
     there: tuple[str, ...] = ()  # ids of resources that were given, and are there already
     changed: tuple[Resource, ...] = ()  # that were read before, and have another context now
-    expected: dict[str, datetime | None] = {}  # what it rests on: see `store.contract.Expected.records`
+    # what it rests on: see `store.contract.Expected.records`
+    expected: dict[str, datetime | None] = {}
 
     @property
     def ids(self) -> list[str]:
-        """The ids by which a reading is recognised: of the resources, the document itself and its moments."""
+        """The ids by which a reading is recognised: of the resources, the document itself and its
+        moments."""
         return [record.id for record in (*self.resources, *self.others) if record.id]
 
     @property
@@ -92,7 +106,8 @@ class Outline(Struct, frozen=True):
 
 
 def outline(document: Document, *, tenant: str, category: str | None = None) -> Outline:
-    """The chunks of a document that is no chat. What they are does not depend on its name, nor on the names in it."""
+    """The chunks of a document that is no chat. What they are does not depend on its name, nor on
+    the names in it."""
     chunks = _chunks(document)
     resources = []
     for number, chunk in enumerate(chunks):
@@ -100,7 +115,9 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
         if document.lined:
             metadata["lines"] = list(chunk.lines)
         if document.pages:
-            metadata["pages"] = [bisect_right(document.pages, at) for at in (chunk.start, chunk.end - 1)]
+            metadata["pages"] = [
+                bisect_right(document.pages, at) for at in (chunk.start, chunk.end - 1)
+            ]
         if chunk.heading:
             metadata["heading"] = chunk.heading
         resource = Resource(
@@ -124,8 +141,8 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     * an Entity of type "document" for the document, known by its title and its file name;
     * an Entity for each name in it, with its aliases;
     * a Moment of type "document", if it is dated;
-    * edges: chunk `part_of` document, chunk `next` chunk, chunk `mentions` entity, document `authored_by` person,
-      document `references` document (links to files).
+    * edges: chunk `part_of` document, chunk `next` chunk, chunk `mentions` entity, document
+      `authored_by` person, document `references` document (links to files).
     """
     document, chunks = outline.document, outline.chunks
     names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
@@ -144,7 +161,11 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     for resource, found in zip(resources, by_chunk, strict=True):
         edges += [mention(resource.name, name) for name in found]
     edges += _authored(document, title) + _references(document, title)
-    others: list[Entity | Moment] = [itself, *(entity(name) for name in names), *_people(document, names)]
+    others: list[Entity | Moment] = [
+        itself,
+        *(entity(name) for name in names),
+        *_people(document, names),
+    ]
     if document.at:
         others.append(_moment(outline, title, document.at, names))
     return Prepared(document.uri, tuple(resources), tuple(others), tuple(edges))
@@ -157,17 +178,31 @@ def identity(*parts: str) -> str:
 
 def entity(name: Name) -> Entity:
     """A name as an entity; its id is that of the entity already known by it, if there is one."""
-    return Entity(name=name.name, type=name.type, aliases=name.aliases, properties={EXTRACTED: True})
+    return Entity(
+        name=name.name, type=name.type, aliases=name.aliases, properties={EXTRACTED: True}
+    )
 
 
 def mention(src: str, name: Name) -> Edge:
-    return Edge(src=src, rel_type="mentions", dst=name.name, weight=MENTIONS, properties=_about(name.name, name.type))
+    return Edge(
+        src=src,
+        rel_type="mentions",
+        dst=name.name,
+        weight=MENTIONS,
+        properties=_about(name.name, name.type),
+    )
 
 
 def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
     """Each resource `part_of` the whole and `next` the one after it."""
     edges = [
-        Edge(src=resource.name, rel_type="part_of", dst=whole, weight=OWNS, properties=_about(whole, kind))
+        Edge(
+            src=resource.name,
+            rel_type="part_of",
+            dst=whole,
+            weight=OWNS,
+            properties=_about(whole, kind),
+        )
         for resource in resources
         if labels.key(resource.name) != labels.key(whole)  # a document of one chunk bears its name
     ]
@@ -177,7 +212,9 @@ def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
 def follows(resource: Resource, following: Resource) -> Edge:
     """The edge from a resource to the `next`."""
     about = _about(following.name, "resource/chunk")
-    return Edge(src=resource.name, rel_type="next", dst=following.name, weight=OWNS, properties=about)
+    return Edge(
+        src=resource.name, rel_type="next", dst=following.name, weight=OWNS, properties=about
+    )
 
 
 def _about(name: str, kind: str) -> dict[str, Any]:
@@ -214,23 +251,36 @@ def _itself(outline: Outline, title: str) -> Entity:
         properties["date"] = document.at.date().isoformat()
     if document.authors:
         properties["authors"] = list(document.authors)
-    aliases = tuple(alias for alias in _file_names(document.uri) if labels.key(alias) != labels.key(title))
+    aliases = tuple(
+        alias for alias in _file_names(document.uri) if labels.key(alias) != labels.key(title)
+    )
     return Entity(
-        id=outline.id, type="document", name=title, aliases=aliases, properties={**properties, **document.metadata}
+        id=outline.id,
+        type="document",
+        name=title,
+        aliases=aliases,
+        properties={**properties, **document.metadata},
     )
 
 
 def digest(document: Document) -> str:
-    """A hash of what is known of a document besides its text, by which a change there is seen. The time of a chat is
-    that of its turns, and told by them, unlike the sessions that its source tells."""
-    facts: list[Any] = [document.title, document.authors, None if document.turns else document.at, document.metadata]
+    """A hash of what is known of a document besides its text, by which a change there is seen. The
+    time of a chat is that of its turns, and told by them, unlike the sessions that its source
+    tells."""
+    facts: list[Any] = [
+        document.title,
+        document.authors,
+        None if document.turns else document.at,
+        document.metadata,
+    ]
     if any(turn.session for turn in document.turns):
         facts.append([turn.session for turn in document.turns])
     return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
 
 def _file_names(uri: str) -> list[str]:
-    """What a file may be called: its name, and that without the suffix. Names that every folder has are none."""
+    """What a file may be called: its name, and that without the suffix. Names that every folder has
+    are none."""
     name = uri.replace("\\", "/").rpartition("/")[2]
     stem = name.rpartition(".")[0] or name
     if stem.lower() in _GENERIC or not stem.strip("-_. "):
@@ -251,26 +301,46 @@ def label(title: str) -> str:
 def _people(document: Document, names: list[Name]) -> list[Entity]:
     """Authors whom the text itself does not name."""
     known = {labels.key(label) for name in names for label in (name.name, *name.aliases)}
-    return [entity(Name(name=author, type="person")) for author in document.authors if labels.key(author) not in known]
+    return [
+        entity(Name(name=author, type="person"))
+        for author in document.authors
+        if labels.key(author) not in known
+    ]
 
 
 def _authored(document: Document, title: str) -> list[Edge]:
     return [
-        Edge(src=title, rel_type="authored_by", dst=author, weight=OWNS, properties=_about(author, "person"))
+        Edge(
+            src=title,
+            rel_type="authored_by",
+            dst=author,
+            weight=OWNS,
+            properties=_about(author, "person"),
+        )
         for author in document.authors
     ]
 
 
 def _references(document: Document, title: str) -> list[Edge]:
     """Links to other files, whose names are aliases of the documents in them."""
-    linked = dict.fromkeys(found["to"].rpartition("/")[2] for found in _LINK.finditer(document.text))
+    linked = dict.fromkeys(
+        found["to"].rpartition("/")[2] for found in _LINK.finditer(document.text)
+    )
     own = _file_names(document.uri)
     edges = []
     for name in linked:
         stem = name.rpartition(".")[0]
         if name not in own and stem.lower() not in _GENERIC:
             properties = {"dst_name": stem, "dst_entity_type": "document"}
-            edges.append(Edge(src=title, rel_type="references", dst=stem, weight=REFERENCES, properties=properties))
+            edges.append(
+                Edge(
+                    src=title,
+                    rel_type="references",
+                    dst=stem,
+                    weight=REFERENCES,
+                    properties=properties,
+                )
+            )
     return edges
 
 

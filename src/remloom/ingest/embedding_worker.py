@@ -1,8 +1,9 @@
-"""The embedding queue at work: texts waiting in the store become vectors, in the background or on demand.
+"""The embedding queue at work: texts waiting in the store become vectors, in the background or on
+demand.
 
-A text whose embedding fails is tried again, and after three times parked with the reason; it stays findable by
-its words and name. When every text of a batch fails it is the embedder that is broken, not the texts: the run
-stops with its error and nothing is parked.
+A text whose embedding fails is tried again, and after three times parked with the reason; it stays
+findable by its words and name. When every text of a batch fails it is the embedder that is broken,
+not the texts: the run stops with its error and nothing is parked.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class EmbeddingQueue:
         self.error: RemloomError | None = None  # why the last background run stopped
 
     def run(self, limit: int | None = None, progress: Progress | None = None) -> int:
-        """Embed up to `limit` queued texts, or all; returns how many. `progress(done, total)` after each batch.
+        """Embed up to `limit` queued texts, or all; returns how many. `progress(done, total)` after
+        each batch.
 
         Raises:
             EmbedderError: the embedder does not work. What is queued stays queued.
@@ -62,7 +64,8 @@ class EmbeddingQueue:
         return done
 
     def windows(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
-        """The windows of texts that are not queued, for who writes them together with their vectors.
+        """The windows of texts that are not queued, for who writes them together with their
+        vectors.
 
         Raises:
             EmbedderError, VectorError: the embedder does not work.
@@ -73,7 +76,9 @@ class EmbeddingQueue:
     def start(self) -> None:
         """Embed in the background until the queue is empty. Does nothing while that is going on."""
         if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():
-            self._thread = threading.Thread(target=self._work, name="remloom-embedding", daemon=True)
+            self._thread = threading.Thread(
+                target=self._work, name="remloom-embedding", daemon=True
+            )
             self._thread.start()
 
     def close(self) -> None:
@@ -83,11 +88,13 @@ class EmbeddingQueue:
             self._thread.join()
 
     def move(self, progress: Progress | None = None) -> int:
-        """Embed every text with this embedder beside the vectors that serve, then let its own serve."""
+        """Embed every text with this embedder beside the vectors that serve, then let its own
+        serve."""
         done = seen = 0
         total = sum(self._store.stats()["records"].values()) if progress else 0
         with self._running:
-            # A text that has no windows, being blank, stays without vectors: what was seen is not asked for again.
+            # A text that has no windows, being blank, stays without vectors: what was seen is not
+            # asked for again.
             while batch := self._store.unembedded(self._embedder.name, _BATCH, after=seen):
                 seen = batch[-1].version
                 versions = {item.id: item.version for item in batch}
@@ -133,7 +140,9 @@ class EmbeddingQueue:
         spans = {item.id: _spans(self._embedder, item.text) for item in batch}
         texts = {item.id: [item.text[start:end] for start, end in spans[item.id]] for item in batch}
         digests = {
-            text: sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST] for id in texts for text in texts[id]
+            text: sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+            for id in texts
+            for text in texts[id]
         }
         known = self._store.cached(list(digests.values()), model=self._embedder.name)
         missing = [text for text, digest in digests.items() if digest not in known]
@@ -143,9 +152,13 @@ class EmbeddingQueue:
             except RemloomError:
                 raise
             except Exception as error:  # of an embedder that is somebody else's
-                raise EmbedderError(f"{self._embedder.name} failed: {type(error).__name__}: {error}") from error
+                raise EmbedderError(
+                    f"{self._embedder.name} failed: {type(error).__name__}: {error}"
+                ) from error
             matrix = _checked(answered, len(missing), self._embedder)
-            known.update({digests[text]: row.tobytes() for text, row in zip(missing, matrix, strict=True)})
+            known.update(
+                {digests[text]: row.tobytes() for text, row in zip(missing, matrix, strict=True)}
+            )
         return {
             item.id: tuple(
                 Vector(start, end, known[digests[text]], digests[text])
@@ -156,14 +169,17 @@ class EmbeddingQueue:
 
 
 def _spans(embedder: Embedder, text: str) -> list[tuple[int, int]]:
-    """The windows of a text. One that fits the model whole has its sentences besides: a question is often answered
-    by one of them, which the vector of the whole blurs."""
+    """The windows of a text. One that fits the model whole has its sentences besides: a question is
+    often answered by one of them, which the vector of the whole blurs."""
     spans = embedder.windows(text)
     if len(spans) == 1:
         ends = sentence_ends(text)
         sentences = zip([0, *ends], ends, strict=False)
         if len(ends) > 1:
-            spans = [*spans, *(span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE)]
+            spans = [
+                *spans,
+                *(span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE),
+            ]
     return [(start, end) for start, end in spans if text[start:end].strip()]
 
 

@@ -30,10 +30,13 @@ _TRIES = 4  # to write what follows in a chat while others do, before nobody els
 _PAUSE = 0.002  # seconds between them at most, at first
 
 Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
-Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]  # to write; ids and edges to remove before
+# to write; ids and edges to remove before
+Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]
 Update = Callable[[Callable[[Reads], Items]], Written]
 Again = Callable[[Reads], Prepared]  # a document once more, under a name that is free there
-Write = Callable[[list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None], Written]
+Write = Callable[
+    [list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None], Written
+]
 
 
 class _Waiting(Struct, frozen=True):
@@ -58,22 +61,24 @@ def ingest(
 ) -> ReadReport:
     """Read every document and report what became of each.
 
-    A document is written in one transaction, small ones several together. One whose records are all there is
-    `unchanged` and writes nothing. Of one that changed, what is no longer in it is removed in the transaction that
-    writes the new, and then the entities that only this had named. A document that cannot be prepared or written is
-    `failed` with its reason, and the reading goes on; only an error of the store itself (`StoreError`: full disk,
-    closed, corrupt) ends it.
+    A document is written in one transaction, small ones several together. One whose records are all
+    there is `unchanged` and writes nothing. Of one that changed, what is no longer in it is removed
+    in the transaction that writes the new, and then the entities that only this had named. A
+    document that cannot be prepared or written is `failed` with its reason, and the reading goes
+    on; only an error of the store itself (`StoreError`: full disk, closed, corrupt) ends it.
 
     Args:
         source: documents, as `sources.open_source` gives them.
         tenant: whose memory it is; part of every chunk's id.
         store: where it is looked up what was read before.
-        write: writes items, after removing records by id and edges, in one transaction; see `Memory.write`.
-        update: writes what is made of what it gives to read, in the same transaction; see `Store.update`. Without, a
-            chat to which others append meanwhile raises ChangedError.
+        write: writes items, after removing records by id and edges, in one transaction; see
+            `Memory.write`.
+        update: writes what is made of what it gives to read, in the same transaction; see
+            `Store.update`. Without, a chat to which others append meanwhile raises ChangedError.
         category: of the resources, instead of the documents' own.
         extractor: finds names; `CapitalizedNames` when not given.
-        progress: called with the documents done and, if `source` has a length, how many there are (else 0).
+        progress: called with the documents done and, if `source` has a length, how many there are
+            (else 0).
     """
     began = time.monotonic()
     names = KnownNames(extractor or CapitalizedNames(), store)
@@ -91,14 +96,22 @@ def ingest(
 
 
 def _passed_over(skipped: Skipped) -> ReadItem:
-    return ReadItem(uri=skipped.uri, status="failed" if skipped.failed else "skipped", reason=skipped.reason)
+    return ReadItem(
+        uri=skipped.uri, status="failed" if skipped.failed else "skipped", reason=skipped.reason
+    )
 
 
 class _Reading:
     """What has been read so far, and what waits to be written."""
 
     def __init__(
-        self, tenant: str, store: Store, write: Write, update: Update | None, category: str | None, extractor: Extractor
+        self,
+        tenant: str,
+        store: Store,
+        write: Write,
+        update: Update | None,
+        category: str | None,
+        extractor: Extractor,
     ) -> None:
         self._tenant = tenant
         self._store = store
@@ -106,7 +119,8 @@ class _Reading:
         self._update = update
         self._category = category
         self._extractor = extractor
-        self._names: dict[str, str] = {}  # key of a name: uri of the first document that has it
+        # key of a name: uri of the first document that has it
+        self._names: dict[str, str] = {}
         self._waiting: list[_Waiting] = []
         self._size = 0
         self._ids: list[str] = []
@@ -138,7 +152,9 @@ class _Reading:
             return
 
         def prepared(reads: Reads) -> Prepared:
-            return documents.prepare(outline, extractor=self._extractor, name=self._name(document, reads))
+            return documents.prepare(
+                outline, extractor=self._extractor, name=self._name(document, reads)
+            )
 
         self._add(prepared(self._store), known, prepared)
 
@@ -150,7 +166,8 @@ class _Reading:
         return not outline.moment_id or self._store.get("moments", outline.moment_id) is not None
 
     def _chat(self, document: Document) -> None:
-        """A chat of which a beginning was read goes on behind it; else it is read like any document."""
+        """A chat of which a beginning was read goes on behind it; else it is read like any
+        document."""
         for attempt in range(_TRIES):
             prepared, known = self._chat_from(self._store, document)
             if not prepared.resources:
@@ -159,7 +176,8 @@ class _Reading:
             if not prepared.expected:
                 self._add(prepared, known, lambda reads: self._chat_from(reads, document)[0])
                 return
-            self.flush()  # what rests on what was there is written at once, and alone
+            # what rests on what was there is written at once, and alone
+            self.flush()
             try:
                 self._add(prepared, known, None)
                 self.flush()
@@ -173,14 +191,21 @@ class _Reading:
         self._chat_held(document)
 
     def _chat_from(self, reads: Reads, document: Document) -> tuple[Prepared, set[str]]:
-        """What is to be written of a chat, and the ids of the resources that are there of what it replaces."""
+        """What is to be written of a chat, and the ids of the resources that are there of what it
+        replaces."""
         extractor, category = self._extractor, self._category
-        if found := following(reads, document, tenant=self._tenant, extractor=extractor, category=category):
+        if found := following(
+            reads, document, tenant=self._tenant, extractor=extractor, category=category
+        ):
             return found, set()
         joined, expected = whole(reads, document) if document.follows else (document, {})
         name = self._name(joined, reads)
-        prepared = chats.prepare(joined, tenant=self._tenant, extractor=extractor, name=name, category=category)
-        return replace(prepared, expected=expected), {turn.id for turn in reads.chunks(document.uri)}
+        prepared = chats.prepare(
+            joined, tenant=self._tenant, extractor=extractor, name=name, category=category
+        )
+        return replace(prepared, expected=expected), {
+            turn.id for turn in reads.chunks(document.uri)
+        }
 
     def _chat_held(self, document: Document) -> None:
         """Others write to the chat again and again: it is read and written while nobody else can."""
@@ -205,19 +230,24 @@ class _Reading:
         self._ids += ids
         self.items.append(ReadItem(uri=uri, status="unchanged", chunks=len(ids)))
 
-    def _add(self, prepared: Prepared, known: Collection[str], again: Again | None, *, flush: bool = True) -> None:
+    def _add(
+        self, prepared: Prepared, known: Collection[str], again: Again | None, *, flush: bool = True
+    ) -> None:
         """Write it with the next batch. `known` are ids of resources that are there."""
         new = sum(resource.id not in known for resource in prepared.resources)
         entities = sum(isinstance(record, Entity) for record in prepared.others)
         chunks = len(prepared.there) + len(prepared.resources)
         self._waiting.append(_Waiting(prepared, new, len(self.items), again))
-        self.items.append(ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities))
+        self.items.append(
+            ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities)
+        )
         self._size += len(prepared.items)
         if flush and self._size >= BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits, together; if that fails, one by one, so that only the one at fault is lost."""
+        """Write what waits, together; if that fails, one by one, so that only the one at fault is
+        lost."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         if not waiting:
             return
@@ -229,21 +259,28 @@ class _Reading:
             waiting[:] = [_named(reads, one) for one in waiting]
             items = [item for one in waiting for item in one.prepared.items]
             found = [_superseded(reads, one.prepared) for one in waiting]
-            removed, unlinked = [id for ids, _ in found for id in ids], [link for _, links in found for link in links]
+            removed, unlinked = (
+                [id for ids, _ in found for id in ids],
+                [link for _, links in found for link in links],
+            )
             return _cleared(reads, items, removed, unlinked)
 
         try:
             if self._update is not None and not expected:
                 written = self._update(work)
             else:
-                written = self._write(*work(self._store), Preconditions(records=expected) if expected else None)
+                written = self._write(
+                    *work(self._store), Preconditions(records=expected) if expected else None
+                )
             self._done(waiting, written)
         except (StoreError, ChangedError):
             raise
         except RemloomError as error:
             if len(waiting) == 1:
                 one = waiting[0]
-                self.items[one.place] = ReadItem(uri=one.prepared.uri, status="failed", reason=_reason(error))
+                self.items[one.place] = ReadItem(
+                    uri=one.prepared.uri, status="failed", reason=_reason(error)
+                )
                 return
             for one in waiting:
                 self._waiting = [one]
@@ -272,10 +309,15 @@ class _Reading:
         )
 
     def _name(self, document: Document, reads: Reads | None = None) -> str:
-        """The document's title, made one that no other document has: edges go by labels and would mix them."""
+        """The document's title, made one that no other document has: edges go by labels and would
+        mix them."""
         uri = document.uri.replace("\\", "/")
         places = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
-        for name in (document.title, f"{document.title} ({places[-1]})", f"{document.title} ({'/'.join(places)})"):
+        for name in (
+            document.title,
+            f"{document.title} ({places[-1]})",
+            f"{document.title} ({'/'.join(places)})",
+        ):
             key = labels.key(documents.label(name))
             if (
                 not _taken(reads or self._store, key, document.uri)
@@ -288,8 +330,14 @@ class _Reading:
 def _named(reads: Reads, waiting: _Waiting) -> _Waiting:
     """What waits, under another name if another document was given its name since it was prepared."""
     prepared = waiting.prepared
-    own = (record.name for record in prepared.others if isinstance(record, Entity) and "uri" in record.properties)
-    if waiting.again is None or not any(_taken(reads, labels.key(name), prepared.uri) for name in own):
+    own = (
+        record.name
+        for record in prepared.others
+        if isinstance(record, Entity) and "uri" in record.properties
+    )
+    if waiting.again is None or not any(
+        _taken(reads, labels.key(name), prepared.uri) for name in own
+    ):
         return waiting
     return replace(waiting, prepared=waiting.again(reads))
 
@@ -297,7 +345,9 @@ def _named(reads: Reads, waiting: _Waiting) -> _Waiting:
 def _taken(reads: Reads, key: str, uri: str) -> bool:
     """Whether a document read before, from another place, has this name."""
     return any(
-        isinstance(record, Entity) and labels.key(record.name) == key and record.properties.get("uri", uri) != uri
+        isinstance(record, Entity)
+        and labels.key(record.name) == key
+        and record.properties.get("uri", uri) != uri
         for record in reads.lookup([key], edges=0)[key]
     )
 
@@ -305,7 +355,8 @@ def _taken(reads: Reads, key: str, uri: str) -> bool:
 def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
     """What was read from the same place before and is no longer in it: ids of records, and edges.
 
-    Of the edges that leave the document's labels only those that reading makes: others are somebody's own.
+    Of the edges that leave the document's labels only those that reading makes: others are
+    somebody's own.
     """
     before: list[Record] = [*store.chunks(prepared.uri)] if prepared.whole else []
     if not before:
@@ -323,18 +374,28 @@ def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]
         for edge in store.edges(keys, direction="out", rel_types=None, limit=None)
         if edge.rel_type in READ_EDGES
     )
-    return [record.id for record in before if record.id not in keep], [link for link in linked if link not in made]
+    return [record.id for record in before if record.id not in keep], [
+        link for link in linked if link not in made
+    ]
 
 
-def _cleared(reads: Reads, items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[Link]) -> Items:
+def _cleared(
+    reads: Reads, items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[Link]
+) -> Items:
     """What is to be written, and to be removed with the rest whom nothing leads to once it is."""
     if not unlinked:
         return items, removed, unlinked
-    named = {labels.key(end) for item in items if isinstance(item, Edge) for end in (item.src, item.dst)}
+    named = {
+        labels.key(end) for item in items if isinstance(item, Edge) for end in (item.src, item.dst)
+    }
     named.update(key for item in items if isinstance(item, Entity) for key in keys_of(item))
     going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
     found = orphans(reads, going, unlinked, named={dst for _, _, dst in unlinked})
-    return items, [*removed, *(entity.id for entity in found if named.isdisjoint(keys_of(entity)))], unlinked
+    return (
+        items,
+        [*removed, *(entity.id for entity in found if named.isdisjoint(keys_of(entity)))],
+        unlinked,
+    )
 
 
 def _reason(error: Exception) -> str:

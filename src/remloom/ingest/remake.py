@@ -1,7 +1,8 @@
 """What reading made of texts that are forgotten is made again of those that stay, without a model.
 
-A turn's context quotes the turns beside it, a moment tells whom its turns name, a chunk may stand under a heading of
-another, and a name is known as the texts write it: these are the ways in which one text gets into another's record.
+A turn's context quotes the turns beside it, a moment tells whom its turns name, a chunk may stand
+under a heading of another, and a name is known as the texts write it: these are the ways in which
+one text gets into another's record.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from .documents import follows
 
 __all__ = ["moved", "remake", "untrue"]
 
-_SOME = 64  # of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
-_NEAR = chats.BEFORE + chats.AFTER  # turns on each side of a gap: some have another context now, the others are in it
+# of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
+_SOME = 64
+# turns on each side of a gap: some have another context now, the others are in it
+_NEAR = chats.BEFORE + chats.AFTER
 
 
 def remake(reads: Reads, going: Going) -> Remade:
@@ -40,14 +43,20 @@ def remake(reads: Reads, going: Going) -> Remade:
     _count(reads, going, parts, records)
     places: list[Triple] = []
     _rename(reads, going, parts, records, edges, places)
-    return Remade(tuple(gone), tuple(records.values()), tuple(unlinked), tuple(places), tuple(edges))
+    return Remade(
+        tuple(gone), tuple(records.values()), tuple(unlinked), tuple(places), tuple(edges)
+    )
 
 
-# -- moments -----------------------------------------------------------------------------------------------------
+# -- moments ---------------------------------------------------------------------------------------
 
 
 def _moments(
-    reads: Reads, going: Going, parts: Sequence[Resource], records: dict[str, Record], unlinked: list[Triple]
+    reads: Reads,
+    going: Going,
+    parts: Sequence[Resource],
+    records: dict[str, Record],
+    unlinked: list[Triple],
 ) -> Iterator[Moment]:
     """Tell the moments that reading made of what is left; gives those of which nothing is."""
     for moment in reads.referring([part.id for part in parts]):
@@ -78,9 +87,13 @@ def _moments(
 def untrue(reads: Reads, old: Moment, new: Moment) -> Iterator[Triple]:
     """The edges of a moment to what it is no longer about, and to who is no longer there."""
     about = set(map(labels.key, old.topic_tags)) - set(map(labels.key, new.topic_tags))
-    there = {labels.key(p.name) for p in old.present_persons} - {labels.key(p.name) for p in new.present_persons}
+    there = {labels.key(p.name) for p in old.present_persons} - {
+        labels.key(p.name) for p in new.present_persons
+    }
     for edge in reads.stored_edges([labels.key(old.name)], direction="out"):
-        if (edge.rel_type == "about" and edge.dst in about) or (edge.rel_type == "attended_by" and edge.dst in there):
+        if (edge.rel_type == "about" and edge.dst in about) or (
+            edge.rel_type == "attended_by" and edge.dst in there
+        ):
             yield edge.src, edge.rel_type, edge.dst
 
 
@@ -88,7 +101,7 @@ def _resources(reads: Reads, ids: Sequence[str]) -> list[Resource]:
     return [record for id in ids if isinstance(record := reads.get("resources", id), Resource)]
 
 
-# -- what stands beside it ---------------------------------------------------------------------------------------
+# -- what stands beside it -------------------------------------------------------------------------
 
 
 def _runs(reads: Reads, parts: Sequence[Resource]) -> Iterator[list[Resource]]:
@@ -101,18 +114,27 @@ def _runs(reads: Reads, parts: Sequence[Resource]) -> Iterator[list[Resource]]:
         run = some[:1]
         for part in some[1:]:
             last = run[-1].ordinal
-            if part.ordinal > last + 1 and reads.chunks(uri, after=last, before=part.ordinal, limit=1):
+            if part.ordinal > last + 1 and reads.chunks(
+                uri, after=last, before=part.ordinal, limit=1
+            ):
                 yield run
                 run = []
             run.append(part)
         yield run
 
 
-def _closed(reads: Reads, going: Going, run: Sequence[Resource], records: dict[str, Record]) -> Iterator[Edge]:
-    """Make again what stands on both sides of a run that goes; gives the edge that closes the gap in their chain."""
+def _closed(
+    reads: Reads, going: Going, run: Sequence[Resource], records: dict[str, Record]
+) -> Iterator[Edge]:
+    """Make again what stands on both sides of a run that goes; gives the edge that closes the gap
+    in their chain."""
     uri = run[0].uri
-    before = _staying(lambda size: reads.chunks(uri, before=run[0].ordinal, limit=size, last=True), going)[-_NEAR:]
-    after = _staying(lambda size: reads.chunks(uri, after=run[-1].ordinal, limit=size), going)[:_NEAR]
+    before = _staying(
+        lambda size: reads.chunks(uri, before=run[0].ordinal, limit=size, last=True), going
+    )[-_NEAR:]
+    after = _staying(lambda size: reads.chunks(uri, after=run[-1].ordinal, limit=size), going)[
+        :_NEAR
+    ]
     if run[0].metadata.get("speaker") is not None:
         session = _session(reads, run)
         before = [turn for turn in before if _session(reads, [turn]) == session]
@@ -128,7 +150,8 @@ def _closed(reads: Reads, going: Going, run: Sequence[Resource], records: dict[s
 
 
 def _staying(fetch: Callable[[int], list[Resource]], going: Going) -> list[Resource]:
-    """The nearest that stay, `_NEAR` of them or more if there are as many: others that go may stand between."""
+    """The nearest that stay, `_NEAR` of them or more if there are as many: others that go may stand
+    between."""
     size = _NEAR
     while True:
         found = fetch(size)
@@ -147,23 +170,35 @@ def _session(reads: Reads, turns: Sequence[Resource]) -> str | None:
 
 
 def _headings(
-    reads: Reads, going: Going, run: Sequence[Resource], after: Sequence[Resource], records: dict[str, Record]
+    reads: Reads,
+    going: Going,
+    run: Sequence[Resource],
+    after: Sequence[Resource],
+    records: dict[str, Record],
 ) -> None:
     """Take a heading that stood in what goes off the chunks that stand under it."""
     ordinal = run[-1].ordinal
     while after:
         for chunk in after:
             heading = chunk.metadata.get("heading")
-            if not isinstance(heading, str) or not any(_says(part.content, heading) for part in run):
+            if not isinstance(heading, str) or not any(
+                _says(part.content, heading) for part in run
+            ):
                 return
             if not _says(chunk.content, heading):
                 bare = {name: value for name, value in chunk.metadata.items() if name != "heading"}
                 records[chunk.id] = replace(chunk, metadata=bare)
         ordinal = after[-1].ordinal
-        after = [chunk for chunk in reads.chunks(run[0].uri, after=ordinal, limit=64) if chunk.id not in going]
+        after = [
+            chunk
+            for chunk in reads.chunks(run[0].uri, after=ordinal, limit=64)
+            if chunk.id not in going
+        ]
 
 
-def _count(reads: Reads, going: Going, parts: Sequence[Resource], records: dict[str, Record]) -> None:
+def _count(
+    reads: Reads, going: Going, parts: Sequence[Resource], records: dict[str, Record]
+) -> None:
     """Say of sources how many chunks or turns they still have."""
     lost: dict[str, int] = {}
     for part in parts:
@@ -171,10 +206,17 @@ def _count(reads: Reads, going: Going, parts: Sequence[Resource], records: dict[
     some = {part.uri: part for part in parts}
     for uri, number in lost.items():
         key = labels.key(some[uri].name)
-        wholes = [key, *(e.dst for e in reads.stored_edges([key], direction="out") if e.rel_type == "part_of")]
+        wholes = [
+            key,
+            *(e.dst for e in reads.stored_edges([key], direction="out") if e.rel_type == "part_of"),
+        ]
         for found in reads.lookup(wholes, edges=0).values():
             for entity in found:
-                if isinstance(entity, Entity) and entity.id not in going and entity.properties.get("uri") == uri:
+                if (
+                    isinstance(entity, Entity)
+                    and entity.id not in going
+                    and entity.properties.get("uri") == uri
+                ):
                     kind = "turns" if "turns" in entity.properties else "chunks"
                     count = entity.properties.get(kind)
                     if isinstance(count, int):
@@ -182,7 +224,7 @@ def _count(reads: Reads, going: Going, parts: Sequence[Resource], records: dict[
                         records[entity.id] = replace(entity, properties=left)
 
 
-# -- names -------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 def _rename(
@@ -192,20 +234,32 @@ def _rename(
     """Call what is known from reading only by what the texts that stay call it."""
     said = [part.content for part in parts]
     keys = sorted({labels.key(part.name) for part in parts})
-    mentioned = {edge.dst for edge in reads.stored_edges(keys, direction="out") if edge.rel_type == "mentions"}
+    mentioned = {
+        edge.dst
+        for edge in reads.stored_edges(keys, direction="out")
+        if edge.rel_type == "mentions"
+    }
     for found in reads.lookup(sorted(mentioned), edges=0).values():
         for entity in found:
-            if not isinstance(entity, Entity) or entity.id in going or not entity.properties.get(EXTRACTED):
+            if (
+                not isinstance(entity, Entity)
+                or entity.id in going
+                or not entity.properties.get(EXTRACTED)
+            ):
                 continue
             names = (entity.name, *entity.aliases)
-            if not (doubtful := {name for name in names if any(_says(text, name) for text in said)}):
+            if not (
+                doubtful := {name for name in names if any(_says(text, name) for text in said)}
+            ):
                 continue
             known = doubtful - _unsaid(reads, going, entity, doubtful)
             left = [name for name in names if name in known or name not in doubtful]
             if not left or len(left) == len(names):
                 continue
             name = entity.name if entity.name in left else max(left, key=len)
-            records[entity.id] = replace(entity, name=name, aliases=tuple(other for other in left if other != name))
+            records[entity.id] = replace(
+                entity, name=name, aliases=tuple(other for other in left if other != name)
+            )
             for old in (label for label in names if label not in left):
                 _move(reads, going, entity, old, name, records, edges, places)
 
@@ -215,8 +269,11 @@ def _unsaid(reads: Reads, going: Going, entity: Entity, names: set[str]) -> set[
     left, keys = set(names), keys_of(entity)
     some = reads.edges(keys, direction="in", rel_types=None, limit=_SOME)
     _strike_said(reads, going, left, {edge.src for edge in some})
-    if left and len(some) == _SOME:  # it is known from many, of which these do not say it
-        _strike_said(reads, going, left, {edge.src for edge in reads.stored_edges(keys, direction="in")})
+    # it is known from many, of which these do not say it
+    if left and len(some) == _SOME:
+        _strike_said(
+            reads, going, left, {edge.src for edge in reads.stored_edges(keys, direction="in")}
+        )
     return left
 
 
@@ -225,7 +282,9 @@ def _strike_said(reads: Reads, going: Going, names: set[str], sources: set[str])
     for key in sorted(sources):
         for record in reads.lookup([key], edges=0)[key]:
             if record.id not in going:
-                names -= {name for name in names if any(_says(text, name) for text in _words_of(record))}
+                names -= {
+                    name for name in names if any(_says(text, name) for text in _words_of(record))
+                }
         if not names:
             return
 
@@ -250,7 +309,11 @@ def _move(
 ) -> None:  # fmt: skip
     """Have what led to a name lead to another one, and call it so wherever reading did."""
     before, after = labels.key(old), labels.key(new)
-    mentioning = [edge.src for edge in reads.stored_edges([before], direction="in") if edge.rel_type == "mentions"]
+    mentioning = [
+        edge.src
+        for edge in reads.stored_edges([before], direction="in")
+        if edge.rel_type == "mentions"
+    ]
     found, cut = moved(reads, before, new)
     edges += found
     places += cut
@@ -259,16 +322,24 @@ def _move(
             if isinstance(resource, Resource) and resource.id not in going:
                 known = records.get(resource.id, resource)
                 if isinstance(known, Resource) and old in known.related_entities:
-                    records[resource.id] = replace(known, related_entities=_called(known.related_entities, old, new))
+                    records[resource.id] = replace(
+                        known, related_entities=_called(known.related_entities, old, new)
+                    )
                 for edge in reads.stored_edges([labels.key(resource.name)], direction="out"):
                     if edge.rel_type == "entity" and SHARES + before in edge.properties:
-                        shared = {SHARES + after if k == SHARES + before else k: v for k, v in edge.properties.items()}
+                        shared = {
+                            SHARES + after if k == SHARES + before else k: v
+                            for k, v in edge.properties.items()
+                        }
                         places.append((edge.src, edge.rel_type, edge.dst))
                         edges.append(replace(edge, properties={**shared, SHARES + after: new}))
                 for moment in reads.referring([resource.id]):
                     kept = records.get(moment.id, moment)
                     if moment.id not in going and isinstance(kept, Moment):
-                        tags, refs = _called(kept.topic_tags, old, new), _called(kept.entity_refs, old, new)
+                        tags, refs = (
+                            _called(kept.topic_tags, old, new),
+                            _called(kept.entity_refs, old, new),
+                        )
                         if (tags, refs) != (kept.topic_tags, kept.entity_refs):
                             records[moment.id] = replace(kept, topic_tags=tags, entity_refs=refs)
 
@@ -278,7 +349,8 @@ def _called(names: Sequence[str], old: str, new: str) -> tuple[str, ...]:
 
 
 def moved(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Triple]]:
-    """The edges at a key as they are at the label `name` instead, and what is to be unlinked for it."""
+    """The edges at a key as they are at the label `name` instead, and what is to be unlinked for
+    it."""
     to = labels.key(name)
     edges, unlinked = [], []
     for edge in reads.stored_edges([key], direction="both"):

@@ -1,7 +1,8 @@
 """What a queue of jobs must do, for whoever writes one and whoever uses one.
 
-A job is done **at least once**: a worker claims it under a lease and extends that while it works; when the worker
-dies, the lease runs out and another claims the job. So whatever a job does must stand being begun again.
+A job is done **at least once**: a worker claims it under a lease and extends that while it works;
+when the worker dies, the lease runs out and another claims the job. So whatever a job does must
+stand being begun again.
 
 `remloom.testing.jobs.QueueConformance` is the definition where prose is not enough.
 """
@@ -54,40 +55,47 @@ class Queue(Protocol):
         every: str = "",
         zone: str = "UTC",
     ) -> Job:
-        """Put a job in the queue, to be claimed from `not_before` on, or from the next time of `every`.
+        """Put a job in the queue, to be claimed from `not_before` on, or from the next time of
+        `every`.
 
-        With a `key`, adding the same job again, even after it was done, changes nothing and returns the stored one.
-        What was done is remembered for 30 days at least.
+        With a `key`, adding the same job again, even after it was done, changes nothing and returns
+        the stored one. What was done is remembered for 30 days at least.
 
-        Raises: ConflictError (the key is that of a job of another kind, payload or schedule), InvalidInputError (a
-            payload that is no JSON, a naive time, a wrong cron expression or zone).
+        Raises: ConflictError (the key is that of a job of another kind, payload or schedule),
+            InvalidInputError (a payload that is no JSON, a naive time, a wrong cron expression or
+            zone).
         """
         ...
 
-    def claim(self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE) -> Job | None:
+    def claim(
+        self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE
+    ) -> Job | None:
         """Take the job that has been due the longest, for `lease` seconds; None when none is due.
 
-        Due is a waiting job whose time has come, and a running one whose lease has run out. No two callers get the
-        same claim. A job whose lease ran out on its last attempt is parked instead.
+        Due is a waiting job whose time has come, and a running one whose lease has run out. No two
+        callers get the same claim. A job whose lease ran out on its last attempt is parked instead.
         """
         ...
 
     def extend(self, job: Job, lease: float = LEASE) -> Job:
-        """Hold a claimed job for `lease` seconds from now. Raises LeaseLostError when another has claimed it since."""
+        """Hold a claimed job for `lease` seconds from now. Raises LeaseLostError when another has
+        claimed it since."""
         ...
 
     def finish(self, job: Job, result: Any = None) -> Job:
-        """The job is done; one with `every` waits for the first of its times that is yet to come: times that were
-        missed are done once. Raises LeaseLostError."""
+        """The job is done; one with `every` waits for the first of its times that is yet to come:
+        times that were missed are done once. Raises LeaseLostError."""
         ...
 
     def fail(self, job: Job, error: str, *, again: bool = True) -> Job:
-        """An attempt failed: the job waits, twice as long after each attempt, and after `MAX_ATTEMPTS` of them, or
-        without `again`, is parked; one with `every` waits for its next time instead. Raises LeaseLostError."""
+        """An attempt failed: the job waits, twice as long after each attempt, and after
+        `MAX_ATTEMPTS` of them, or without `again`, is parked; one with `every` waits for its next
+        time instead. Raises LeaseLostError."""
         ...
 
     def release(self, job: Job) -> Job:
-        """Give a claimed job back as if it had not been begun; another may claim it at once. Raises LeaseLostError."""
+        """Give a claimed job back as if it had not been begun; another may claim it at once. Raises
+        LeaseLostError."""
         ...
 
 
@@ -103,10 +111,11 @@ class JobQueue(Queue, Protocol):
         ...
 
     def retry(self, id: str) -> Job:
-        """Let a waiting or parked job be claimed at once, its attempts forgotten. Raises NotFoundError, ConflictError
-        (it is running or done)."""
+        """Let a waiting or parked job be claimed at once, its attempts forgotten. Raises
+        NotFoundError, ConflictError (it is running or done)."""
         ...
 
     def remove(self, id: str) -> None:
-        """Take a job out, whatever its state; a worker at it notices when it is finished. Raises NotFoundError."""
+        """Take a job out, whatever its state; a worker at it notices when it is finished. Raises
+        NotFoundError."""
         ...

@@ -1,7 +1,8 @@
 """Cron expressions: which times they mean.
 
-Five fields (minute, hour, day, month, weekday) as Debian's cron reads them, or six with seconds first. Where clocks are
-put forward a time that is skipped is kept at the hour's end; where they are put back it comes once.
+Five fields (minute, hour, day, month, weekday) as Debian's cron reads them, or six with seconds
+first. Where clocks are put forward a time that is skipped is kept at the hour's end; where they are
+put back it comes once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def next_time(expression: str, zone: str, after: datetime) -> datetime:
     """The first time of a cron expression after another, in UTC.
 
     Raises:
-        InvalidInputError: the expression is none, or has no time in fifty years; the zone is unknown.
+        InvalidInputError: the expression is none, or has no time in fifty years; the zone is
+            unknown.
         MissingExtraError: cronsim is not installed.
 
     >>> next_time("0 2 * * *", "Europe/Riga", datetime(2026, 7, 1, 12, tzinfo=UTC)).isoformat()
@@ -29,7 +31,9 @@ def next_time(expression: str, zone: str, after: datetime) -> datetime:
     """
     found = next(_times(expression, zone, after), None)
     if found is None:
-        raise InvalidInputError(f"{expression!r} means no time at all", remedy='for example "0 2 * * *"')
+        raise InvalidInputError(
+            f"{expression!r} means no time at all", remedy='for example "0 2 * * *"'
+        )
     return found.astimezone(UTC)
 
 
@@ -62,4 +66,6 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones is an OSError
-        raise InvalidInputError(f"there is no time zone {name!r}", remedy="for example UTC or Europe/Riga") from None
+        raise InvalidInputError(
+            f"there is no time zone {name!r}", remedy="for example UTC or Europe/Riga"
+        ) from None

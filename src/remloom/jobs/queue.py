@@ -1,8 +1,10 @@
-"""A queue in the tenant's own journal: nothing to install or to run, and as encrypted as the tenant is.
+"""A queue in the tenant's own journal: nothing to install or to run, and as encrypted as the tenant
+is.
 
-A job is one entry, changed only by compare-and-set, so of two workers one wins. When it is done, that entry goes in the
-transaction that writes what is remembered of it: it is never there twice, nor gone. Claiming reads every job that is
-yet to be done: fine for the hundreds a tenant has; for many more, put a queue server behind the same contract.
+A job is one entry, changed only by compare-and-set, so of two workers one wins. When it is done,
+that entry goes in the transaction that writes what is remembered of it: it is never there twice,
+nor gone. Claiming reads every job that is yet to be done: fine for the hundreds a tenant has; for
+many more, put a queue server behind the same contract.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ class StoredQueue:
     """The jobs of one tenant. See `contract.JobQueue` for what each method does.
 
     Args:
-        clock: the present; every machine that works for a tenant must agree on it to within a lease.
+        clock: the present; every machine that works for a tenant must agree on it to within a
+            lease.
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = _now) -> None:
@@ -71,16 +74,23 @@ class StoredQueue:
         return job
 
     def _write(self, job: Job, notes: dict[tuple[str, str], int]) -> bool:
-        """Write a job in the place where one of its state is, if the entries of it are of these versions."""
+        """Write a job in the place where one of its state is, if the entries of it are of these
+        versions."""
         kind = DONE if job.state == "done" else LIVE
         struck = tuple(place for place, version in notes.items() if version and place[0] != kind)
         try:
-            self._store.write(Batch(journal=(_entry(job, kind),), struck=struck, expected=Preconditions(notes=notes)))
+            self._store.write(
+                Batch(
+                    journal=(_entry(job, kind),), struck=struck, expected=Preconditions(notes=notes)
+                )
+            )
         except ConflictError:
             return False
         return True
 
-    def claim(self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE) -> Job | None:
+    def claim(
+        self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE
+    ) -> Job | None:
         now = self._clock()
         until = now + _seconds(lease)
         self._forget_old(now)
@@ -91,15 +101,25 @@ class StoredQueue:
         ]
         for job, version in sorted(due, key=lambda found: (_due(found[0]), found[0].id)):
             if job.state == "running" and job.attempts >= MAX_ATTEMPTS:
-                self._swap(self._failed(job, f"its worker ({job.worker}) died", again=True), version)
+                self._swap(
+                    self._failed(job, f"its worker ({job.worker}) died", again=True), version
+                )
             else:
-                claimed = replace(job, state="running", worker=worker, attempts=job.attempts + 1, lease_until=until)
+                claimed = replace(
+                    job,
+                    state="running",
+                    worker=worker,
+                    attempts=job.attempts + 1,
+                    lease_until=until,
+                )
                 if self._swap(claimed, version):
                     return claimed
         return None
 
     def extend(self, job: Job, lease: float = LEASE) -> Job:
-        return self._change(job, lambda job: replace(job, lease_until=self._clock() + _seconds(lease)))
+        return self._change(
+            job, lambda job: replace(job, lease_until=self._clock() + _seconds(lease))
+        )
 
     def finish(self, job: Job, result: Any = None) -> Job:
         now, told = self._clock(), _json(result)
@@ -114,7 +134,10 @@ class StoredQueue:
         return self._change(job, lambda job: self._failed(job, error, again))
 
     def release(self, job: Job) -> Job:
-        return self._change(job, lambda job: replace(job, state="waiting", attempts=job.attempts - 1, lease_until=None))
+        return self._change(
+            job,
+            lambda job: replace(job, state="waiting", attempts=job.attempts - 1, lease_until=None),
+        )
 
     def jobs(self, state: State | None = None) -> list[Job]:
         live = sorted((job for job, _ in self._live()), key=lambda job: (job.not_before, job.id))
@@ -125,7 +148,9 @@ class StoredQueue:
 
     def job(self, id: str) -> Job:
         if (stored := self._stored(id)) is None:
-            raise NotFoundError(f"there is no job {id!r}", remedy="`remloom jobs list` shows them all", id=id)
+            raise NotFoundError(
+                f"there is no job {id!r}", remedy="`remloom jobs list` shows them all", id=id
+            )
         return stored
 
     def _stored(self, id: str) -> Job | None:
@@ -137,10 +162,14 @@ class StoredQueue:
         entry = self._store.journal_entry(LIVE, id)
         job = self.job(id) if entry is None else _job(entry)
         if entry is None or job.state not in ("waiting", "parked"):
-            raise ConflictError(f"job {id!r} is {job.state}", remedy="add it again under another key", id=id)
+            raise ConflictError(
+                f"job {id!r} is {job.state}", remedy="add it again under another key", id=id
+            )
         waiting = replace(job, state="waiting", not_before=self._clock(), attempts=0, error="")
         if not self._swap(waiting, entry.version):
-            raise ConflictError(f"job {id!r} has just been claimed", remedy="look at it again", id=id)
+            raise ConflictError(
+                f"job {id!r} has just been claimed", remedy="look at it again", id=id
+            )
         return waiting
 
     def remove(self, id: str) -> None:
@@ -194,13 +223,16 @@ class StoredQueue:
 
     def _again(self, job: Job) -> Job:
         """A job with a schedule, waiting for its next time."""
-        after = max(self._clock(), job.not_before)  # the latter, where the clock of another machine was ahead
+        # the latter, where the clock of another machine was ahead
+        after = max(self._clock(), job.not_before)
         return replace(job, state="waiting", not_before=next_time(job.every, job.zone, after))
 
 
 def _same(stored: Job, job: Job) -> Job:
     """The stored job, if the other is the same."""
-    if any(getattr(stored, name) != getattr(job, name) for name in ("kind", "payload", "every", "zone")):
+    if any(
+        getattr(stored, name) != getattr(job, name) for name in ("kind", "payload", "every", "zone")
+    ):
         raise ConflictError(
             f"there is another job {job.id!r}: {stored.kind} {stored.every}".rstrip(),
             remedy="remove that one first, or give this one another name", id=job.id,
@@ -228,7 +260,9 @@ def _seconds(count: float) -> timedelta:
 
 def _aware(at: datetime) -> datetime:
     if not isinstance(at, datetime) or at.utcoffset() is None:
-        raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+        raise InvalidInputError(
+            f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+        )
     return at
 
 
@@ -237,4 +271,6 @@ def _json(value: Any) -> Any:
     try:
         return msgspec.json.decode(msgspec.json.encode(value))
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"what a job is given and what it returns must be JSON: {error}") from error
+        raise InvalidInputError(
+            f"what a job is given and what it returns must be JSON: {error}"
+        ) from error

@@ -37,7 +37,9 @@ def bound(target: object, kind: str, payload: Mapping[str, Any]) -> Callable[[],
         inspect.signature(method).bind(**payload)
     except TypeError as error:
         taken = ", ".join(inspect.signature(method).parameters)
-        raise InvalidInputError(f"{kind} cannot be called so: {error}", remedy=f"it takes {taken}") from None
+        raise InvalidInputError(
+            f"{kind} cannot be called so: {error}", remedy=f"it takes {taken}"
+        ) from None
     return partial(method, **payload)
 
 
@@ -48,7 +50,11 @@ def summary(result: Any) -> Any:
 
 def _small(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(name): kept for name, one in value.items() if (kept := _small(one)) not in (None, "", {})}
+        return {
+            str(name): kept
+            for name, one in value.items()
+            if (kept := _small(one)) not in (None, "", {})
+        }
     if isinstance(value, str):
         return value[:LONGEST_TEXT]
     return value if isinstance(value, bool | int | float) else None

@@ -11,21 +11,29 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..errors import InvalidInputError, LeaseLostError, MissingExtraError, ModelNotConfiguredError, StoreError
+from ..errors import (
+    InvalidInputError,
+    LeaseLostError,
+    MissingExtraError,
+    ModelNotConfiguredError,
+    StoreError,
+)
 from .contract import LEASE, Job, Queue
 
 __all__ = ["Worker"]
 
 POLL = 5.0  # seconds
-HOPELESS = (InvalidInputError, MissingExtraError, ModelNotConfiguredError)  # the same again, however often it is tried
+# the same again, however often it is tried
+HOPELESS = (InvalidInputError, MissingExtraError, ModelNotConfiguredError)
 
 
 class Worker:
-    """Does the jobs of a queue in the calling thread; run as many as you like, in one process or several.
+    """Does the jobs of a queue in the calling thread; run as many as you like, in one process or
+    several.
 
     A job that raises is tried again later (see `Queue.fail`), or parked at once when it would only
-    fail again: its input is wrong, an extra or the model is missing.
-    One that is interrupted (KeyboardInterrupt, SystemExit) goes back into the queue, and the interruption goes on.
+    fail again: its input is wrong, an extra or the model is missing. One that is interrupted
+    (KeyboardInterrupt, SystemExit) goes back into the queue, and the interruption goes on.
 
     Args:
         do: does a job and returns what is to be kept of its outcome.
@@ -57,7 +65,8 @@ class Worker:
         self._stop = stop or threading.Event()
 
     def work(self, *, until_idle: bool = False) -> int:
-        """Do what is due until `stop` is set, or `until_idle`: until nothing is. Returns how many jobs were begun."""
+        """Do what is due until `stop` is set, or `until_idle`: until nothing is. Returns how many
+        jobs were begun."""
         count = 0
         while not self._stop.is_set():
             job = self._queue.claim(self.name, kinds=self._kinds, lease=self._lease)
@@ -86,7 +95,8 @@ class Worker:
                     self._queue.release(job)
                 raise
             return self._queue.finish(job, result)
-        except LeaseLostError as error:  # another has it now, and will say what became of it
+        except LeaseLostError as error:
+            # another has it now, and will say what became of it
             return replace(job, error=str(error))
 
     @contextmanager

@@ -31,15 +31,16 @@ class Budget(Struct, frozen=True, kw_only=True):
             number = isinstance(limit, int | float) and not isinstance(limit, bool)
             if limit is not None and not (number and limit > 0):
                 raise InvalidInputError(
-                    f"a budget of {limit!r} {name} allows nothing", remedy="give a number above zero"
+                    f"a budget of {limit!r} {name} allows nothing",
+                    remedy="give a number above zero",
                 )
 
 
 class Spending:
     """Keeps a run within its budget. To be used from one event loop.
 
-    A call is let through when the most it can take fits into what is left. When it does not fit only because of calls
-    under way, which mostly take less than they might, it waits for them.
+    A call is let through when the most it can take fits into what is left. When it does not fit
+    only because of calls under way, which mostly take less than they might, it waits for them.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -106,5 +107,9 @@ class Spending:
 
 def tokens_in(request: Request) -> int:
     """About how many tokens a request has, rather more than fewer: one for three bytes."""
-    said = [request.system, request.prompt, *(part for turn in request.turns for part in (turn.reply, turn.remark))]
+    said = [
+        request.system,
+        request.prompt,
+        *(part for turn in request.turns for part in (turn.reply, turn.remark)),
+    ]
     return sum(len(part.encode("utf-8", "surrogatepass")) for part in said) // 3 + 8 * len(said)

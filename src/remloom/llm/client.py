@@ -1,4 +1,5 @@
-"""The one way to call a language model: a task and what fills its prompt go in, what was asked for comes out."""
+"""The one way to call a language model: a task and what fills its prompt go in, what was asked for
+comes out."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ class LLM:
         self._journal = journal
         self._models = Models(model, settings, opening)
         self._retries = Retries(settings.llm_retries, wait)
-        self._places = asyncio.Semaphore(settings.llm_concurrency)  # shared with the runs of this LLM
+        # shared with the runs of this LLM
+        self._places = asyncio.Semaphore(settings.llm_concurrency)
         self._owned = owned
         self._run = ""
         self._keep = False
@@ -86,15 +88,17 @@ class LLM:
 
     @property
     def spent(self) -> int:
-        """Tokens, in and out, of what was called so far within a run that has a budget; 0 outside of one."""
+        """Tokens, in and out, of what was called so far within a run that has a budget; 0 outside
+        of one."""
         return self._spending.tokens if self._spending else 0
 
     def close(self) -> None:
-        """Close the models opened for tasks, and the one that is `owned`. A later call opens them again."""
+        """Close the models opened for tasks, and the one that is `owned`. A later call opens them
+        again."""
         for model in self._models.called(default=self._owned):
             event_loop.run(model.close)
 
-    # -- asking ----------------------------------------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------------------
 
     def ask(
         self,
@@ -110,9 +114,11 @@ class LLM:
         Args:
             task: the name of a prompt file (`llm/prompts/<task>.md`).
             slots: what fills it; see `prompts`.
-            returns: `str`, or what the reply is to be: a Struct, or a list of them. It is checked against that; a reply
-                that does not fit, or was cut off, is sent back once with what is wrong.
-            subjects: ids of the records quoted in the slots. A kept reply goes when one of them is forgotten.
+            returns: `str`, or what the reply is to be: a Struct, or a list of them. It is checked
+                against that; a reply that does not fit, or was cut off, is sent back once with what
+                is wrong.
+            subjects: ids of the records quoted in the slots. A kept reply goes when one of them is
+                forgotten.
             seed: for models that take one; the same request with another seed is another request.
 
         Raises:
@@ -130,8 +136,8 @@ class LLM:
         return result  # type: ignore[no-any-return]
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Have many things done at once, as far as the limit allows. In place of a result that could not be had stands
-        its error, a `ModelError`; every other error is raised.
+        """Have many things done at once, as far as the limit allows. In place of a result that
+        could not be had stands its error, a `ModelError`; every other error is raised.
         """
         results: list[Any] = [None] * len(calls)
         asked = {place: self._request(call) for place, call in enumerate(calls)}
@@ -145,7 +151,9 @@ class LLM:
                     results[place] = _value(reply, calls[place], asked[place])
                 except (CutOffError, ValidationError) as error:
                     if not final:
-                        misfits[place] = replace(asked[place], turns=(Turn(reply.text, _remark(asked[place], error)),))
+                        misfits[place] = replace(
+                            asked[place], turns=(Turn(reply.text, _remark(asked[place], error)),)
+                        )
                     elif isinstance(error, CutOffError):
                         results[place] = error
                     else:
@@ -156,7 +164,7 @@ class LLM:
                 result.fields.setdefault("task", call.task)
         return results
 
-    # -- runs ------------------------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------
 
     @contextmanager
     def run(self, run: str, budget: Budget | None = None, *, keep: bool = False) -> Iterator[Self]:
@@ -165,11 +173,13 @@ class LLM:
         Args:
             run: its id; every call is in the ledger under it.
             budget: what it may spend from now on.
-            keep: note each reply as it comes, so that the same run, begun again after it was killed, is given it
-                instead of paying for it again; see `finish`.
+            keep: note each reply as it comes, so that the same run, begun again after it was
+                killed, is given it instead of paying for it again; see `finish`.
         """
         if keep and self._journal is None:
-            raise InvalidInputError("replies are kept in a journal, and there is none", remedy="give LLM a journal")
+            raise InvalidInputError(
+                "replies are kept in a journal, and there is none", remedy="give LLM a journal"
+            )
         within = copy.copy(self)
         within._run, within._keep = run, keep
         if budget is not None:
@@ -179,12 +189,13 @@ class LLM:
         yield within
 
     def finish(self, run: str) -> None:
-        """Strike the kept replies of a run that is over, and add up what the ledger says of old calls."""
+        """Strike the kept replies of a run that is over, and add up what the ledger says of old
+        calls."""
         if self._journal is not None:
             reply_cache.discard(self._journal, run)
             fold(self._journal, self._settings.llm_ledger_days)
 
-    # -- one call --------------------------------------------------------------------------------------------
+    # -- one call ----------------------------------------------------------------------------------
 
     def _request(self, call: Call) -> Request:
         found = prompt(call.task)
@@ -202,7 +213,9 @@ class LLM:
             seed=call.seed,
         )
 
-    def _replies(self, calls: Sequence[Call], requests: Mapping[int, Request]) -> dict[int, Reply | ModelError]:
+    def _replies(
+        self, calls: Sequence[Call], requests: Mapping[int, Request]
+    ) -> dict[int, Reply | ModelError]:
         """What becomes of each request: its reply, kept or new, or its error."""
         found: dict[int, Reply | ModelError] = {}
         waiting: list[AskResult] = []
@@ -213,7 +226,11 @@ class LLM:
                 found[place] = error
                 continue
             identity = reply_cache.identify(model.name, request) if self._keep else ""
-            kept = reply_cache.find(self._journal, self._run, identity) if identity and self._journal else None
+            kept = (
+                reply_cache.find(self._journal, self._run, identity)
+                if identity and self._journal
+                else None
+            )
             if kept is None:
                 waiting.append(AskResult(place, request, model, identity, calls[place].subjects))
             else:
@@ -223,8 +240,9 @@ class LLM:
     def _new(self, waiting: Sequence[AskResult]) -> dict[int, Reply | ModelError]:
         """What becomes of requests that are made now.
 
-        Each is noted before it is given back, as it is paid; even if whoever wanted it does not wait any more. The
-        thread that asks does so: the loop goes on meanwhile, and what ends during a note goes into the next one.
+        Each is noted before it is given back, as it is paid; even if whoever wanted it does not
+        wait any more. The thread that asks does so: the loop goes on meanwhile, and what ends
+        during a note goes into the next one.
         """
         underway = Underway(waiting, self._places, self._spending, self._retries.complete)
         found: dict[int, Reply | ModelError] = {}
@@ -234,7 +252,9 @@ class LLM:
                 entries += [entry for item in some for entry in item.entries(self._run)]
                 self._note(entries)
                 entries.clear()
-                found.update((item.asked.place, item.outcome) for item in some if item.outcome is not None)
+                found.update(
+                    (item.asked.place, item.outcome) for item in some if item.outcome is not None
+                )
         except BaseException:
             entries += [entry for item in underway.stop() for entry in item.entries(self._run)]
             self._note(entries)

@@ -1,7 +1,7 @@
 """What a language model must do, for whoever brings one.
 
-A model does no more than complete one request: prompts, validation, repair, retries, limits, the ledger and budgets are
-`LLM`'s. `remloom.testing.ScriptedModel` is a model that needs no network.
+A model does no more than complete one request: prompts, validation, repair, retries, limits, the
+ledger and budgets are `LLM`'s. `remloom.testing.ScriptedModel` is a model that needs no network.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Request(Struct, frozen=True, kw_only=True):
     system: str
     prompt: str
     turns: tuple[Turn, ...] = ()  # after the prompt, in order
-    schema: dict[str, Any] | None = None  # JSON schema of the reply, an object; the system text tells it in words too
+    # JSON schema of the reply, an object; the system text tells it in words too
+    schema: dict[str, Any] | None = None
     temperature: float = 0.0
     max_tokens: int = 512  # of the reply
     seed: int | None = None
@@ -52,14 +53,16 @@ class Model(Protocol):
         ...
 
     async def complete(self, request: Request) -> Reply:
-        """The model's reply. It ends by itself, by a timeout if need be, and holds the schema as well as it can.
+        """The model's reply. It ends by itself, by a timeout if need be, and holds the schema as
+        well as it can.
 
         Raises:
             ModelUnavailableError: the same request may succeed later; it is made again.
             ModelRefusedError: it never will.
             ModelCallsForbiddenError: calls are switched off.
 
-        Whatever else it raises becomes a `ModelFailedError` of this one call: the work that wanted it is parked.
+        Whatever else it raises becomes a `ModelFailedError` of this one call: the work that wanted
+        it is parked.
         """
         ...
 

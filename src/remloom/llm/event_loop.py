@@ -63,7 +63,8 @@ def start(
 
 
 def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    """Run `work` in the loop and wait for it, from any other thread. What interrupts the wait cancels the work."""
+    """Run `work` in the loop and wait for it, from any other thread. What interrupts the wait
+    cancels the work."""
     future = asyncio.run_coroutine_threadsafe(work(), _started())
     try:
         return future.result(GRACE if _ending else None)
@@ -77,7 +78,9 @@ def _started() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None:
             ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-            thread = threading.Thread(target=lambda: asyncio.run(_serve(ready)), name="remloom-models", daemon=True)
+            thread = threading.Thread(
+                target=lambda: asyncio.run(_serve(ready)), name="remloom-models", daemon=True
+            )
             thread.start()
             _loop, ending = ready.result()
             _owner = os.getpid()
@@ -97,7 +100,8 @@ async def _serve(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]])
 
 
 def _stop(loop: asyncio.AbstractEventLoop, ending: asyncio.Event, thread: threading.Thread) -> None:
-    """Close what is open and cancel what is under way. Nothing here may keep the process from ending."""
+    """Close what is open and cancel what is under way. Nothing here may keep the process from
+    ending."""
     global _ending
     if _owner != os.getpid():
         return

@@ -1,4 +1,5 @@
-"""Requests under way: made in the event loop, counted, and told of as they end to the thread that waits for them."""
+"""Requests under way: made in the event loop, counted, and told of as they end to the thread that
+waits for them."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AskResult", "Ended", "Underway"]
 
-_TOGETHER = 0.003  # seconds that what has ended waits for more, as every note costs the disk as much again
+# seconds that what has ended waits for more, as every note costs the disk as much again
+_TOGETHER = 0.003
 
 
 class AskResult(Struct, frozen=True):
@@ -49,12 +51,15 @@ class Ended(Struct, frozen=True):
         """What is noted of it."""
         noted = [] if self.usage is None else [replace(self.usage, run=run).entry()]
         if self.asked.identity and isinstance(self.outcome, Reply):
-            noted.append(reply_cache.kept(run, self.asked.identity, self.outcome, self.asked.subjects))
+            noted.append(
+                reply_cache.kept(run, self.asked.identity, self.outcome, self.asked.subjects)
+            )
         return noted
 
 
 class Underway:
-    """Some requests, from when they are asked until the last has ended. To be waited for by one thread.
+    """Some requests, from when they are asked until the last has ended. To be waited for by one
+    thread.
 
     Args:
         waiting: the requests.
@@ -77,7 +82,8 @@ class Underway:
         self._spending = spending
         self._complete = complete
         self._untold: list[Ended] = []  # in the loop
-        self._told: SimpleQueue[list[Ended] | None] = SimpleQueue()  # None: nothing is under way any more
+        # None: nothing is under way any more
+        self._told: SimpleQueue[list[Ended] | None] = SimpleQueue()
         self._over = False
         self.error: BaseException | None = None
         self._cancel = event_loop.start(partial(self._all, waiting), self._finish)
@@ -99,12 +105,13 @@ class Underway:
         """Cancel what is under way; returns what had ended meanwhile, or did so now."""
         self._cancel()
         found: list[Ended] = []
-        with suppress(Empty):  # of a model that does not let itself be cancelled
+        # of a model that does not let itself be cancelled
+        with suppress(Empty):
             for some in self.ended(event_loop.GRACE):
                 found += some
         return found
 
-    # -- in the loop -----------------------------------------------------------------------------------------
+    # -- in the loop -------------------------------------------------------------------------------
 
     async def _all(self, waiting: Sequence[AskResult]) -> None:
         try:
@@ -122,7 +129,9 @@ class Underway:
             except ModelError as error:
                 self._end(Ended(asked, error))
                 return
-            usage = Usage(task=asked.request.task, model=asked.model.name, at=datetime.now(UTC), seconds=0.0)
+            usage = Usage(
+                task=asked.request.task, model=asked.model.name, at=datetime.now(UTC), seconds=0.0
+            )
             began = time.monotonic()
             outcome: Reply | ModelError | None = None
             try:
@@ -136,9 +145,13 @@ class Underway:
                 usage = replace(usage, seconds=time.monotonic() - began)
                 if isinstance(outcome, Reply):
                     tokens = outcome.input_tokens, outcome.output_tokens
-                    usage = replace(usage, input_tokens=tokens[0], output_tokens=tokens[1], cost=price(*tokens))
+                    usage = replace(
+                        usage, input_tokens=tokens[0], output_tokens=tokens[1], cost=price(*tokens)
+                    )
                 if self._spending and held:
-                    self._spending.settle(held, usage.input_tokens + usage.output_tokens, usage.cost)
+                    self._spending.settle(
+                        held, usage.input_tokens + usage.output_tokens, usage.cost
+                    )
                 called = not isinstance(outcome, ModelCallsForbiddenError)
                 self._end(Ended(asked, outcome, usage if called else None))
 
@@ -159,5 +172,10 @@ class Underway:
 
 
 def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
-    # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute each time
-    return cast("Priced", model).price(input_tokens, output_tokens) if issubclass(type(model), Priced) else None
+    # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute
+    # each time
+    return (
+        cast("Priced", model).price(input_tokens, output_tokens)
+        if issubclass(type(model), Priced)
+        else None
+    )

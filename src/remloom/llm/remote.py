@@ -1,4 +1,5 @@
-"""Models behind an endpoint: OpenAI-compatible ones, and the other providers that pydantic-ai knows (extra `llm`)."""
+"""Models behind an endpoint: OpenAI-compatible ones, and the other providers that pydantic-ai knows
+(extra `llm`)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,13 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelCallsForbiddenError, ModelError, ModelRefusedError, ModelUnavailableError, SettingsError
+from ..errors import (
+    ModelCallsForbiddenError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    SettingsError,
+)
 from ..settings import Settings, calls_forbidden
 from .contract import Reply, Request
 from .pricing import cost
@@ -36,22 +43,26 @@ _REMEDIES = {
 class RemoteModel:
     """See `contract.Model`.
 
-    A schema is handed to the endpoint (`response_format` and its like) until it refuses one; from then on it is told in
-    words only, which the system text does anyway.
+    A schema is handed to the endpoint (`response_format` and its like) until it refuses one; from
+    then on it is told in words only, which the system text does anyway.
 
     Args:
-        name: `<provider>:<model>`; without a provider that is known, the model of an OpenAI-compatible endpoint.
-        base_url: of the endpoint; the provider's own when empty. A key in the environment (`OPENAI_API_KEY`, …) is sent
-            to the provider's own endpoint only.
+        name: `<provider>:<model>`; without a provider that is known, the model of an
+            OpenAI-compatible endpoint.
+        base_url: of the endpoint; the provider's own when empty. A key in the environment
+            (`OPENAI_API_KEY`, …) is sent to the provider's own endpoint only.
         api_key: appears in no message.
         settings: the timeout, and whether models may be called.
 
     Raises:
         ImportError: pydantic-ai is not installed.
-        SettingsError: no such provider, or its client is not installed; no key; a base_url where none can be set.
+        SettingsError: no such provider, or its client is not installed; no key; a base_url where
+            none can be set.
     """
 
-    def __init__(self, name: str, *, base_url: str = "", api_key: str = "", settings: Settings | None = None) -> None:
+    def __init__(
+        self, name: str, *, base_url: str = "", api_key: str = "", settings: Settings | None = None
+    ) -> None:
         self._settings = settings or Settings()
         self._base_url = base_url
         self._key = api_key
@@ -97,7 +108,9 @@ class RemoteModel:
         try:
             with anyio.fail_after(self._settings.llm_timeout):
                 response = await self._client.request(
-                    _messages(request), self._wishes(request), _parameters(request, with_schema=with_schema)
+                    _messages(request),
+                    self._wishes(request),
+                    _parameters(request, with_schema=with_schema),
                 )
         except TimeoutError:
             raise ModelUnavailableError(
@@ -123,7 +136,9 @@ class RemoteModel:
 
         if response.finish_reason == "content_filter":
             raise ModelRefusedError(
-                f"{self.name} filtered its reply", remedy="the endpoint does not want to speak of this", status=None
+                f"{self.name} filtered its reply",
+                remedy="the endpoint does not want to speak of this",
+                status=None,
             )
         return Reply(
             text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
@@ -150,13 +165,19 @@ class RemoteModel:
             theirs.ModelServerError,
             theirs.ModelRequestTimeout,
         )
-        if isinstance(error, again) or (status is not None and (status in (408, 409, 429) or status >= 500)):
+        if isinstance(error, again) or (
+            status is not None and (status in (408, 409, 429) or status >= 500)
+        ):
             wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
             asks = f" (it asks to wait {wait:g} seconds)" if wait else ""
-            return ModelUnavailableError(f"{self.name}: {said}{asks}", status=status, retry_after=wait)
+            return ModelUnavailableError(
+                f"{self.name}: {said}{asks}", status=status, retry_after=wait
+            )
         if isinstance(error, theirs.ModelContextWindowExceededError):
             return ModelRefusedError(f"{self.name}: {said}", remedy=_REMEDIES[413], status=status)
-        remedy = _REMEDIES.get(status or 0, "check that the endpoint speaks the protocol of this provider")
+        remedy = _REMEDIES.get(
+            status or 0, "check that the endpoint speaks the protocol of this provider"
+        )
         return ModelRefusedError(f"{self.name}: {said}", remedy=remedy, status=status)
 
     def _said(self, error: Exception) -> str:
@@ -207,12 +228,18 @@ def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
         takes = inspect.signature(kind).parameters
         if base_url and "base_url" not in takes:
             raise SettingsError(
-                f"the provider {provider} has an endpoint of its own", setting="llm_base_url", remedy="unset it"
+                f"the provider {provider} has an endpoint of its own",
+                setting="llm_base_url",
+                remedy="unset it",
             )
         return kind(**{key: value for key, value in given.items() if value and key in takes})
 
     try:
-        client = _compatible(model, build(""), base_url) if provider == "openai" else infer_model(name, build)
+        client = (
+            _compatible(model, build(""), base_url)
+            if provider == "openai"
+            else infer_model(name, build)
+        )
     except ImportError as error:
         raise SettingsError(
             f"{name} needs a client that is not installed", setting="llm_model", remedy=str(error)
@@ -227,23 +254,30 @@ def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
 
 
 def _compatible(model: str, provider: Provider[Any], base_url: str) -> Client:
-    """OpenAI's own endpoint is spoken to as every compatible one is, but for the name of the limit of tokens, which it
-    changed and the others often did not."""
+    """OpenAI's own endpoint is spoken to as every compatible one is, but for the name of the limit
+    of tokens, which it changed and the others often did not."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles import merge_profile
     from pydantic_ai.profiles.openai import OpenAIModelProfile
 
     new = not base_url or "//api.openai.com" in base_url
     limit = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=new)
-    return OpenAIChatModel(model, provider=provider, profile=merge_profile(provider.model_profile(model), limit))
+    return OpenAIChatModel(
+        model, provider=provider, profile=merge_profile(provider.model_profile(model), limit)
+    )
 
 
 def _messages(request: Request) -> list[ModelMessage]:
     from pydantic_ai import messages as m
 
-    said: list[ModelMessage] = [m.ModelRequest([m.SystemPromptPart(request.system), m.UserPromptPart(request.prompt)])]
+    said: list[ModelMessage] = [
+        m.ModelRequest([m.SystemPromptPart(request.system), m.UserPromptPart(request.prompt)])
+    ]
     for turn in request.turns:
-        said += [m.ModelResponse([m.TextPart(turn.reply)]), m.ModelRequest([m.UserPromptPart(turn.remark)])]
+        said += [
+            m.ModelResponse([m.TextPart(turn.reply)]),
+            m.ModelRequest([m.UserPromptPart(turn.remark)]),
+        ]
     return said
 
 

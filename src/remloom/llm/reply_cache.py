@@ -23,7 +23,9 @@ def identify(model: str, request: Request) -> str:
 
 def kept(run: str, identity: str, reply: Reply, subjects: Sequence[str]) -> JournalEntry:
     """A reply as it is noted. It goes when one of the records that its request quotes is forgotten."""
-    return JournalEntry(KIND, f"{run}/{identity}", msgspec.json.encode(reply), subjects=tuple(subjects))
+    return JournalEntry(
+        KIND, f"{run}/{identity}", msgspec.json.encode(reply), subjects=tuple(subjects)
+    )
 
 
 def find(journal: Journal, run: str, identity: str) -> Reply | None:

@@ -1,4 +1,5 @@
-"""Retries: a request that may succeed later is made again, ever later, or when the endpoint says so."""
+"""Retries: a request that may succeed later is made again, ever later, or when the endpoint says
+so."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from .contract import Model, Reply, Request
 
 __all__ = ["WAIT", "Retries"]
 
-WAIT = 0.5  # seconds before a failed request is made again; doubled each time, and a little at random
+# seconds before a failed request is made again; doubled each time, and a little at random
+WAIT = 0.5
 _LONGEST = 60.0  # seconds of such a wait
-_PATIENCE = 300.0  # seconds that an endpoint may ask us to wait: when it asks for more, the call fails
+# seconds that an endpoint may ask us to wait: when it asks for more, the call fails
+_PATIENCE = 300.0
 _SILENT = logging.NullHandler()
 
 
@@ -38,7 +41,8 @@ class Retries(Struct, frozen=True):
         except ImportError as error:
             raise MissingExtraError("calling a language model", "llm") from error
 
-        logging.getLogger("stamina").addHandler(_SILENT)  # else every wait is a line on the terminal
+        # else every wait is a line on the terminal
+        logging.getLogger("stamina").addHandler(_SILENT)
         async for attempt in stamina.retry_context(
             on=_again,
             attempts=self.count + 1,
@@ -55,7 +59,8 @@ class Retries(Struct, frozen=True):
 
 
 async def _completed(model: Model, request: Request) -> Reply:
-    """The model's reply. What a model object raises that is no error of ours fails its own call, and no other.
+    """The model's reply. What a model object raises that is no error of ours fails its own call,
+    and no other.
 
     Raises:
         RemloomError: what the model raised of these; else ModelFailedError.
@@ -72,7 +77,9 @@ async def _completed(model: Model, request: Request) -> Reply:
 
 
 def _failed(model: Model, how: str) -> ModelFailedError:
-    return ModelFailedError(f"the model {model.name} {how}", remedy="mend the object; the call can be made again")
+    return ModelFailedError(
+        f"the model {model.name} {how}", remedy="mend the object; the call can be made again"
+    )
 
 
 def _again(error: Exception) -> bool | float:

@@ -25,7 +25,9 @@ class Models:
         UnknownNameError: `settings.llm_tasks` names a task that does not exist.
     """
 
-    def __init__(self, default: Model, settings: Settings, opening: Callable[[str], Model] | None) -> None:
+    def __init__(
+        self, default: Model, settings: Settings, opening: Callable[[str], Model] | None
+    ) -> None:
         for name in settings.llm_tasks:
             if name not in tasks():
                 raise UnknownNameError("task in llm_tasks:", name, tasks())

@@ -1,8 +1,9 @@
-"""What a reply must look like: the JSON schema of a type, the words that ask for it, and the reply read back.
+"""What a reply must look like: the JSON schema of a type, the words that ask for it, and the reply
+read back.
 
-A schema that goes out gives every list and text an end, so short that the whole reply fits into the tokens it may take:
-a small model that has begun a list or a text often does not find its end. A reply that goes beyond is read all the
-same.
+A schema that goes out gives every list and text an end, so short that the whole reply fits into the
+tokens it may take: a small model that has begun a list or a text often does not find its end. A
+reply that goes beyond is read all the same.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def _held(part: Any, share: float) -> Any:
         found["maxItems"] = max(1, found.get("minItems", 0), int(most * share**0.5))
     if found.get("type") == "string" and not {"enum", "const", "format", "pattern"} & set(found):
         longest = found.get("maxLength", _LONGEST)
-        found["maxLength"] = max(min(longest, _SHORTEST), found.get("minLength", 0), int(longest * share))
+        found["maxLength"] = max(
+            min(longest, _SHORTEST), found.get("minLength", 0), int(longest * share)
+        )
     return found
 
 
@@ -81,9 +84,13 @@ def _size(part: dict[str, Any], whole: dict[str, Any], depth: int = 0) -> int:
     match part.get("type"):
         case "object":
             members = part.get("properties", {}).items()
-            return sum(len(name) + _PUNCTUATION + _size(member, whole, depth) for name, member in members)
+            return sum(
+                len(name) + _PUNCTUATION + _size(member, whole, depth) for name, member in members
+            )
         case "array":
-            return int(part["maxItems"]) * (_PUNCTUATION + _size(part.get("items", {}), whole, depth))
+            return int(part["maxItems"]) * (
+                _PUNCTUATION + _size(part.get("items", {}), whole, depth)
+            )
         case "string":
             return int(part.get("maxLength", _SCALAR))
         case _:
@@ -106,8 +113,8 @@ def asked(wanted: dict[str, Any]) -> str:
 
 
 def read(text: str, shape: type[_T]) -> _T:
-    """A reply as a value of this type. Thoughts, code fences and words around the JSON are passed over; numbers in
-    quotes are numbers.
+    """A reply as a value of this type. Thoughts, code fences and words around the JSON are passed
+    over; numbers in quotes are numbers.
 
     Raises:
         ValidationError: it is none; the message says where.
@@ -127,9 +134,12 @@ def read(text: str, shape: type[_T]) -> _T:
 
 
 def _json(text: str) -> Any:
-    """The JSON in a text: the whole, a fenced block, or from the first bracket to the last that matches it."""
+    """The JSON in a text: the whole, a fenced block, or from the first bracket to the last that
+    matches it."""
     candidates = [text, *_FENCE.findall(text)]
-    for opening, closing in sorted((("{", "}"), ("[", "]")), key=lambda pair: text.find(pair[0]) % (len(text) + 1)):
+    for opening, closing in sorted(
+        (("{", "}"), ("[", "]")), key=lambda pair: text.find(pair[0]) % (len(text) + 1)
+    ):
         start, end = text.find(opening), text.rfind(closing)
         if 0 <= start < end:
             candidates.append(text[start : end + 1])

@@ -19,13 +19,19 @@ Progress: TypeAlias = Callable[[int, int], None]  # told (done, all)
 
 def aware(at: datetime) -> None:
     if not isinstance(at, datetime) or at.utcoffset() is None:
-        raise InvalidInputError(f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)")
+        raise InvalidInputError(
+            f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+        )
 
 
 def names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
     found = (edge_types,) if isinstance(edge_types, str) else edge_types or ()
-    if not isinstance(found, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in found):
-        raise InvalidInputError(f"types of edges are texts, not {edge_types!r}", remedy='edge_types=["knows"]')
+    if not isinstance(found, (list, tuple, set, frozenset)) or not all(
+        isinstance(name, str) for name in found
+    ):
+        raise InvalidInputError(
+            f"types of edges are texts, not {edge_types!r}", remedy='edge_types=["knows"]'
+        )
     return tuple(found)
 
 
@@ -48,13 +54,17 @@ def text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{what} is text, not {type(value).__name__}")
     if not storable(value):
-        raise InvalidInputError(f"{value[:80]!r} is not {what}", remedy="decode it as UTF-8, without NUL characters")
+        raise InvalidInputError(
+            f"{value[:80]!r} is not {what}", remedy="decode it as UTF-8, without NUL characters"
+        )
     return value
 
 
 def positive(limit: int) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_RESULTS:
-        raise InvalidInputError(f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}")
+        raise InvalidInputError(
+            f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}"
+        )
     return limit
 
 

@@ -1,8 +1,10 @@
-"""What an open memory holds, and its release: by `close`, or, when it was dropped without, by a thread of its own.
+"""What an open memory holds, and its release: by `close`, or, when it was dropped without, by a
+thread of its own.
 
-A memory that nobody can reach any more is found by the garbage collector, in whichever thread runs then and whatever
-locks that holds. So nothing is closed there: it is handed to a thread that is there while any memory is open. The same
-thread looks, every second, whether somebody else deleted what is open.
+A memory that nobody can reach any more is found by the garbage collector, in whichever thread runs
+then and whatever locks that holds. So nothing is closed there: it is handed to a thread that is
+there while any memory is open. The same thread looks, every second, whether somebody else deleted
+what is open.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _TIDY = 5.0  # seconds that the last `close` waits for the thread to end
 
 
 def weakly(method: Callable[..., _Result]) -> Callable[..., _Result]:
-    """A method of a memory, for a part that the memory itself holds: the part does not keep the memory alive."""
+    """A method of a memory, for a part that the memory itself holds: the part does not keep the
+    memory alive."""
     found = weakref.WeakMethod(method)
 
     def call(*given: Any) -> _Result:
@@ -91,9 +94,12 @@ def released(held: Held) -> None:
 
 
 def abandoned(held: Held) -> None:
-    """A memory was dropped without `close`. May run anywhere, and so takes no lock and waits for nothing."""
+    """A memory was dropped without `close`. May run anywhere, and so takes no lock and waits for
+    nothing."""
     _dropped.put(held)
-    warnings.warn(f"{held.shown} was not closed: use `with`, or call close()", ResourceWarning, stacklevel=2)
+    warnings.warn(
+        f"{held.shown} was not closed: use `with`, or call close()", ResourceWarning, stacklevel=2
+    )
 
 
 def _close_dropped() -> None:
@@ -111,7 +117,9 @@ def _close_dropped() -> None:
             try:
                 held.close()
             except Exception as error:  # there is nobody to raise it to
-                warnings.warn(f"{held.shown} could not be closed: {error}", ResourceWarning, stacklevel=1)
+                warnings.warn(
+                    f"{held.shown} could not be closed: {error}", ResourceWarning, stacklevel=1
+                )
         with _lock:
             if held is not None:
                 _open.discard(held)

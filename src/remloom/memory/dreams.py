@@ -44,30 +44,32 @@ class Dreaming(Reading):
         neighbours: int = 5,
         progress: Callable[[LearnProgress], None] | None = None,
     ) -> LearnResult:
-        """Read a source and learn from it, document by document in time order, and dream whenever a period is over.
-        See docs/dreaming.md. Source: seed 1.
+        """Read a source and learn from it, document by document in time order, and dream whenever a
+        period is over. See docs/dreaming.md. Source: seed 1.
 
-        What was read before and not learned yet is learned too. A run that was killed or stopped goes on where it was
-        when it is started again with the same arguments. A document of which a call of the model failed is parked with
-        the reason; the next run tries it again.
+        What was read before and not learned yet is learned too. A run that was killed or stopped
+        goes on where it was when it is started again with the same arguments. A document of which a
+        call of the model failed is parked with the reason; the next run tries it again.
 
         Args:
             source: what to read first, as for `read`; None: learn from all that was read.
-            order: "strict": one document after another, so that the outcome is the same each time; "relaxed": many at
-                once.
-            period: after which a REM cycle follows: "month", "year", a number of documents, or "none".
-            dreams: of each cycle: a number, or a ratio of the records ("10%"); default 100, but one for each record of
-                the period at most.
+            order: "strict": one document after another, so that the outcome is the same each time;
+                "relaxed": many at once.
+            period: after which a REM cycle follows: "month", "year", a number of documents, or
+                "none".
+            dreams: of each cycle: a number, or a ratio of the records ("10%"); default 100, but one
+                for each record of the period at most.
             seed: of the dreams; another one, other dreams.
             window: documents at once in relaxed order; default twice the setting `llm_concurrency`.
-            budget_tokens, budget_calls, budget_cost: (US dollars) what this call may spend; then it stops cleanly.
+            budget_tokens, budget_calls, budget_cost: (US dollars) what this call may spend; then it
+                stops cleanly.
             neighbours: records near a text that it is held against (seed 1: K=5, tunable).
             progress: called after each document and each ten dreams.
 
         Raises:
             ModelNotConfiguredError, EmbedderError: there is no model, or no embedder.
-            ModelError: the model refused, or did not answer for several documents in a row. What is done is done: its
-                fields `read` (a `ReadReport`) and `run` (a `Run`) tell what.
+            ModelError: the model refused, or did not answer for several documents in a row. What is
+                done is done: its fields `read` (a `ReadReport`) and `run` (a `Run`) tell what.
             ConflictError: a run is learning already.
             InvalidInputError, SourceError: of the arguments.
         """
@@ -106,20 +108,25 @@ class Dreaming(Reading):
         neighbours: int = 5,
         progress: Callable[[LearnProgress], None] | None = None,
     ) -> DreamResult:
-        """Dream once about what is remembered: three records at a time, one of them of the current period, the question
-        that binds them, and what its answer reveals. See docs/dreaming.md. Source: seed 1.
+        """Dream once about what is remembered: three records at a time, one of them of the current
+        period, the question that binds them, and what its answer reveals. See docs/dreaming.md.
+        Source: seed 1.
 
         Args:
-            dreams: a number, or a ratio of the records ("10%"); default 100, but one for each record of the current
-                period at most.
-            seed: the same seed over the same memory draws the same records; default another one each time.
-            period: the current period: a month ("2021-03") or a year; default the year of the latest record.
-            dry_run: write nothing; the report has what would be written. The model is called (and paid) all the same.
+            dreams: a number, or a ratio of the records ("10%"); default 100, but one for each
+                record of the current period at most.
+            seed: the same seed over the same memory draws the same records; default another one
+                each time.
+            period: the current period: a month ("2021-03") or a year; default the year of the
+                latest record.
+            dry_run: write nothing; the report has what would be written. The model is called (and
+                paid) all the same.
             budget_tokens, budget_calls, budget_cost, neighbours: as for `learn`.
             progress: called after each ten dreams.
 
         Raises:
-            ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as for `learn`.
+            ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as
+                for `learn`.
         """
         from ..dream.lifecycle import dream_run
         from ..llm import Budget
@@ -145,15 +152,16 @@ class Dreaming(Reading):
         budget_cost: float | None = None,
         progress: Progress | None = None,
     ) -> MaintenanceResult:
-        """Tell what happened as moments: sessions, their parts by topic, and, with a model, what happened in them; each
-        connected by label with its people, resources, topics, and what came before and after. See docs/moments.md.
-        Again, it writes nothing. Source: seed 5.
+        """Tell what happened as moments: sessions, their parts by topic, and, with a model, what
+        happened in them; each connected by label with its people, resources, topics, and what came
+        before and after. See docs/moments.md. Again, it writes nothing. Source: seed 5.
 
         Args:
             hours: how far to look back, at what happened or was remembered; None: at everything.
             since: from when on, instead of `hours`.
             model: True asks the model, False does not; None asks it if there is one.
-            dry_run: write nothing; the report has what would be written. The model is called all the same.
+            dry_run: write nothing; the report has what would be written. The model is called all
+                the same.
             budget_tokens, budget_calls, budget_cost: as for `learn`.
             progress: called as `progress(sessions done, sessions)`.
 
@@ -190,14 +198,17 @@ class Dreaming(Reading):
         budget_cost: float | None = None,
         progress: Progress | None = None,
     ) -> MaintenanceResult:
-        """Connect resources that are about the same: `related` by their vectors, `entity` by the names they share.
-        Edges are merged into what is there. Again, it writes nothing. See docs/moments.md. Source: seed 5.
+        """Connect resources that are about the same: `related` by their vectors, `entity` by the
+        names they share. Edges are merged into what is there. Again, it writes nothing. See
+        docs/moments.md. Source: seed 5.
 
         Args:
-            hours, since: edges only from what happened or was remembered since then; default from everything.
+            hours, since: edges only from what happened or was remembered since then; default from
+                everything.
             neighbours: edges of each type from one resource, at most.
             min_score: cosine from which two are related; None: found from the memory itself.
-            judge: keep only those edges by vectors that the model agrees to. Each pair is asked about once.
+            judge: keep only those edges by vectors that the model agrees to. Each pair is asked
+                about once.
             dry_run, budget_tokens, budget_calls, budget_cost: as for `moments`.
             progress: called as `progress(resources done, resources)`.
 
@@ -219,7 +230,12 @@ class Dreaming(Reading):
             link(self._store, writer, options, llm=llm, progress=progress)
             return []
 
-        settings = {"neighbours": neighbours, "min_score": min_score, "judge": judge, "hours": hours}
+        settings = {
+            "neighbours": neighbours,
+            "min_score": min_score,
+            "judge": judge,
+            "hours": hours,
+        }
         return self._chore("affinity", settings, work, judge, dry_run, budget)
 
     def consolidate(
@@ -233,8 +249,9 @@ class Dreaming(Reading):
         budget_cost: float | None = None,
         progress: Progress | None = None,
     ) -> MaintenanceResult:
-        """Tidy up what was derived: an insight that says what an older one says is superseded by it, and, with a model,
-        those that are close to each other get a summary. What was read stays as it is. See docs/metrics.md.
+        """Tidy up what was derived: an insight that says what an older one says is superseded by
+        it, and, with a model, those that are close to each other get a summary. What was read stays
+        as it is. See docs/metrics.md.
 
         Args:
             min_score: cosine above which two insights say the same.
@@ -252,14 +269,23 @@ class Dreaming(Reading):
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         if not 0 < min_score < 1:
-            raise InvalidInputError(f"a cosine that says the same is between 0 and 1, not {min_score!r}")
+            raise InvalidInputError(
+                f"a cosine that says the same is between 0 and 1, not {min_score!r}"
+            )
 
         def work(writer: Writer, llm: LLM | None) -> list[Theme]:
             found = consolidate(
-                self._store, writer, tenant=self.tenant, llm=llm, min_score=min_score, progress=progress
+                self._store,
+                writer,
+                tenant=self.tenant,
+                llm=llm,
+                min_score=min_score,
+                progress=progress,
             )
             return [
-                Theme(topics=cluster.topics, insights=tuple(record.name for record in cluster.members))
+                Theme(
+                    topics=cluster.topics, insights=tuple(record.name for record in cluster.members)
+                )
                 for cluster in found
             ]
 
@@ -267,13 +293,15 @@ class Dreaming(Reading):
         return self._chore("consolidate", settings, work, model, dry_run, budget)
 
     def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
-        """How good what was dreamt is: coherence, coverage, novelty, depth, cost. Definitions: docs/metrics.md.
+        """How good what was dreamt is: coherence, coverage, novelty, depth, cost. Definitions:
+        docs/metrics.md.
 
         Args:
             held_out: a file or folder that was not read: coverage is how much of it is foreseen.
 
         Raises:
-            SourceError: there is no such file or folder. EmbedderError: `held_out` without an embedder.
+            SourceError: there is no such file or folder. EmbedderError: `held_out` without an
+                embedder.
         """
         from ..dream.metrics import measure, passages
         from ..llm.ledger import rows
@@ -301,7 +329,14 @@ class Dreaming(Reading):
         if self._embedder is not None and self._store.pending(1):
             self._queue.run()
         writer = self._writer(kind, settings, dry_run=dry_run)
-        return chore(self._store, writer, lambda calls: work(writer, calls), llm=llm, budget=budget, dry_run=dry_run)
+        return chore(
+            self._store,
+            writer,
+            lambda calls: work(writer, calls),
+            llm=llm,
+            budget=budget,
+            dry_run=dry_run,
+        )
 
     def runs(self, kind: str = "", *, limit: int | None = None) -> list[Run]:
         """Every time this memory learned, dreamt or tidied up, newest first.
@@ -333,7 +368,8 @@ class Dreaming(Reading):
         return [record for record in found if record is not None]
 
     def rollback(self, run: str) -> Run:
-        """Take a run back: what it made goes, what it changed is as it was before. All of it, or nothing.
+        """Take a run back: what it made goes, what it changed is as it was before. All of it, or
+        nothing.
 
         What you changed since stays, and is counted as `kept` in the receipt.
 
@@ -342,14 +378,16 @@ class Dreaming(Reading):
 
         Raises:
             NotFoundError: there is no such run.
-            ConflictError: a run is going on, it was rolled back already, or something was built on it since; says what.
+            ConflictError: a run is going on, it was rolled back already, or something was built on
+                it since; says what.
         """
         from ..runs.rollback import rollback
 
         return rollback(self._store, run)
 
     def parked(self, kind: str = "") -> list[Parked]:
-        """What runs could not do because a call of the model failed, with the reason; the next run tries it again.
+        """What runs could not do because a call of the model failed, with the reason; the next run
+        tries it again.
 
         Args:
             kind: of run, as for `runs`.
@@ -379,7 +417,9 @@ class Dreaming(Reading):
 
         run = begin(self._store, kind, settings, dry_run=dry_run)
         embed = self._queue.windows if self._embedder is not None else None
-        return Writer(self._store, self.tenant, run, model=self._model_name, embed=embed, dry_run=dry_run)
+        return Writer(
+            self._store, self.tenant, run, model=self._model_name, embed=embed, dry_run=dry_run
+        )
 
 
 def _told_as_reading(told: Callable[[LearnProgress], None] | None) -> Progress | None:

@@ -1,4 +1,5 @@
-"""A tenant's memory while it is open: its store, its settings, and the engines that are loaded when first needed."""
+"""A tenant's memory while it is open: its store, its settings, and the engines that are loaded when
+first needed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from ..embed import check_name
-from ..errors import EmbedderError, EmbedderMismatchError, InvalidInputError, ModelNotConfiguredError
+from ..errors import (
+    EmbedderError,
+    EmbedderMismatchError,
+    InvalidInputError,
+    ModelNotConfiguredError,
+)
 from ..settings import Settings
 from ..store.backends import place
 from ..store.contract import Store
@@ -32,7 +38,11 @@ class Opened:
     """What every part of `Memory` stands on."""
 
     def __init__(
-        self, store: Store, settings: Settings, embedder: Embedder | str | None, model: Model | None = None
+        self,
+        store: Store,
+        settings: Settings,
+        embedder: Embedder | str | None,
+        model: Model | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -59,12 +69,14 @@ class Opened:
         """Open a tenant's memory; made when it is not there yet.
 
         Args:
-            home_or_url: the folder that holds the tenants, or `postgresql://…`; default the setting `home`.
+            home_or_url: the folder that holds the tenants, or `postgresql://…`; default the setting
+                `home`.
             tenant: default the setting `tenant`, which is "default".
             key: the master key; with it a new tenant is encrypted. Default the setting `key`.
-            embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an `Embedder`; default the
-                setting `embedder`. Loaded when it is first needed.
-            llm: a name ("openai:gpt-5-mini", "local:smollm2", …) or a `llm.Model`; default the setting `llm_model`.
+            embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an
+                `Embedder`; default the setting `embedder`. Loaded when it is first needed.
+            llm: a name ("openai:gpt-5-mini", "local:smollm2", …) or a `llm.Model`; default the
+                setting `llm_model`.
                 Opened when it is first needed.
             settings: all settings as one value, instead of environment and TOML.
             create: False refuses a tenant that is not there.
@@ -73,23 +85,28 @@ class Opened:
             UnknownNameError: no embedder has this name.
             TenantNotFoundError: there is no such tenant and `create` is False.
             WrongKeyError: the key does not open this tenant.
-            CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see `remloom.errors`.
+            CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see
+                `remloom.errors`.
         """
         url = os.fspath(home_or_url) if home_or_url is not None else None
         if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed_query")):
             raise InvalidInputError(
-                f"a {type(embedder).__name__} is no embedder", remedy="give a name such as 'minilm', or an Embedder"
+                f"a {type(embedder).__name__} is no embedder",
+                remedy="give a name such as 'minilm', or an Embedder",
             )
         if not (llm is None or isinstance(llm, str) or hasattr(llm, "complete")):
             raise InvalidInputError(
-                f"a {type(llm).__name__} is no language model", remedy="give a name such as 'local:smollm2', or a Model"
+                f"a {type(llm).__name__} is no language model",
+                remedy="give a name such as 'local:smollm2', or a Model",
             )
         model, named = (None, llm) if isinstance(llm, str) else (llm, None)
         if settings is None:
             settings = Settings.load(home=url, tenant=tenant, key=key, llm_model=named)
         else:
             given = {"home": url, "tenant": tenant, "key": key, "llm_model": named}
-            settings = msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v is not None})
+            settings = msgspec.structs.replace(
+                settings, **{k: v for k, v in given.items() if v is not None}
+            )
         embedder = embedder if embedder is not None else settings.embedder
         if isinstance(embedder, str):
             check_name(embedder)
@@ -102,12 +119,16 @@ class Opened:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
     def close(self) -> None:
-        """Finish what is being written and release the files. Queued texts wait for the next opening."""
+        """Finish what is being written and release the files. Queued texts wait for the next
+        opening."""
         try:
             self._held.close()
         finally:
@@ -153,7 +174,9 @@ class Opened:
         opening = partial(open_model, settings=self._settings)
         journal = self._store if self._store.capabilities.writable else None
         owned = self._given_model is None
-        self._held.llm = LLM(model, settings=self._settings, journal=journal, opening=opening, owned=owned)
+        self._held.llm = LLM(
+            model, settings=self._settings, journal=journal, opening=opening, owned=owned
+        )
         return self._held.llm
 
     @cached_property
@@ -172,7 +195,8 @@ class Opened:
     def _queue(self) -> EmbeddingQueue:
         if self._embedder is None:
             raise EmbedderError(
-                "this memory was opened without an embedder", remedy="set REMLOOM_EMBEDDER=minilm, or open it with one"
+                "this memory was opened without an embedder",
+                remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
             )
         from ..ingest.embedding_worker import EmbeddingQueue
 

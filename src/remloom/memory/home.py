@@ -19,10 +19,14 @@ class Tenants:
     """What needs no opened memory."""
 
     @staticmethod
-    def migrate(home: str | os.PathLike[str] | None = None, *, citus: bool = False) -> tuple[int, int]:
-        """Bring a PostgreSQL database to the schema this version knows; returns the version it had, and the one it has.
+    def migrate(
+        home: str | os.PathLike[str] | None = None, *, citus: bool = False
+    ) -> tuple[int, int]:
+        """Bring a PostgreSQL database to the schema this version knows; returns the version it had,
+        and the one it has.
 
-        `open` does so too, unless `create` is False. With `citus` its tables are distributed by tenant.
+        `open` does so too, unless `create` is False. With `citus` its tables are distributed by
+        tenant.
 
         Raises:
             InvalidInputError: the home is a folder.
@@ -43,9 +47,11 @@ class Tenants:
         plain: bool = False,
         progress: Progress | None = None,
     ) -> Copied:
-        """Copy a tenant from one home into another, a folder or a database either, and verify it by checksums.
+        """Copy a tenant from one home into another, a folder or a database either, and verify it by
+        checksums.
 
-        A copy that was broken off goes on when it is called again. Nobody should write to either meanwhile.
+        A copy that was broken off goes on when it is called again. Nobody should write to either
+        meanwhile.
 
         Args:
             to_tenant: its name there; default the same.
@@ -70,7 +76,9 @@ class Tenants:
         return place(_settings(home)).tenants()
 
     @staticmethod
-    def create_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> None:
+    def create_tenant(
+        home: str | os.PathLike[str] | None, name: str, key: str | None = None
+    ) -> None:
         """Make a tenant, encrypted when there is a key (default the setting `key`).
 
         Raises:
@@ -82,7 +90,8 @@ class Tenants:
 
     @staticmethod
     def new_key(file: str | os.PathLike[str] | None = None) -> str:
-        """A fresh master key, 64 hex digits; written into a new file that only its owner may read, if one is given.
+        """A fresh master key, 64 hex digits; written into a new file that only its owner may read,
+        if one is given.
 
         Raises:
             ConflictError: the file is there already.
@@ -91,9 +100,12 @@ class Tenants:
         return new_key(file)
 
     @staticmethod
-    def adopt_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> None:
-        """Make what stands in the folder of this name the tenant of this name. For one that was copied, renamed, or
-        restored from a backup as another: until then it is refused, as nothing says that it was meant.
+    def adopt_tenant(
+        home: str | os.PathLike[str] | None, name: str, key: str | None = None
+    ) -> None:
+        """Make what stands in the folder of this name the tenant of this name. For one that was
+        copied, renamed, or restored from a backup as another: until then it is refused, as nothing
+        says that it was meant.
 
         An encrypted one needs its master key (default the setting `key`), and keeps its data key.
 
@@ -106,9 +118,12 @@ class Tenants:
         place(settings).adopt(name, settings.key)
 
     @staticmethod
-    def repair_tenant(home: str | os.PathLike[str] | None, name: str, key: str | None = None) -> list[str]:
-        """Go on with what is whole of a tenant that has lost acknowledged writes, which `open` refuses; returns what
-        was found and done, a line each. The damaged log is kept beside the database.
+    def repair_tenant(
+        home: str | os.PathLike[str] | None, name: str, key: str | None = None
+    ) -> list[str]:
+        """Go on with what is whole of a tenant that has lost acknowledged writes, which `open`
+        refuses; returns what was found and done, a line each. The damaged log is kept beside the
+        database.
 
         Pages of the database that are damaged stay so: for them there is the last backup.
 
@@ -123,7 +138,8 @@ class Tenants:
 
     @staticmethod
     def delete_tenant(home: str | os.PathLike[str] | None, name: str) -> None:
-        """Destroy a tenant: its name, its key, then what is in its folder. Whoever has it open gets StoreClosedError.
+        """Destroy a tenant: its name, its key, then what is in its folder. Whoever has it open gets
+        StoreClosedError.
 
         A deletion that is killed is finished by the next who opens or lists a tenant of this home.
 

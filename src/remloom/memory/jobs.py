@@ -34,7 +34,8 @@ class Working(Dreaming):
         """Have `work` call a method later, in this process or another. See docs/jobs.md.
 
         Args:
-            kind: the method: read, learn, dream, moments, affinity, consolidate, embed_pending, reembed.
+            kind: the method: read, learn, dream, moments, affinity, consolidate, embed_pending,
+                reembed.
             payload: its arguments, JSON.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.
@@ -43,7 +44,8 @@ class Working(Dreaming):
 
         Raises:
             UnknownNameError: no such kind.
-            InvalidInputError: arguments the method does not take, or that are no JSON; a wrong expression or zone.
+            InvalidInputError: arguments the method does not take, or that are no JSON; a wrong
+                expression or zone.
             ConflictError: the key is that of another job.
         """
         from ..jobs.tasks import bound
@@ -52,7 +54,8 @@ class Working(Dreaming):
         return self._jobs.add(kind, payload, key=key, not_before=not_before, every=every, zone=zone)
 
     def jobs(self, state: State | None = None) -> list[Job]:
-        """The jobs, or those in a state: what is to be done in the order of its time, then what was done."""
+        """The jobs, or those in a state: what is to be done in the order of its time, then what was
+        done."""
         return self._jobs.jobs(state)
 
     def retry_job(self, id: str) -> Job:
@@ -81,9 +84,11 @@ class Working(Dreaming):
         told: Callable[[Job], None] | None = None,
         stop: Event | None = None,
     ) -> int:
-        """Do the jobs that are due, one after another, until `stop` is set; returns how many were begun.
+        """Do the jobs that are due, one after another, until `stop` is set; returns how many were
+        begun.
 
-        Any number of workers may run, in any number of processes: a job is begun again only when its worker died.
+        Any number of workers may run, in any number of processes: a job is begun again only when
+        its worker died.
 
         Args:
             until_idle: return when nothing is due.
@@ -103,7 +108,9 @@ class Working(Dreaming):
         def do(job: Job) -> Any:
             return summary(bound(self, job.kind, job.payload)())
 
-        return Worker(self._jobs, do, told=told, kinds=kinds, lease=lease, stop=stop).work(until_idle=until_idle)
+        return Worker(self._jobs, do, told=told, kinds=kinds, lease=lease, stop=stop).work(
+            until_idle=until_idle
+        )
 
     @cached_property
     def _jobs(self) -> StoredQueue:

@@ -25,8 +25,9 @@ class Care(Records):
     """What keeps a memory in order."""
 
     def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
-        """Forget records by id, sources by uri, or things by label, with all that hangs on them and all that was made
-        of them. What quotes them beside others is made again without them. See docs/guarantees.md.
+        """Forget records by id, sources by uri, or things by label, with all that hangs on them and
+        all that was made of them. What quotes them beside others is made again without them. See
+        docs/guarantees.md.
 
         Raises:
             NotFoundError: one of them is not known. Nothing was forgotten.
@@ -34,7 +35,8 @@ class Care(Records):
         return self._forget(targets, dry_run=dry_run)
 
     def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
-        """What the language model was used for: calls, tokens, US dollars and time, by task and by run.
+        """What the language model was used for: calls, tokens, US dollars and time, by task and by
+        run.
 
         Args:
             run: of one run only: its id, or one end of it that no other has.
@@ -50,20 +52,27 @@ class Care(Records):
             aware(since)
         calls = ledger.rows(self._store, since=since)
         if run is not None:
-            within = {call.run for call in calls if run and (call.run.startswith(run) or call.run.endswith(run))}
-            one = within.pop() if len(within) == 1 else find(self._store, run).id  # which may have made no call
+            within = {
+                call.run
+                for call in calls
+                if run and (call.run.startswith(run) or call.run.endswith(run))
+            }
+            # which may have made no call
+            one = within.pop() if len(within) == 1 else find(self._store, run).id
             calls = [call for call in calls if call.run == one]
         return ledger.report(calls)
 
     def stats(self) -> dict[str, Any]:
-        """Counts by schema, type and edge type; vectors, their model and the share searched exactly; queue; bytes.
-        `embedding_error` is there when embedding in the background stopped, and says why."""
+        """Counts by schema, type and edge type; vectors, their model and the share searched
+        exactly; queue; bytes. `embedding_error` is there when embedding in the background stopped,
+        and says why."""
         queue: EmbeddingQueue | None = self.__dict__.get("_queue")
         failed = {"embedding_error": str(queue.error)} if queue is not None and queue.error else {}
         return {"tenant": self.tenant, **self._store.stats(), **failed}
 
     def check(self) -> list[str]:
-        """Verify the files and every index against its table; a line for each disagreement, none when all is well."""
+        """Verify the files and every index against its table; a line for each disagreement, none
+        when all is well."""
         from ..store.copy import unfinished
 
         return [*self._store.check(), *unfinished(self._store), *place(self._settings).unfinished()]
@@ -72,7 +81,9 @@ class Care(Records):
         """Finish background work on indexes now; may take minutes. Answers are right without."""
         self._store.settle()
 
-    def export(self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> dict[str, int]:
+    def export(
+        self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True
+    ) -> dict[str, int]:
         """Write everything as JSON lines into a new file, or into an open stream; returns counts.
 
         Raises:
@@ -86,23 +97,30 @@ class Care(Records):
             with open(path, "xb", opener=_private) as stream:
                 return export(self._store, stream, tenant=self.tenant, vectors=vectors)
         except FileExistsError:
-            raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
+            raise ConflictError(
+                f"{path} is there already", remedy="choose a new file name"
+            ) from None
         except BaseException as error:
             with suppress(OSError):
-                os.unlink(path)  # half an export must not be taken for a whole one
+                # half an export must not be taken for a whole one
+                os.unlink(path)
             if isinstance(error, OSError):
                 raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
             raise
 
-    def import_(self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False) -> dict[str, int]:
-        """Write an export (a file, or an open stream) into this memory, by id: all of it, or nothing; returns counts.
-        Others' writes wait meanwhile.
+    def import_(
+        self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
+    ) -> dict[str, int]:
+        """Write an export (a file, or an open stream) into this memory, by id: all of it, or
+        nothing; returns counts. Others' writes wait meanwhile.
 
         Args:
-            incomplete: take what there is of an export that was cut off, or that an older Remloom wrote.
+            incomplete: take what there is of an export that was cut off, or that an older Remloom
+                wrote.
 
         Raises:
-            InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing was written.
+            InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
+                was written.
         """
         from ..store.jsonl import import_
 
@@ -115,7 +133,8 @@ class Care(Records):
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy this tenant, as encrypted as it is, into a new folder that can stand in for the tenant's own.
+        """Copy this tenant, as encrypted as it is, into a new folder that can stand in for the
+        tenant's own.
 
         Raises:
             InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
@@ -124,5 +143,6 @@ class Care(Records):
 
 
 def _private(path: str, flags: int) -> int:
-    """An opener of files that only their owner may read: an export is plaintext, whatever the tenant is."""
+    """An opener of files that only their owner may read: an export is plaintext, whatever the
+    tenant is."""
     return os.open(path, flags, 0o600)

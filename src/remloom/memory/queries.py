@@ -1,4 +1,5 @@
-"""The REM dialect: statements, their equal as calls, and questions that a model turns into statements."""
+"""The REM dialect: statements, their equal as calls, and questions that a model turns into
+statements."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class Queries(Records):
         return self._executor.run(statement)
 
     def rem_query(self, query_type: str, parameters: Mapping[str, Any] | None = None) -> Answer:
-        """Run a query in the seeds' JSON form; without parameters, a statement as text. Source: seed 5.
+        """Run a query in the seeds' JSON form; without parameters, a statement as text. Source:
+        seed 5.
 
         >>> memory.rem_query("lookup", {"key": "sarah chen"}).records[0].name
         'Sarah Chen'
@@ -55,18 +57,22 @@ class Queries(Records):
     def lookup(self, *labels: str, as_of: datetime | None = None) -> Answer:
         """The records that have these labels, of every schema. Nothing found: `suggestions`.
 
-        With `as_of`, those that had them then, entities as they were: names, aliases, types, summaries, properties.
+        With `as_of`, those that had them then, entities as they were: names, aliases, types,
+        summaries, properties.
 
         Raises:
             InvalidInputError: `as_of` has no time zone.
-            NotFoundError: what an entity was then is no longer kept: of each, its last thousand changes are.
+            NotFoundError: what an entity was then is no longer kept: of each, its last thousand
+                changes are.
         """
         from ..query.statements import Lookup, Statement
 
         query = Lookup(labels)
         return self._executor.run(query if as_of is None else Statement(query, as_of=as_of))
 
-    def fuzzy(self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5) -> Answer:
+    def fuzzy(
+        self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5
+    ) -> Answer:
         """Records whose name or alias is like the text, best first."""
         from ..query.statements import Fuzzy
 
@@ -82,7 +88,8 @@ class Queries(Records):
         limit: int = 10,
         vector: Sequence[float] | None = None,
     ) -> Answer:
-        """Records of a schema by meaning: those whose best window is most like the text (or the vector given).
+        """Records of a schema by meaning: those whose best window is most like the text (or the
+        vector given).
 
         Raises:
             EmbedderError: there is no embedder, or it does not work.
@@ -109,7 +116,12 @@ class Queries(Records):
         return Answer(query_type="search", records=found)
 
     def search_text(
-        self, text: str, *, schema: str | None = None, where: Predicate | str | None = None, limit: int = 10
+        self,
+        text: str,
+        *,
+        schema: str | None = None,
+        where: Predicate | str | None = None,
+        limit: int = 10,
     ) -> Answer:
         """Records by their words (BM25). Needs no embedder and sees what was written a moment ago.
 
@@ -117,7 +129,9 @@ class Queries(Records):
             InvalidInputError: the text is blank.
         """
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInputError(f"there is nothing to look for in {text!r}", remedy="give some words")
+            raise InvalidInputError(
+                f"there is nothing to look for in {text!r}", remedy="give some words"
+            )
         if isinstance(where, str):
             from ..query.parser import parse_where
 
@@ -127,7 +141,8 @@ class Queries(Records):
 
         schema = None if schema is None else known_schema(schema)
         found = duplicates.search(
-            lambda count: self._store.search_text(text, schema=schema, where=where, limit=count), positive(limit)
+            lambda count: self._store.search_text(text, schema=schema, where=where, limit=count),
+            positive(limit),
         )
         return Answer(query_type="search", records=found)
 
@@ -141,7 +156,9 @@ class Queries(Records):
         min_score: float | None = None,
     ) -> list[Hit]:
         """Resources by meaning. Source: seed 2."""
-        return self.search(query, limit=limit, vector=vector, where=where, min_score=min_score).records
+        return self.search(
+            query, limit=limit, vector=vector, where=where, min_score=min_score
+        ).records
 
     def search_entities(
         self, query: str, *, type: str | None = None, limit: int = 5, threshold: float = 0.7
@@ -165,17 +182,21 @@ class Queries(Records):
         strategy: Strategy = "breadth-first",
         edge_type: str | None = None,
     ) -> Answer:
-        """What can be reached from a label by following edges; `max_depth=0` only looks at them. Source: seed 5.
+        """What can be reached from a label by following edges; `max_depth=0` only looks at them.
+        Source: seed 5.
 
         Args:
-            strategy: the order of the nodes, which LIMIT cuts: by the edges that reached them ("breadth-first"), or
-                each branch to its end before the next ("depth-first"). What is reached is the same.
+            strategy: the order of the nodes, which LIMIT cuts: by the edges that reached them
+                ("breadth-first"), or each branch to its end before the next ("depth-first"). What
+                is reached is the same.
             edge_type: one type to follow, as seed 2 calls it.
         """
         from ..query.statements import DEFAULT_ORDER, Lookup, Statement, Traverse
 
         if edge_type is not None and edge_types is not None:
-            raise InvalidInputError("edge_type and edge_types are both given", remedy="give edge_types alone")
+            raise InvalidInputError(
+                "edge_type and edge_types are both given", remedy="give edge_types alone"
+            )
         plan = Traverse(
             Lookup((self._label(label),)), names(edge_types if edge_type is None else [edge_type]), max_depth,
             direction, breadth, order_by or DEFAULT_ORDER, limit, plan_memo, strategy,  # type: ignore[arg-type]
@@ -192,7 +213,11 @@ class Queries(Records):
         """Names and aliases that begin like this, in order of their keys."""
         if not isinstance(prefix, str):
             raise InvalidInputError(f"a prefix is text, not {type(prefix).__name__}")
-        return self._store.complete(labels.key(prefix), positive(limit)) if prefix.strip(" \t\n\"'") else []
+        return (
+            self._store.complete(labels.key(prefix), positive(limit))
+            if prefix.strip(" \t\n\"'")
+            else []
+        )
 
     @cached_property
     def _executor(self) -> Executor:
@@ -209,8 +234,8 @@ class Queries(Records):
         now: datetime | None = None,
         told: Callable[[AskTurn], None] | None = None,
     ) -> AskResult:
-        """Let a model find the answer: it asks this memory in statements, turn by turn, and cites what it found.
-        Source: seed 5, `ask_rem`. See docs/ask.md.
+        """Let a model find the answer: it asks this memory in statements, turn by turn, and cites
+        what it found. Source: seed 5, `ask_rem`. See docs/ask.md.
 
         Args:
             turns: statements at most.
@@ -237,8 +262,11 @@ class Queries(Records):
 
         with self._llm.run(f"ask-{uuid7()}", budget) as llm:
             asker = Asker(self._executor, llm, names)
-            return asker.ask(question, turns=positive(turns), tokens=budget_tokens, now=now, told=told)
+            return asker.ask(
+                question, turns=positive(turns), tokens=budget_tokens, now=now, told=told
+            )
 
     def ask_rem(self, question: str, **given: Any) -> dict[str, Any]:
-        """`ask` as the seed's JSON: `query`, `staged_plan`, and all the rest of the answer. Source: seed 5."""
+        """`ask` as the seed's JSON: `query`, `staged_plan`, and all the rest of the answer. Source:
+        seed 5."""
         return self.ask(question, **given).as_dict()

@@ -28,11 +28,11 @@ __all__ = ["Reading"]
 class Reading(Records):
     """`read` and its kin."""
 
-    # -- embedding ----------------------------------------------------------------------------------------------------
+    # -- embedding ---------------------------------------------------------------------------------
 
     def embed_pending(self, progress: Progress | None = None) -> int:
-        """Embed every queued text now, parked ones too, and what was written before there was an embedder;
-        returns how many. `progress(done, total)`.
+        """Embed every queued text now, parked ones too, and what was written before there was an
+        embedder; returns how many. `progress(done, total)`.
 
         Raises:
             EmbedderError: there is no embedder, or it does not work; the queue is kept.
@@ -43,9 +43,11 @@ class Reading(Records):
             return self._queue.move(progress)
         return done
 
-    def reembed(self, embedder: Embedder | str | None = None, progress: Progress | None = None) -> int:
-        """Move this memory to another embedder. The old vectors serve until the last new one is there; an
-        interrupted move goes on where it was. Returns how many texts were embedded."""
+    def reembed(
+        self, embedder: Embedder | str | None = None, progress: Progress | None = None
+    ) -> int:
+        """Move this memory to another embedder. The old vectors serve until the last new one is
+        there; an interrupted move goes on where it was. Returns how many texts were embedded."""
         if embedder is not None:
             self.__dict__.pop("_queue", None)
             self._given_embedder = embedder
@@ -53,7 +55,7 @@ class Reading(Records):
                 self.__dict__.pop(name, None)
         return self._queue.move(progress)
 
-    # -- reading ----------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def read(
         self,
@@ -67,14 +69,15 @@ class Reading(Records):
     ) -> ReadReport:
         """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
 
-        What was read before and did not change writes nothing; what changed replaces its old chunks. A document
-        that cannot be read is in the report with the reason and stops no other; so is an embedder that does not work.
+        What was read before and did not change writes nothing; what changed replaces its old
+        chunks. A document that cannot be read is in the report with the reason and stops no other;
+        so is an embedder that does not work.
 
         Args:
             category: of the resources; default by format.
             recursive, glob: which files of a folder.
-            wait: embed before returning. Without, texts are embedded in the background; words and labels are
-                findable either way.
+            wait: embed before returning. Without, texts are embedded in the background; words and
+                labels are findable either way.
             progress: called as `progress(done, total)` while reading, then while embedding.
 
         Raises:
@@ -87,9 +90,16 @@ class Reading(Records):
         return self._ingest(documents, category=category, wait=wait, progress=progress)
 
     def read_text(
-        self, text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
+        self,
+        text: str,
+        *,
+        uri: str,
+        name: str | None = None,
+        category: str = "note",
+        at: datetime | None = None,
     ) -> ReadReport:
-        """Read a text that is at hand. `uri` says where it is from; reading it again under it replaces it.
+        """Read a text that is at hand. `uri` says where it is from; reading it again under it
+        replaces it.
 
         Raises:
             InvalidInputError: the uri is empty, or `at` has no time zone.
@@ -99,21 +109,28 @@ class Reading(Records):
         return self._ingest([from_text(text, uri=uri, name=name, category=category, at=at)])
 
     def read_chat(
-        self, messages: Iterable[Message], *, uri: str, name: str | None = None, append: bool = False
+        self,
+        messages: Iterable[Message],
+        *,
+        uri: str,
+        name: str | None = None,
+        append: bool = False,
     ) -> ReadReport:
-        """Read the turns of a chat: a resource each, a moment for each session, people and what they spoke of.
+        """Read the turns of a chat: a resource each, a moment for each session, people and what
+        they spoke of.
 
-        Give the whole chat, as it is now: what is there already is not written again, and a turn that was read from
-        this uri before and is not in it any more is forgotten.
+        Give the whole chat, as it is now: what is there already is not written again, and a turn
+        that was read from this uri before and is not in it any more is forgotten.
 
         Args:
             name: of the chat; default what it was called before, or else what the uri says.
-            append: the messages follow those that were read from this uri before, of which none is forgotten. One
-                whose `id` was read before takes that one's place, so repeating an append changes nothing.
+            append: the messages follow those that were read from this uri before, of which none is
+                forgotten. One whose `id` was read before takes that one's place, so repeating an
+                append changes nothing.
 
         Raises:
-            InvalidInputError: the uri is empty, or a message has a time without zone; or, to append, what was read
-                from this uri is no chat, or was read from a file.
+            InvalidInputError: the uri is empty, or a message has a time without zone; or, to
+                append, what was read from this uri is no chat, or was read from a file.
         """
         from ..ingest.chats import check_appendable
         from ..sources import from_messages
@@ -177,7 +194,9 @@ class Reading(Records):
                 failed = str(error)
         else:
             self._queue.start()
-        return msgspec.structs.replace(report, pending=self._store.queued()[0], embedding_error=failed)
+        return msgspec.structs.replace(
+            report, pending=self._store.queued()[0], embedding_error=failed
+        )
 
     @cached_property
     def _extractor(self) -> Extractor:
@@ -191,9 +210,13 @@ class Reading(Records):
 
 
 def _without(
-    reads: Reads, items: Sequence[Record | Edge], removed: Sequence[str], unlinked: Sequence[tuple[str, str, str]]
+    reads: Reads,
+    items: Sequence[Record | Edge],
+    removed: Sequence[str],
+    unlinked: Sequence[tuple[str, str, str]],
 ) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
-    """What is to be written, and with it what dreaming made of what is removed, made again without that."""
+    """What is to be written, and with it what dreaming made of what is removed, made again without
+    that."""
     from ..dream.remake import remake
     from ..store.forget import add_derived, keys_of
 

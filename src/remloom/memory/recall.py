@@ -45,36 +45,42 @@ class Recalling(Opened):
         count_tokens: Callable[[str], int] | None = None,
         explain: bool = False,
     ) -> Recall:
-        """What answers a question, best first, each with why; nothing, and the reason, when nothing does.
+        """What answers a question, best first, each with why; nothing, and the reason, when nothing
+        does.
 
         Args:
             budget_tokens: of the hits together, as `context` writes them.
-            mode: "hybrid" (words, meaning, names, relations); "temporal" (only the time that the question names);
-                "contextual" (what the conversation was about, and what is recent, counts more); "iterated" (also what
-                is `hops` away, a third of the hits at most); "auto": hybrid, minding the time that the question names
-                and the history, if there are any.
-            history: the conversation so far, oldest first: Messages, `{"role": …, "content": …}`, or texts.
+            mode: "hybrid" (words, meaning, names, relations); "temporal" (only the time that the
+                question names); "contextual" (what the conversation was about, and what is recent,
+                counts more); "iterated" (also what is `hops` away, a third of the hits at most);
+                "auto": hybrid, minding the time that the question names and the history, if there
+                are any.
+            history: the conversation so far, oldest first: Messages, `{"role": …, "content": …}`,
+                or texts.
             now: what "last week" counts from, with a time zone; default the present.
             where: only resources for which this holds.
             vector: of the question, instead of the embedder's.
             fusion: "blend" (of scores) or "rrf" (of ranks).
-            without: parts of the search to leave out, of "text", "vector", "entity", "graph", "speaker", "asks",
-                "answers", "time", "history", "recency", "preferences", "rerank", "hops".
+            without: parts of the search to leave out, of "text", "vector", "entity", "graph",
+                "speaker", "asks", "answers", "time", "history", "recency", "preferences", "rerank",
+                "hops".
             neighbours: resources before and after each hit to return with it.
             preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
-            half_life: days after which a record's recency counts half; default: 30 in mode "contextual", else age
-                does not count.
-            rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>", "llm", a
-                `remloom.retrieve.Reranker`, or "none"; default the setting `reranker`.
+            half_life: days after which a record's recency counts half; default: 30 in mode
+                "contextual", else age does not count.
+            rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>",
+                "llm", a `remloom.retrieve.Reranker`, or "none"; default the setting `reranker`.
             abstain: false: never; the best there is comes back, fitting or not.
-            count_tokens: of the model that will read it; default an estimate that errs towards too many.
+            count_tokens: of the model that will read it; default an estimate that errs towards too
+                many.
             explain: fill `Recall.explained`.
 
         Raises:
-            InvalidInputError: an empty or overlong question, a limit or budget below 1, a time that ends before it
-                starts, in mode temporal no time at all.
+            InvalidInputError: an empty or overlong question, a limit or budget below 1, a time that
+                ends before it starts, in mode temporal no time at all.
             UnknownNameError: a mode, fusion, part, field or reranker that does not exist.
-            RerankerError, ModelError, MissingExtraError: the reranker cannot be had, or did not answer.
+            RerankerError, ModelError, MissingExtraError: the reranker cannot be had, or did not
+                answer.
         """
         return self._recaller.recall(
             self._ask(
@@ -100,7 +106,8 @@ class Recalling(Opened):
         rerank: Reranker | str | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> str:
-        """What answers a question as text for a prompt: quoted passages with source, date and trust, within a budget.
+        """What answers a question as text for a prompt: quoted passages with source, date and
+        trust, within a budget.
 
         See `recall` for the arguments and errors.
         """

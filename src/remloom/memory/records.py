@@ -26,21 +26,21 @@ _R = TypeVar("_R", Resource, Entity, Moment)
 class Records(Opened):
     """Seed 2's operations on resources, entities, moments and edges."""
 
-    # -- writing ----------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def write(self, records: Iterable[Record | Edge]) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns.
 
-        An edge goes from label to label; the id of a stored record at either end stands for its name.
-        What has no id gets one: a resource the same id for the same text from the same place, an entity that
-        of its namesake of the same type (the two are merged), anything else a new one. Texts without an
-        `embedding` are queued for the embedder.
+        An edge goes from label to label; the id of a stored record at either end stands for its
+        name. What has no id gets one: a resource the same id for the same text from the same place,
+        an entity that of its namesake of the same type (the two are merged), anything else a new
+        one. Texts without an `embedding` are queued for the embedder.
 
         Returns: the ids, in the order of the records; edges have none.
 
         Raises:
-            InvalidInputError, LabelError, VectorError: an item cannot be stored; the message says which and why,
-                and nothing was written.
+            InvalidInputError, LabelError, VectorError: an item cannot be stored; the message says
+                which and why, and nothing was written.
             EmbedderMismatchError: this memory's vectors were made by another embedder.
         """
         if isinstance(records, msgspec.Struct):  # refused
@@ -69,7 +69,8 @@ class Records(Opened):
         return self._written(prepared, self._store.write(prepared), background)
 
     def _update(self, work: Callable[[Reads], Batch], *, background: bool = True) -> Written:
-        """Write what `work` makes (with `_build`) of what it reads. See `Store.update`: it reads nothing else."""
+        """Write what `work` makes (with `_build`) of what it reads. See `Store.update`: it reads
+        nothing else."""
         self._model_name  # noqa: B018 - loads the embedder, which takes longer than a transaction should
         prepared = Batch()
 
@@ -92,8 +93,11 @@ class Records(Opened):
     ) -> Batch:
         model = self._model_name
         if not model and (stored := (reads or self._store).model()):
-            model = stored[0]  # whoever opens it with that embedder finds these texts in the queue
-        prepared = validation.build(items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked)
+            # whoever opens it with that embedder finds these texts in the queue
+            model = stored[0]
+        prepared = validation.build(
+            items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked
+        )
         if prepared.dims and self._model_name and self._embedder is not None:
             dims = self._embedder.dims
             if prepared.dims != dims:
@@ -104,11 +108,18 @@ class Records(Opened):
         return msgspec.structs.replace(prepared, expected=expected) if expected else prepared
 
     def _written(self, prepared: Batch, written: Written, background: bool) -> Written:
-        """What was written of the items that were handed in; what is to be embedded of them is, meanwhile."""
-        if background and self._embedder is not None and any(record.embed for record in prepared.records):
+        """What was written of the items that were handed in; what is to be embedded of them is,
+        meanwhile."""
+        if (
+            background
+            and self._embedder is not None
+            and any(record.embed for record in prepared.records)
+        ):
             self._queue.start()
         if prepared.places:
-            return msgspec.structs.replace(written, ids=tuple(written.ids[place] for place in prepared.places))
+            return msgspec.structs.replace(
+                written, ids=tuple(written.ids[place] for place in prepared.places)
+            )
         return written
 
     def create_resource(self, resource: Resource) -> str:
@@ -116,7 +127,8 @@ class Records(Opened):
         return self.write([of(resource, Resource)])[0]
 
     def create_entity(self, entity: Entity) -> str:
-        """Remember an entity; returns its id, which is that of its namesake when there is one. Source: seed 2."""
+        """Remember an entity; returns its id, which is that of its namesake when there is one.
+        Source: seed 2."""
         return self.write([of(entity, Entity)])[0]
 
     def create_moment(self, moment: Moment) -> str:
@@ -124,13 +136,16 @@ class Records(Opened):
         return self.write([of(moment, Moment)])[0]
 
     def create_edge(self, edge: Edge) -> None:
-        """Connect two labels, or strengthen their connection. An id at either end stands for its record's name."""
+        """Connect two labels, or strengthen their connection. An id at either end stands for its
+        record's name."""
         self.write([of(edge, Edge)])
 
     def delete_edge(self, src: str, rel_type: str, dst: str) -> None:
-        """Take back a connection between two labels, or the records with these ids, as if it had never been made.
+        """Take back a connection between two labels, or the records with these ids, as if it had
+        never been made.
 
-        What was true once is better ended than deleted: write the edge with `valid_to`, and `AS OF` still finds it.
+        What was true once is better ended than deleted: write the edge with `valid_to`, and `AS OF`
+        still finds it.
 
         Raises:
             NotFoundError: there is no such edge.
@@ -144,17 +159,25 @@ class Records(Opened):
             if not found:
                 raise NotFoundError(
                     f"no edge {rel_type!r} leads from {src!r} to {dst!r}",
-                    remedy=f"there is {', '.join(sorted(types))}" if types else "see get_edges() for those there are",
+                    remedy=f"there is {', '.join(sorted(types))}"
+                    if types
+                    else "see get_edges() for those there are",
                 )
-            return self._build([], unlinked=[(ends[0], name, ends[1]) for name in found], reads=reads)
+            return self._build(
+                [], unlinked=[(ends[0], name, ends[1]) for name in found], reads=reads
+            )
 
         self._update(work)
 
-    def update_entity(self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any) -> Entity:
-        """Change an entity: `properties` are merged into what it has, `changes` replace whole fields.
+    def update_entity(
+        self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any
+    ) -> Entity:
+        """Change an entity: `properties` are merged into what it has, `changes` replace whole
+        fields.
 
-        With another `name` it is the same entity: its edges follow, and it is still found by the old name, which is an
-        alias now (unless `aliases` are given). `history` tells what was changed, and when.
+        With another `name` it is the same entity: its edges follow, and it is still found by the
+        old name, which is an alias now (unless `aliases` are given). `history` tells what was
+        changed, and when.
 
         Raises:
             NotFoundError: no entity has this id.
@@ -170,7 +193,9 @@ class Records(Opened):
             entity = _found(reads, Entity, id)
             merged = {**entity.properties, **(properties or {})}
             merged.pop(validation.EXTRACTED, None)
-            changed = msgspec.structs.replace(entity, **{"properties": merged, "thin": False, **changes})
+            changed = msgspec.structs.replace(
+                entity, **{"properties": merged, "thin": False, **changes}
+            )
             if (changed.name, changed.type) != (entity.name, entity.type):
                 _free(reads, changed)
             if changed.name != entity.name and "aliases" not in changes:
@@ -198,12 +223,14 @@ class Records(Opened):
             return self._build(items, reads=reads)
 
         self._model_name  # noqa: B018 - loads the embedder, which takes longer than a transaction should
-        receipt = forget(self._store, targets, build=build, remakes=(read.remake, dreamt.remake), dry_run=dry_run)
+        receipt = forget(
+            self._store, targets, build=build, remakes=(read.remake, dreamt.remake), dry_run=dry_run
+        )
         if not dry_run and self._embedder is not None and self._store.pending(1):
             self._queue.start()
         return receipt
 
-    # -- by id ------------------------------------------------------------------------------------------------------
+    # -- by id -------------------------------------------------------------------------------------
 
     def get_resource(self, id: str) -> Resource:
         """The resource with this id, without `graph_paths`: `get_edges` and `lookup` have them.
@@ -214,10 +241,12 @@ class Records(Opened):
         return _found(self._store, Resource, id)
 
     def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
-        """The entity with this id, without `graph_paths`: `get_edges` and `lookup` have them. With `as_of`, as it was.
+        """The entity with this id, without `graph_paths`: `get_edges` and `lookup` have them. With
+        `as_of`, as it was.
 
         Raises:
-            NotFoundError: there is none; or there was none then, or what it was then is no longer kept.
+            NotFoundError: there is none; or there was none then, or what it was then is no longer
+                kept.
             InvalidInputError: `as_of` has no time zone.
         """
         entity = _found(self._store, Entity, id)
@@ -243,12 +272,14 @@ class Records(Opened):
         return _found(self._store, Moment, id)
 
     def show(self, id_or_label: str, *, as_of: datetime | None = None) -> dict[str, Any]:
-        """All that is known of one thing: its records, edges in and out, where it came from, what came of it. With
-        `as_of`, what had that label then, entities as they were, and edges in force then.
+        """All that is known of one thing: its records, edges in and out, where it came from, what
+        came of it. With `as_of`, what had that label then, entities as they were, and edges in
+        force then.
 
-        Returns: `records`, each as JSON-ready values with `parents` and `children` (ids), and, of what was derived, the
-        `sources` it rests on in the end (with lines); `edges_out` and `edges_in`
-        (the newest hundred of each), those out with their path strings as `paths`; `edge_counts`.
+        Returns: `records`, each as JSON-ready values with `parents` and `children` (ids), and, of
+        what was derived, the `sources` it rests on in the end (with lines); `edges_out` and
+        `edges_in` (the newest hundred of each), those out with their path strings as `paths`;
+        `edge_counts`.
 
         Raises:
             NotFoundError: nothing has this id or label; the remedy names what is most like it.
@@ -260,7 +291,11 @@ class Records(Opened):
             aware(as_of)
 
         record = self._store.get(None, text(id_or_label, "an id or label"))
-        records = [record] if record else self._store.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
+        records = (
+            [record]
+            if record
+            else self._store.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
+        )
         if not records:
             records = targets(self._store, [id_or_label])[id_or_label]
         keys = list(dict.fromkeys(labels.key(record.name) for record in records))
@@ -269,25 +304,33 @@ class Records(Opened):
             keys = list(dict.fromkeys((*keys, *(labels.key(record.name) for record in records))))
 
         def at(direction: Direction) -> list[dict[str, Any]]:
-            edges = self._store.edges(keys, direction=direction, rel_types=None, limit=100, as_of=as_of)
+            edges = self._store.edges(
+                keys, direction=direction, rel_types=None, limit=100, as_of=as_of
+            )
             return [msgspec.to_builtins(edge) for edge in edges]
 
         shown = {labels.key(record.name): record.name for record in records}
 
         def path_of(edge: dict[str, Any]) -> tuple[str, ...]:
-            return msgspec.convert(edge, Edge).paths(records[0].schema, src=shown.get(edge["src"], ""))
+            return msgspec.convert(edge, Edge).paths(
+                records[0].schema, src=shown.get(edge["src"], "")
+            )
 
         return {
             "records": [
                 record_dict(record)
-                | {"parents": self._store.parents(record.id), "children": self._store.children(record.id)}
+                | {
+                    "parents": self._store.parents(record.id),
+                    "children": self._store.children(record.id),
+                }
                 | self._grounds(record.id)
                 for record in records
             ],
             "edges_out": [edge | {"paths": path_of(edge)} for edge in at("out")],
             "edges_in": at("in"),
             "edge_counts": [
-                msgspec.to_builtins(count) for count in self._store.count_edges(keys, direction="both", as_of=as_of)
+                msgspec.to_builtins(count)
+                for count in self._store.count_edges(keys, direction="both", as_of=as_of)
             ],
         }
 
@@ -296,22 +339,34 @@ class Records(Opened):
         from ..store.history import lookup_at, record_at
 
         if any(record.id == id_or_label for record in records):
-            shown = [was for record in records if (was := record_at(self._store, record, as_of)) is not None]
+            shown = [
+                was
+                for record in records
+                if (was := record_at(self._store, record, as_of)) is not None
+            ]
         else:
             key = labels.key(id_or_label)
             shown = lookup_at(self._store, [key], as_of)[key]
         if not shown:
-            raise NotFoundError(f"nothing had the id or label {id_or_label!r} at {as_of.isoformat()}", id=id_or_label)
+            raise NotFoundError(
+                f"nothing had the id or label {id_or_label!r} at {as_of.isoformat()}",
+                id=id_or_label,
+            )
         return shown
 
     def _grounds(self, id: str) -> dict[str, list[str]]:
         """Of what was derived: the sources, with their lines, that it rests on in the end."""
         above = self.history(id)[1:]
-        return {"sources": [entry["source"] for entry in above if not entry["parents"]]} if above else {}
+        return (
+            {"sources": [entry["source"] for entry in above if not entry["parents"]]}
+            if above
+            else {}
+        )
 
     def history(self, id: str) -> list[dict[str, Any]]:
-        """Where a record came from: itself, its parents, theirs, down to what was read, each with source and lines. Of
-        an entity also its `changes`, newest first: when, and each field and property from what to what.
+        """Where a record came from: itself, its parents, theirs, down to what was read, each with
+        source and lines. Of an entity also its `changes`, newest first: when, and each field and
+        property from what to what.
 
         Raises:
             NotFoundError: no record has this id.
@@ -332,14 +387,18 @@ class Records(Opened):
                 "kind": getattr(record, "kind", ""), "created_at": record.created_at, "updated_at": record.updated_at,
                 "parents": above,
             }  # fmt: skip
-            queue += [(parent, depth + 1) for id in above if (parent := self._store.get(None, id)) is not None]
+            queue += [
+                (parent, depth + 1)
+                for id in above
+                if (parent := self._store.get(None, id)) is not None
+            ]
         if isinstance(itself, Entity):
             from ..store.history import told
 
             found[id]["changes"] = list(told(self._store, itself))
         return list(found.values())
 
-    # -- edges ------------------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def get_edges(
         self,
@@ -370,7 +429,7 @@ class Records(Opened):
     def _label(self, label_or_id: str) -> str:
         return _label(self._store, label_or_id)
 
-    # -- moments ----------------------------------------------------------------------------------------------------
+    # -- moments -----------------------------------------------------------------------------------
 
     def get_moments_by_time(self, start: datetime, end: datetime) -> list[Moment]:
         """Moments that overlap [start, end), in order of their start. Source: seed 2.
@@ -381,14 +440,16 @@ class Records(Opened):
         for at in (start, end):
             aware(at)
         if end < start:
-            raise InvalidInputError(f"the window ends {end.isoformat()}, before it starts {start.isoformat()}")
+            raise InvalidInputError(
+                f"the window ends {end.isoformat()}, before it starts {start.isoformat()}"
+            )
         return self._store.moments_between(start, end)
 
     def get_moments_by_type(self, type: str) -> list[Moment]:
         """Moments of a type, in order of their start. Source: seed 2."""
         return self.query_moments(Query().filter(Eq("type", type)).order_by("starts_at"))
 
-    # -- by field ---------------------------------------------------------------------------------------------------
+    # -- by field ----------------------------------------------------------------------------------
 
     def query_resources(self, query: Query) -> list[Resource]:
         """Resources by predicate. Source: seed 2, "Query layer".
@@ -410,11 +471,12 @@ class Records(Opened):
         """Make predicates and SQL on one field of a schema fast. Source: seed 2.
 
         Args:
-            schema: resources, entities or moments; or, as seed 2 has it, a type of entities ("person"), whose fields
-                are properties: the index is that of every entity's.
+            schema: resources, entities or moments; or, as seed 2 has it, a type of entities
+                ("person"), whose fields are properties: the index is that of every entity's.
 
         Raises:
-            UnknownNameError: a field that the schema does not have, or what is nearly the name of a schema.
+            UnknownNameError: a field that the schema does not have, or what is nearly the name of a
+                schema.
         """
         if isinstance(schema, str) and schema.lower() not in SCHEMAS:
             if not schema.strip() or get_close_matches(schema.lower(), SCHEMAS, n=1, cutoff=0.8):
@@ -439,7 +501,11 @@ def _free(reads: Reads, entity: Entity) -> None:
     """Refuse a new name or type if another has both: nobody could tell the two apart."""
     key = labels.key(entity.name)
     for other in reads.lookup([key], edges=0)[key]:
-        same = isinstance(other, Entity) and other.type == entity.type and labels.key(other.name) == key
+        same = (
+            isinstance(other, Entity)
+            and other.type == entity.type
+            and labels.key(other.name) == key
+        )
         if same and other.id != entity.id and not other.thin:  # type: ignore[union-attr]
             raise ConflictError(
                 f"there is another {entity.type or 'entity'} called {other.name!r}",
@@ -452,7 +518,9 @@ def _free(reads: Reads, entity: Entity) -> None:
 def _aliases(entity: Entity, name: str) -> tuple[str, ...]:
     """What a renamed entity is called besides: what it was called, and not what it is called now."""
     key = labels.key(name)
-    return tuple(alias for alias in dict.fromkeys((*entity.aliases, entity.name)) if labels.key(alias) != key)
+    return tuple(
+        alias for alias in dict.fromkeys((*entity.aliases, entity.name)) if labels.key(alias) != key
+    )
 
 
 def _refers(item: Record | Edge) -> bool:
@@ -468,7 +536,9 @@ def _check_parents(reads: Reads, prepared: Batch) -> None:
     beside = {moment.id for moment in moments}
     for moment in moments:
         parent = moment.parent_moment
-        if parent == moment.id or not (not parent or parent in beside or reads.get("moments", parent)):
+        if parent == moment.id or not (
+            not parent or parent in beside or reads.get("moments", parent)
+        ):
             raise InvalidInputError(
                 f"the moment {moment.name[:60]!r}: its parent_moment {parent!r} is "
                 + ("itself" if parent == moment.id else "the id of no moment"),
@@ -481,7 +551,9 @@ def _by_label(reads: Reads, items: Iterable[Record | Edge]) -> Iterator[Record |
     """The items, edges that were given ids between labels."""
     for item in items:
         if isinstance(item, Edge):
-            yield msgspec.structs.replace(item, src=_label(reads, item.src), dst=_label(reads, item.dst))
+            yield msgspec.structs.replace(
+                item, src=_label(reads, item.src), dst=_label(reads, item.dst)
+            )
         else:
             yield item
 

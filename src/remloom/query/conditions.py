@@ -10,8 +10,8 @@
 | `f BETWEEN a AND b` | And(Gte, Lte) |
 | `AND`, `OR`, `NOT`, `( )`, `TRUE`, `FALSE` | And, Or, Not, All, Or() |
 
-A field is a name or a path (`metadata.source`, `metadata->>'any key'`); a value is a string, a number, a date
-(compared as text), TRUE, FALSE or NULL. The grammar is in grammar.lark.
+A field is a name or a path (`metadata.source`, `metadata->>'any key'`); a value is a string, a
+number, a date (compared as text), TRUE, FALSE or NULL. The grammar is in grammar.lark.
 """
 
 from __future__ import annotations
@@ -101,13 +101,15 @@ def render(predicate: Predicate) -> str:
         return f"{_field(predicate.field)} {word} ({', '.join(map(_value, predicate.value))})"
     if not word:
         raise InvalidInputError(
-            f"{type(predicate).__name__} cannot be written in a statement", remedy="use it in a Query value"
+            f"{type(predicate).__name__} cannot be written in a statement",
+            remedy="use it in a Query value",
         )
     return f"{_field(predicate.field)} {word} {_value(predicate.value)}"  # type: ignore[union-attr]
 
 
 def like(field: str, pattern: str, *, ignore_case: bool) -> Predicate:
-    """What `field LIKE pattern` asks, as the simplest predicate: `%` is any text, `_` any character."""
+    """What `field LIKE pattern` asks, as the simplest predicate: `%` is any text, `_` any
+    character."""
     opened, closed = pattern.startswith("%"), pattern.endswith("%") and len(pattern) > 1
     core = pattern[opened : len(pattern) - closed]
     if not ignore_case and "%" not in core and "_" not in core:
@@ -136,7 +138,9 @@ def _field(path: str) -> str:
     first, *rest = path.split(".")
     plain = _NAME.fullmatch(first) and first.lower() not in _RESERVED
     if not plain and (not first or "`" in first):
-        raise InvalidInputError(f"the field {path!r} cannot be written in a statement", remedy="use a Query value")
+        raise InvalidInputError(
+            f"the field {path!r} cannot be written in a statement", remedy="use a Query value"
+        )
     text = first if plain else f"`{first}`"
     for index, segment in enumerate(rest):
         if not _SEGMENT.fullmatch(segment):  # a dotted segment may not follow an arrow
@@ -156,7 +160,9 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, date):
         return _string(value.isoformat())
-    raise InvalidInputError(f"the value {value!r} cannot be written in a statement", remedy="use a Query value")
+    raise InvalidInputError(
+        f"the value {value!r} cannot be written in a statement", remedy="use a Query value"
+    )
 
 
 def _string(text: str) -> str:

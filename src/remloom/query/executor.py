@@ -1,4 +1,5 @@
-"""Runs the values of the dialect against a store. TRAVERSE is in traverse.py, EXPLAIN in explain.py."""
+"""Runs the values of the dialect against a store. TRAVERSE is in traverse.py, EXPLAIN in
+explain.py."""
 
 from __future__ import annotations
 
@@ -71,18 +72,27 @@ class Executor:
 
                 return run(self, traverse, statement.as_of)
             case other:
-                raise InvalidInputError(f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"')
+                raise InvalidInputError(
+                    f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"'
+                )
 
     def lookup(self, query: Lookup, as_of: datetime | None = None) -> Answer:
-        """One hit for each record that has one of the labels, in the order of the labels; with `as_of`, of those that
-        had one of them, as they were.
+        """One hit for each record that has one of the labels, in the order of the labels; with
+        `as_of`, of those that had one of them, as they were.
 
-        A label that nothing has, but that can only mean one thing, gives that, and `metadata["resolved"]` says so (see
-        label_resolution.py). Any other is listed in `metadata["missing"]`, and `suggestions` are like it.
+        A label that nothing has, but that can only mean one thing, gives that, and
+        `metadata["resolved"]` says so (see label_resolution.py). Any other is listed in
+        `metadata["missing"]`, and `suggestions` are like it.
         """
         keys = [labels.key(label) for label in query.labels]
-        found = self.store.lookup(keys) if as_of is None else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
-        hits = [Hit(record=record, matched=key) for key, records in found.items() for record in records]
+        found = (
+            self.store.lookup(keys)
+            if as_of is None
+            else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
+        )
+        hits = [
+            Hit(record=record, matched=key) for key, records in found.items() for record in records
+        ]
         missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
         meant = {}
         if missing and as_of is None:  # names are resolved by what there is now
@@ -102,7 +112,8 @@ class Executor:
             statement=render(Statement(query, as_of=as_of) if as_of else query),
             records=hits,
             suggestions=self.suggest(missing) if missing else [],
-            metadata={"missing": missing, **told(meant)} | ({"as_of": as_of.isoformat()} if as_of else {}),
+            metadata={"missing": missing, **told(meant)}
+            | ({"as_of": as_of.isoformat()} if as_of else {}),
         )
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:
@@ -118,17 +129,24 @@ class Executor:
     def fuzzy(self, query: Fuzzy) -> Answer:
         """The records whose names or aliases are most like the text, best first."""
         matches = self.fuzzy_matches(query)
-        return Answer(query_type="fuzzy", statement=render(query), records=[_hit(match) for match in matches])
+        return Answer(
+            query_type="fuzzy", statement=render(query), records=[_hit(match) for match in matches]
+        )
 
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
-        return self.store.fuzzy(query.text, type=query.type, threshold=query.threshold, limit=query.limit)
+        return self.store.fuzzy(
+            query.text, type=query.type, threshold=query.threshold, limit=query.limit
+        )
 
     def search(self, query: Search) -> Answer:
         """The records of one schema nearest in meaning, best first.
 
-        `metadata["waiting"]` says how many texts (at most `WAITING` are counted) have no vector yet.
+        `metadata["waiting"]` says how many texts (at most `WAITING` are counted) have no vector
+        yet.
         """
-        hits = duplicates.search(lambda count: self.search_matches(replace(query, limit=count)), query.limit)
+        hits = duplicates.search(
+            lambda count: self.search_matches(replace(query, limit=count)), query.limit
+        )
         waiting = len(self.store.pending(WAITING))
         return Answer(
             query_type="search",
@@ -145,11 +163,16 @@ class Executor:
                 remedy="set REMLOOM_EMBEDDER (for example to minilm), or find text by its words with search_text",
             )
         return self.store.search_vector(
-            self._embed(query.text), schema=schema, where=query.where, limit=query.limit, min_score=query.min_score
+            self._embed(query.text),
+            schema=schema,
+            where=query.where,
+            limit=query.limit,
+            min_score=query.min_score,
         )
 
     def sql(self, query: Sql) -> Answer:
-        """The rows of a SELECT, at most `MAX_ROWS`; `metadata["truncated"]` says whether there were more."""
+        """The rows of a SELECT, at most `MAX_ROWS`; `metadata["truncated"]` says whether there were
+        more."""
         select, statement = compiled(query.text)
         columns, rows, truncated = self.store.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
         return Answer(

@@ -17,18 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-_HOW = "by their graph, and one by one those outside it; all one by one where few are left to look at"
+_HOW = (
+    "by their graph, and one by one those outside it; all one by one where few are left to look at"
+)
 
 
 def explain(executor: Executor, statement: Statement) -> Answer:
-    """The steps of a query as rows of (step, detail): which index is used, how often, over how much.
+    """The steps of a query as rows of (step, detail): which index is used, how often, over how
+    much.
 
-    Raises what the query itself would raise for names that do not exist and SQL that is not allowed.
+    Raises what the query itself would raise for names that do not exist and SQL that is not
+    allowed.
     """
     rows = _rows(executor, statement.query)
     if statement.as_of:
-        rows.append(("as of", f"edges in force and entities as they were at {statement.as_of.isoformat()}"))
-    return Answer(query_type="explain", statement=render(statement), columns=["step", "detail"], rows=list(rows))
+        rows.append(
+            ("as of", f"edges in force and entities as they were at {statement.as_of.isoformat()}")
+        )
+    return Answer(
+        query_type="explain",
+        statement=render(statement),
+        columns=["step", "detail"],
+        rows=list(rows),
+    )
 
 
 def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
@@ -37,26 +48,44 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
         case Lookup():
             keys = list(dict.fromkeys(map(labels.key, query.labels)))
             return [
-                ("lookup", f"key index over every schema, one probe for each of {len(keys)}: {', '.join(keys[:9])}")
+                (
+                    "lookup",
+                    f"key index over every schema, one probe for each of {len(keys)}: {', '.join(keys[:9])}",
+                )
             ]
         case Fuzzy():
             kind = f" of type {query.type}" if query.type else ""
             return [
-                ("fuzzy", f"names and aliases{kind}, by their trigrams; every one where there are few"),
-                ("rank", f"edit similarity of the candidates, at least {query.threshold:g}, the {query.limit} best"),
+                (
+                    "fuzzy",
+                    f"names and aliases{kind}, by their trigrams; every one where there are few",
+                ),
+                (
+                    "rank",
+                    f"edit similarity of the candidates, at least {query.threshold:g}, the {query.limit} best",
+                ),
             ]
         case Search():
             schema, (model, dims) = known_schema(query.schema), store.model() or ("the embedder", 0)
             rows = [
                 ("embed", f"the text, by {model}"),
-                ("search", f"vectors of {dims} dimensions, {_HOW}" if dims else "nothing is embedded yet"),
-                ("filter", f"{schema} where {render_where(query.where)}" if query.where else schema),
+                (
+                    "search",
+                    f"vectors of {dims} dimensions, {_HOW}" if dims else "nothing is embedded yet",
+                ),
+                (
+                    "filter",
+                    f"{schema} where {render_where(query.where)}" if query.where else schema,
+                ),
             ]
             least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
             return [*rows, ("rank", f"the {query.limit} nearest{least}")]
         case Sql():
             select, text = compiled(query.text)
-            rows = [("sql", text), *(("plan", line) for line in store.explain(select, limit=MAX_ROWS))]
+            rows = [
+                ("sql", text),
+                *(("plan", line) for line in store.explain(select, limit=MAX_ROWS)),
+            ]
             return [*rows, ("limits", f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only")]
         case Traverse():
             return _traverse_rows(executor, query)
@@ -69,5 +98,11 @@ def _traverse_rows(executor: Executor, query: Traverse) -> list[tuple[str, str]]
     if query.max_depth == 0:
         return [*rows, ("plan", f"count and list the {via}, follow none")]
     each = "all" if query.fan_out is None else f"at most {query.fan_out:,}"
-    rows.append(("walk", f"edge index, {via}: {each} of each node, {query.max_depth} deep, no node twice"))
-    return [*rows, ("keep", f"the first {query.limit} by {query.order_by}"), ("load", "the kept nodes, by key")]
+    rows.append(
+        ("walk", f"edge index, {via}: {each} of each node, {query.max_depth} deep, no node twice")
+    )
+    return [
+        *rows,
+        ("keep", f"the first {query.limit} by {query.order_by}"),
+        ("load", "the kept nodes, by key"),
+    ]

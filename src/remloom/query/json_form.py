@@ -1,7 +1,8 @@
 """The JSON form of a query, `rem_query(query_type, parameters)`, as a value.
 
-Source: seed design 5, "Stage Tracking and Memos" and "Query Types". The names of both seeds and of the values are
-understood; nothing is ignored: an unknown parameter is an error, and so is one name given under two spellings.
+Source: seed design 5, "Stage Tracking and Memos" and "Query Types". The names of both seeds and of
+the values are understood; nothing is ignored: an unknown parameter is an error, and so is one name
+given under two spellings.
 """
 
 from __future__ import annotations
@@ -34,14 +35,16 @@ _PARAMETERS: dict[str, dict[str, str]] = {
         "plan_memo": "plan_memo", "strategy": "strategy", "edge_type": "edge_types",
     },
 }  # fmt: skip
-_STARTS = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")  # in capitals: "search party" is a label
+# in capitals: "search party" is a label
+_STARTS = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")
 
 
 def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
     """The value of a query given as JSON.
 
-    `initial_query` of a traverse is a bare label, the text of a query (its keyword LOOKUP, FUZZY, SEARCH or SELECT in
-    capitals), or an object with `query_type` and `parameters`. A `where_clause` is the text after WHERE.
+    `initial_query` of a traverse is a bare label, the text of a query (its keyword LOOKUP, FUZZY,
+    SEARCH or SELECT in capitals), or an object with `query_type` and `parameters`. A `where_clause`
+    is the text after WHERE.
 
     Raises:
         UnknownNameError: the query type or a parameter does not exist.
@@ -49,13 +52,16 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
 
     >>> from_parameters("traverse", {"initial_query": "sarah chen", "edge_types": ["manages"], "max_depth": 1})
     ... # doctest: +ELLIPSIS
-    Traverse(initial_query=Lookup(labels=('sarah chen',)), edge_types=('manages',), max_depth=1, ...)
+    Traverse(initial_query=Lookup(labels=('sarah chen',)), edge_types=('manages',), max_depth=1,
+    ...)
     """
     kind = query_type.lower() if isinstance(query_type, str) else str(query_type)
     if kind not in _PARAMETERS:
         raise UnknownNameError("query type", kind, list(_PARAMETERS))
     if not isinstance(parameters, Mapping):
-        raise InvalidInputError(f"the parameters of a query are an object, not {type(parameters).__name__}")
+        raise InvalidInputError(
+            f"the parameters of a query are an object, not {type(parameters).__name__}"
+        )
     fields = _fields(kind, parameters)
     if kind == "lookup":
         return Lookup(_required(kind, fields, "labels", "key"))
@@ -71,17 +77,22 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
 
 
 def to_parameters(query: Plan) -> dict[str, Any]:
-    """A value in the JSON form, `{"query_type": …, "parameters": …}`; what has its default is left out, but the depth.
+    """A value in the JSON form, `{"query_type": …, "parameters": …}`; what has its default is left
+    out, but the depth.
 
     >>> to_parameters(Traverse("sarah chen", ["manages"], max_depth=0))["parameters"]
     {'initial_query': 'sarah chen', 'edge_types': ['manages'], 'max_depth': 0}
     """
     match query:
         case Lookup(labels=labels):
-            return _json("lookup", {"key": labels[0]} if len(labels) == 1 else {"labels": list(labels)})
+            return _json(
+                "lookup", {"key": labels[0]} if len(labels) == 1 else {"labels": list(labels)}
+            )
         case Fuzzy():
             return _json(
-                "fuzzy", {"query_text": query.text} | _changed(query, Fuzzy("x"), "type", "threshold", "limit")
+                "fuzzy",
+                {"query_text": query.text}
+                | _changed(query, Fuzzy("x"), "type", "threshold", "limit"),
             )
         case Search():
             from .conditions import render as condition
@@ -97,7 +108,17 @@ def to_parameters(query: Plan) -> dict[str, Any]:
     given |= {"max_depth": query.max_depth}
     return _json(
         "traverse",
-        given | _changed(query, Traverse("x"), "direction", "breadth", "order_by", "limit", "plan_memo", "strategy"),
+        given
+        | _changed(
+            query,
+            Traverse("x"),
+            "direction",
+            "breadth",
+            "order_by",
+            "limit",
+            "plan_memo",
+            "strategy",
+        ),
     )
 
 
@@ -126,7 +147,9 @@ def _fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:  # how models leave a parameter out
             continue
         if known[name] in fields:
-            raise InvalidInputError(f"{name!r} is given twice, under two names", remedy="give it once")
+            raise InvalidInputError(
+                f"{name!r} is given twice, under two names", remedy="give it once"
+            )
         fields[known[name]] = value
     return fields
 
@@ -148,7 +171,9 @@ def _where(given: Any) -> Predicate:
 def _start(given: Any) -> Start:
     if isinstance(given, Mapping):
         if set(given) != {"query_type", "parameters"}:
-            raise InvalidInputError("an initial_query object has query_type and parameters, and nothing else")
+            raise InvalidInputError(
+                "an initial_query object has query_type and parameters, and nothing else"
+            )
         return from_parameters(given["query_type"], given["parameters"])  # type: ignore[return-value]
     if isinstance(given, str) and _STARTS.match(given):
         from .parser import parse
@@ -160,7 +185,9 @@ def _start(given: Any) -> Start:
 def _sql(fields: dict[str, Any]) -> Sql:
     if "text" in fields:
         if len(fields) > 1:
-            raise InvalidInputError("sql takes either a query, or a table_name with its conditions, not both")
+            raise InvalidInputError(
+                "sql takes either a query, or a table_name with its conditions, not both"
+            )
         return Sql(fields["text"])
     text = f"SELECT * FROM {_required('sql', fields, 'table', 'table_name')}"
     for field, words in (("where", "WHERE"), ("order_by", "ORDER BY"), ("limit", "LIMIT")):

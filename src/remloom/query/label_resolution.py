@@ -1,6 +1,8 @@
-"""What a label means that nothing has, where only one thing can be meant: "Sarah", when there is one Sarah.
+"""What a label means that nothing has, where only one thing can be meant: "Sarah", when there is
+one Sarah.
 
-Source: seed design 5, "Who is Sarah?". It is found by the indexes of names, never by a scan, and an answer says so.
+Source: seed design 5, "Who is Sarah?". It is found by the indexes of names, never by a scan, and an
+answer says so.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ class Resolved(Struct, frozen=True):
 def resolve(store: Store, missing: Sequence[str]) -> dict[str, Resolved]:
     """For the labels that nothing has: what they mean, where that is one thing alone.
 
-    That is the only person with this first or last name, or, where it is nobody's, the only record whose name begins
-    with these words.
+    That is the only person with this first or last name, or, where it is nobody's, the only record
+    whose name begins with these words.
     """
     from ..store.indexes.bm25 import STOP_WORDS  # loads numpy
 
@@ -58,7 +60,12 @@ def told(resolved: dict[str, Resolved]) -> dict[str, Any]:
     """What `metadata` says of it."""
     if not resolved:
         return {}
-    return {"resolved": [{"label": one.label, "name": one.record.name, "how": one.how} for one in resolved.values()]}
+    return {
+        "resolved": [
+            {"label": one.label, "name": one.record.name, "how": one.how}
+            for one in resolved.values()
+        ]
+    }
 
 
 def _people(store: Store, label: str) -> list[Resolved]:
@@ -68,13 +75,17 @@ def _people(store: Store, label: str) -> list[Resolved]:
         if isinstance(match.record, Entity):
             keys = (labels.key(name) for name in (match.record.name, *match.record.aliases))
             if key := next((key for key in keys if _has(key.split("-"), words)), ""):
-                people[match.record.id] = Resolved(label, match.record, key, "the only person of this name")
+                people[match.record.id] = Resolved(
+                    label, match.record, key, "the only person of this name"
+                )
     return list(people.values())
 
 
 def _has(words: Sequence[str], part: Sequence[str]) -> bool:
     """Whether words stand among others, next to each other."""
-    return any(list(words[at : at + len(part)]) == list(part) for at in range(len(words) - len(part) + 1))
+    return any(
+        list(words[at : at + len(part)]) == list(part) for at in range(len(words) - len(part) + 1)
+    )
 
 
 def _begun(store: Store, label: str) -> list[Resolved]:
@@ -83,5 +94,7 @@ def _begun(store: Store, label: str) -> list[Resolved]:
     found: dict[str, Resolved] = {}
     for key, records in store.lookup(keys, edges=0).items():
         if key.startswith(start):
-            found |= {one.id: Resolved(label, one, key, "the only name that begins so") for one in records}
+            found |= {
+                one.id: Resolved(label, one, key, "the only name that begins so") for one in records
+            }
     return list(found.values())

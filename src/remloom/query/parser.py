@@ -1,7 +1,9 @@
-"""From the text of a statement to its value, and from a wrong text to an error that says what would be right.
+"""From the text of a statement to its value, and from a wrong text to an error that says what would
+be right.
 
-The grammar is grammar.lark, its meaning transformer.py. What a grammar cannot say is done here: a SELECT is cut where
-its SQL ends, with sqlglot's tokenizer, and the parser's complaints are put into plain words.
+The grammar is grammar.lark, its meaning transformer.py. What a grammar cannot say is done here: a
+SELECT is cut where its SQL ends, with sqlglot's tokenizer, and the parser's complaints are put into
+plain words.
 """
 
 from __future__ import annotations
@@ -76,9 +78,12 @@ def _plain_select(text: str) -> Statement | None:
 def _parse_by_grammar(text: str) -> Statement:
     parsed: Parsed = _run(text, text, 0, "statement")
     query, as_of = parsed.query, parsed.as_of
-    if isinstance(query, Raw):  # SELECT took the rest: cut it, and read what follows
+    # SELECT took the rest: cut it, and read what follows
+    if isinstance(query, Raw):
         sql, tail = _cut_sql(text, query)
-        rest: Tail = _run(text, text[tail:], tail, "after_start" if query.walk is not None else "after_select")
+        rest: Tail = _run(
+            text, text[tail:], tail, "after_start" if query.walk is not None else "after_select"
+        )
         as_of = rest.as_of
         query = _with_sql(query, Sql(sql), rest.clauses, text, tail)
     try:
@@ -86,7 +91,11 @@ def _parse_by_grammar(text: str) -> Statement:
     except InvalidInputError as error:
         position = as_of.position if as_of else 0
         raise QuerySyntaxError(
-            error.message, statement=text, position=position, expected=["no AS OF"], example=error.remedy
+            error.message,
+            statement=text,
+            position=position,
+            expected=["no AS OF"],
+            example=error.remedy,
         ) from None
 
 
@@ -105,7 +114,9 @@ def _check_text(text: str) -> None:
     half = None if text.isascii() else re.search("[\ud800-\udfff]", text)
     if half is not None:
         raise QuerySyntaxError(
-            "a statement may not hold half a character (a lone surrogate)", statement=text, position=half.start()
+            "a statement may not hold half a character (a lone surrogate)",
+            statement=text,
+            position=half.start(),
         )
     if len(text) > MAX_STATEMENT_LENGTH:
         raise InvalidInputError(
@@ -114,22 +125,26 @@ def _check_text(text: str) -> None:
         )
 
 
-# -- SQL inside a statement ------------------------------------------------------------------------------------
+# -- SQL inside a statement ------------------------------------------------------------------------
 
 
 def _cut_sql(text: str, raw: Raw) -> tuple[str, int]:
     """The SQL that starts at `raw`, and the position where the statement goes on.
 
-    SQL ends at a semicolon, at AS OF with a time and, when it starts a TRAVERSE, at the first DEPTH, DIRECTION,
-    BREADTH, MEMO or ORDER BY edge./node. outside brackets: so a LIMIT before those belongs to the SELECT, one after
-    them to the TRAVERSE.
+    SQL ends at a semicolon, at AS OF with a time and, when it starts a TRAVERSE, at the first
+    DEPTH, DIRECTION, BREADTH, MEMO or ORDER BY edge./node. outside brackets: so a LIMIT before
+    those belongs to the SELECT, one after them to the TRAVERSE.
     """
     try:
         tokens = tokens_of(text[raw.position :])
     except QuerySyntaxError:
         message = "a string or a quoted name in this SQL is not closed"
         raise QuerySyntaxError(
-            message, statement=text, position=raw.position, expected=["a closing quote"], example=EXAMPLES["SELECT"]
+            message,
+            statement=text,
+            position=raw.position,
+            expected=["a closing quote"],
+            example=EXAMPLES["SELECT"],
         ) from None
     words = [token.text.upper() for token in tokens] + ["", ""]
     kinds = [token.token_type.name for token in tokens] + ["", ""]
@@ -141,15 +156,25 @@ def _cut_sql(text: str, raw: Raw) -> tuple[str, int]:
             continue
         if (
             kind == "SEMICOLON"
-            or (word == "AS" and words[index + 1] == "OF" and kinds[index + 2] in ("STRING", "NUMBER", "IDENTIFIER"))
-            or (raw.walk is not None and _starts_walk(word, following, words[index + 1], kinds[index + 2]))
+            or (
+                word == "AS"
+                and words[index + 1] == "OF"
+                and kinds[index + 2] in ("STRING", "NUMBER", "IDENTIFIER")
+            )
+            or (
+                raw.walk is not None
+                and _starts_walk(word, following, words[index + 1], kinds[index + 2])
+            )
         ):
-            return text[raw.position : raw.position + tokens[index - 1].end + 1], raw.position + token.start
+            return text[
+                raw.position : raw.position + tokens[index - 1].end + 1
+            ], raw.position + token.start
     return text[raw.position : raw.position + tokens[-1].end + 1], len(text)
 
 
 def _starts_walk(word: str, following: str, next_word: str, after: str) -> bool:
-    """Whether a clause of TRAVERSE starts at this token of SQL, rather than a column of that name standing there."""
+    """Whether a clause of TRAVERSE starts at this token of SQL, rather than a column of that name
+    standing there."""
     if word in ("DEPTH", "BREADTH"):
         return following in ("NUMBER", "DASH", "ALL") or next_word == "FIRST"
     if word == "DIRECTION":
@@ -159,7 +184,7 @@ def _starts_walk(word: str, following: str, next_word: str, after: str) -> bool:
     return word == "ORDER BY" and next_word in ("EDGE", "NODE") and after == "DOT"
 
 
-# -- running the grammar, and saying what is wrong ---------------------------------------------------------------
+# -- running the grammar, and saying what is wrong -------------------------------------------------
 
 
 @cache
@@ -177,26 +202,36 @@ def _grammar() -> Lark:
 
 
 def _table() -> str | bool:
-    """Where the parse table is kept between processes: making it takes 80 ms, loading it 6. It is made again whenever
-    the grammar or lark changed; False when there is no place for it. It is a pickle, so whoever can write it can run
-    code here: nobody else may be able to."""
+    """Where the parse table is kept between processes: making it takes 80 ms, loading it 6. It is
+    made again whenever the grammar or lark changed; False when there is no place for it. It is a
+    pickle, so whoever can write it can run code here: nobody else may be able to."""
     from platformdirs import user_cache_path
 
     folder = user_cache_path("remloom")
     file = folder / f"dialect-{sys.version_info.major}.{sys.version_info.minor}.lark"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(file) if _is_ours(folder) and (not os.path.lexists(file) or _is_ours(file)) else False
+        return (
+            str(file)
+            if _is_ours(folder) and (not os.path.lexists(file) or _is_ours(file))
+            else False
+        )
     except OSError:
         return False
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether nobody but us (and the administrator) can write to a path, or put something else in its place."""
-    if os.name == "nt":  # it is within the user's own, by the system's rules
+    """Whether nobody but us (and the administrator) can write to a path, or put something else in
+    its place."""
+    # it is within the user's own, by the system's rules
+    if os.name == "nt":
         return True
     found = path.lstat()
-    ours = not stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    ours = (
+        not stat.S_ISLNK(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and not found.st_mode & 0o022
+    )
     for above in path.absolute().resolve().parents:
         found = above.stat()
         shared = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
@@ -226,9 +261,15 @@ def _refuse(statement: str, fault: Fault, offset: int) -> NoReturn:
 def _refuse_input(statement: str, text: str, offset: int, error: Any, start: str) -> NoReturn:
     token = getattr(error, "token", None)
     ended = token is not None and token.type == "$END"
-    at = len(text.rstrip()) if ended else int(token.start_pos if token is not None else error.pos_in_stream)
+    at = (
+        len(text.rstrip())
+        if ended
+        else int(token.start_pos if token is not None else error.pos_in_stream)
+    )
     word = text[at:].split(None, 1)[0] if text[at:].strip() else ""
-    expected = _plain_words(getattr(error, "accepts", None) or getattr(error, "expected", None) or error.allowed)
+    expected = _plain_words(
+        getattr(error, "accepts", None) or getattr(error, "expected", None) or error.allowed
+    )
     example = EXAMPLES["WHERE"] if start == "where" else _quoted(statement) or _example(statement)
     if start == "statement" and not ended and "TRAVERSE" in expected:
         message, example = _refuse_first_word(statement, word, example)
@@ -260,9 +301,13 @@ def _refuse_first_word(statement: str, word: str, example: str) -> tuple[str, st
         return f"{word!r} is not expected here", example
     near = get_close_matches(first, _FIRST_WORDS, n=1, cutoff=0.75)
     if near:
-        return f"{word!r} is no kind of query; did you mean {near[0]}?", EXAMPLES.get(near[0], example)
+        return f"{word!r} is no kind of query; did you mean {near[0]}?", EXAMPLES.get(
+            near[0], example
+        )
     label = " ".join(statement.split()).replace('"', '""')
-    return f"{word[:40]!r} is no kind of query", f'LOOKUP "{label}"' if len(label) <= 60 else example
+    return f"{word[:40]!r} is no kind of query", f'LOOKUP "{label}"' if len(
+        label
+    ) <= 60 else example
 
 
 def _example(statement: str) -> str:
@@ -271,9 +316,16 @@ def _example(statement: str) -> str:
 
 
 def _quoted(statement: str) -> str | None:
-    """The statement with its text in quotes, where words of the dialect stand in a text that has none."""
+    """The statement with its text in quotes, where words of the dialect stand in a text that has
+    none."""
     kind, _, text = statement.strip().partition(" ")
-    if kind.upper() not in ("SEARCH", "FUZZY") or not text.strip() or '"' in text or "'" in text or len(text) > 60:
+    if (
+        kind.upper() not in ("SEARCH", "FUZZY")
+        or not text.strip()
+        or '"' in text
+        or "'" in text
+        or len(text) > 60
+    ):
         return None
     return f'{kind.upper()} "{text.strip()}"'
 
@@ -288,5 +340,6 @@ _PLAIN = {
 def _plain_words(terminals: Iterable[str]) -> list[str]:
     names = {terminal.strip("_") for terminal in terminals} - {"COMMENT"}
     return sorted(
-        {_PLAIN.get(name) or name.replace("_", " ") for name in names}, key=lambda word: (word.islower(), word)
+        {_PLAIN.get(name) or name.replace("_", " ") for name in names},
+        key=lambda word: (word.islower(), word),
     )

@@ -1,7 +1,8 @@
 """The REM dialect as values: what a statement means, before anything runs it.
 
-Source: DESIGN section 4; seed design 5, "Query Types" and "TRAVERSE Query Details". Each value checks itself
-when it is made, so one that exists can be run. `render` gives its canonical text; parsing that gives the value back.
+Source: DESIGN section 4; seed design 5, "Query Types" and "TRAVERSE Query Details". Each value
+checks itself when it is made, so one that exists can be run. `render` gives its canonical text;
+parsing that gives the value back.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ __all__ = [
 
 MAX_LIMIT = 1_000_000  # records
 MAX_DEPTH = 1_000  # hops
-MIN_BREADTH = 9  # edges followed at each node when BREADTH is not given: the LIMIT, and at least these
+# edges followed at each node when BREADTH is not given: the LIMIT, and at least these
+MIN_BREADTH = 9
 
 Strategy: TypeAlias = Literal["breadth-first", "depth-first"]
 STRATEGIES: tuple[Strategy, ...] = ("breadth-first", "depth-first")
@@ -121,11 +123,13 @@ class Traverse(Struct, frozen=True, gc=False):
     edge_types: Sequence[str] = ()  # to follow, kept as a tuple; empty: all
     max_depth: int = 1  # hops; 0 is PLAN: look at the edges, follow none
     direction: Direction = "out"
-    breadth: int | Literal["all"] | None = None  # edges followed at each node; None: the limit, at least 9
+    # edges followed at each node; None: the limit, at least 9
+    breadth: int | Literal["all"] | None = None
     order_by: str = DEFAULT_ORDER  # one of ORDER_FIELDS, then ASC or DESC
     limit: int = 9  # nodes at most, not counting the start nodes
     plan_memo: str = ""  # echoed on every stage
-    strategy: Strategy = "breadth-first"  # the order of the nodes: depth-first is each branch to its end
+    # the order of the nodes: depth-first is each branch to its end
+    strategy: Strategy = "breadth-first"
 
     def __post_init__(self) -> None:
         start: object = self.initial_query
@@ -183,7 +187,8 @@ class Statement(Struct, frozen=True, gc=False):
             return
         if not isinstance(self.as_of, datetime) or self.as_of.tzinfo is None:
             raise InvalidInputError(
-                f"AS OF needs a time with its zone, not {self.as_of!r}", remedy="AS OF '2025-01-15T10:00:00Z'"
+                f"AS OF needs a time with its zone, not {self.as_of!r}",
+                remedy="AS OF '2025-01-15T10:00:00Z'",
             )
         if not isinstance(self.query, Traverse | Lookup):
             raise InvalidInputError(
@@ -227,7 +232,8 @@ def render(value: Plan | Statement) -> str:
         return _joined(
             "TRAVERSE",
             bool(value.edge_types) and ",".join(map(_name_text, value.edge_types)),
-            f"WITH {start}\n" if "--" in start else f"WITH {start}",  # a comment in SQL ends with its line
+            # a comment in SQL ends with its line
+            f"WITH {start}\n" if "--" in start else f"WITH {start}",
             f"DEPTH {value.max_depth}",
             value.direction != "out" and f"DIRECTION {value.direction}",
             value.breadth is not None and f"BREADTH {str(value.breadth).upper()}",
@@ -271,11 +277,18 @@ def _text(what: str, value: object, *, empty: bool = False) -> None:
 
 def _whole(what: str, value: object, low: int, high: int, *, also: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInputError(f"{what} takes a whole number from {low} to {high:,}{also}, not {value!r}")
+        raise InvalidInputError(
+            f"{what} takes a whole number from {low} to {high:,}{also}, not {value!r}"
+        )
 
 
 def _number(what: str, value: object, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or not low <= value <= high:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or math.isnan(value)
+        or not low <= value <= high
+    ):
         raise InvalidInputError(f"{what} takes a number from {low} to {high}, not {value!r}")
     return float(value)
 
@@ -283,7 +296,9 @@ def _number(what: str, value: object, low: float, high: float) -> float:
 def _names(what: str, given: object) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, list | tuple):
-        raise InvalidInputError(f"{what} must be text, or a list of texts, not {type(given).__name__}")
+        raise InvalidInputError(
+            f"{what} must be text, or a list of texts, not {type(given).__name__}"
+        )
     for name in names:
         _text(what, name)
     return tuple(names)
@@ -295,7 +310,9 @@ def _edge_types(given: object) -> tuple[str, ...]:
     if types == ("*",):
         return ()
     if "*" in types:
-        raise InvalidInputError("'*' already means every edge type", remedy="use '*' alone, or name the types")
+        raise InvalidInputError(
+            "'*' already means every edge type", remedy="use '*' alone, or name the types"
+        )
     return types
 
 
@@ -306,5 +323,7 @@ def _order(text: Any) -> str:
     if field not in ORDER_FIELDS:
         raise UnknownNameError("order field", words[0], ORDER_FIELDS)
     if len(words) > 2 or way not in ("ASC", "DESC"):
-        raise InvalidInputError(f"ORDER BY takes a field, then ASC or DESC, not {text!r}", remedy=DEFAULT_ORDER)
+        raise InvalidInputError(
+            f"ORDER BY takes a field, then ASC or DESC, not {text!r}", remedy=DEFAULT_ORDER
+        )
     return f"{field} {way}"

@@ -1,4 +1,5 @@
-"""What each rule of grammar.lark becomes: the parts of a statement, and the value they make together."""
+"""What each rule of grammar.lark becomes: the parts of a statement, and the value they make
+together."""
 
 from __future__ import annotations
 
@@ -93,7 +94,9 @@ class Raw:
 
     __slots__ = ("position", "walk")
 
-    def __init__(self, position: int, walk: Callable[[Sql, Sequence[Clause]], Plan] | None = None) -> None:
+    def __init__(
+        self, position: int, walk: Callable[[Sql, Sequence[Clause]], Plan] | None = None
+    ) -> None:
         self.position, self.walk = position, walk
 
 
@@ -115,11 +118,16 @@ class Builder:
         try:
             at = datetime.fromisoformat(text.value)
         except ValueError:
-            raise Fault(f"{text.value!r} is not a time", text.position, "a date or time such as 2025-01-15") from None
+            raise Fault(
+                f"{text.value!r} is not a time", text.position, "a date or time such as 2025-01-15"
+            ) from None
         if at.tzinfo is None:
             if len(text.value) > len("2025-01-15"):
                 raise Fault(
-                    "a time needs its zone", text.position, "Z or an offset at the end", example=f"{text.value}Z"
+                    "a time needs its zone",
+                    text.position,
+                    "Z or an offset at the end",
+                    example=f"{text.value}Z",
                 )
             at = at.replace(tzinfo=UTC)  # a bare date is the start of that day
         return Valued(at, keyword.start_pos)
@@ -204,10 +212,16 @@ class Builder:
         return children[0]
 
     def conjunction(self, children: list[Condition]) -> Condition:
-        return Condition(And(tuple(child.predicate for child in children)), 1 + max(child.depth for child in children))
+        return Condition(
+            And(tuple(child.predicate for child in children)),
+            1 + max(child.depth for child in children),
+        )
 
     def disjunction(self, children: list[Condition]) -> Condition:
-        return Condition(Or(tuple(child.predicate for child in children)), 1 + max(child.depth for child in children))
+        return Condition(
+            Or(tuple(child.predicate for child in children)),
+            1 + max(child.depth for child in children),
+        )
 
     def negation(self, children: list[Any]) -> Condition:
         keyword, inner = children
@@ -265,15 +279,24 @@ class Builder:
             return _string(token).value
         if token.type == "NUMBER":
             return _number(token)
-        return str(token) if token.type == "DATE" else {"TRUE": True, "FALSE": False, "NULL": None}[token.type]
+        return (
+            str(token)
+            if token.type == "DATE"
+            else {"TRUE": True, "FALSE": False, "NULL": None}[token.type]
+        )
 
 
-def _traverse(plan: Token | None, edges: list[str] | None, start: Any, clauses: Sequence[Clause]) -> Traverse:
+def _traverse(
+    plan: Token | None, edges: list[str] | None, start: Any, clauses: Sequence[Clause]
+) -> Traverse:
     if plan is not None:
         for clause in clauses:
             if clause.keyword == "DEPTH" and clause.value != 0:
                 raise Fault("PLAN is DEPTH 0", clause.position, "no DEPTH after PLAN")
-        clauses = [*(c for c in clauses if c.keyword != "DEPTH"), Clause("DEPTH", 0, _start(plan), _start(plan))]
+        clauses = [
+            *(c for c in clauses if c.keyword != "DEPTH"),
+            Clause("DEPTH", 0, _start(plan), _start(plan)),
+        ]
     return _build(Traverse, start, clauses, edge_types=edges or ())
 
 
@@ -309,7 +332,8 @@ def _words(tokens: Sequence[Token]) -> Valued:
 
 
 def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
-    """An unquoted label runs to the next keyword *of its query*; one of another query in it is a mistake."""
+    """An unquoted label runs to the next keyword *of its query*; one of another query in it is a
+    mistake."""
     if words[0][0] in "([" and words[0][1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
         raise Fault("a query stands here without brackets", _start(words[0]), "a query or a label")
     for word, following in zip(words[1:], [*words[2:], None], strict=False):
@@ -325,7 +349,9 @@ def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
 
 def _nested(predicate: Predicate, depth: int, token: Token) -> Condition:
     if depth >= MAX_NESTING:
-        raise Fault(f"conditions may be nested {MAX_NESTING} deep", _start(token), "a flatter condition")
+        raise Fault(
+            f"conditions may be nested {MAX_NESTING} deep", _start(token), "a flatter condition"
+        )
     return Condition(predicate, depth + 1)
 
 
@@ -333,7 +359,8 @@ _ESCAPES = {quote: re.compile(rf"""\\([\\'"])|{quote}({quote})""") for quote in 
 
 
 def _string(token: Token) -> Valued:
-    """The text of a string: a doubled quote is one, a backslash keeps a quote or a backslash from meaning more."""
+    """The text of a string: a doubled quote is one, a backslash keeps a quote or a backslash from
+    meaning more."""
     body = _ESCAPES[token[0]].sub(lambda found: found[1] or found[2], token[1:-1])
     return Valued(body, _start(token))
 

@@ -1,7 +1,8 @@
-"""TRAVERSE: from the records of a first query along their edges, with what an agent needs for its next step.
+"""TRAVERSE: from the records of a first query along their edges, with what an agent needs for its
+next step.
 
-Source: seed design 5, "TRAVERSE Query Details". The store walks keys and loads nothing; only the nodes that the
-answer keeps are loaded, in one call.
+Source: seed design 5, "TRAVERSE Query Details". The store walks keys and loads nothing; only the
+nodes that the answer keeps are loaded, in one call.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ SUMMARY = 200  # edges in `edge_summary`
 NAMED = 5  # keys named in `executed`
 
 _T = TypeVar("_T")
-_Found: TypeAlias = tuple[Record, int, tuple[str, ...]]  # a record with its depth and the path of keys to it
+# a record with its depth and the path of keys to it
+_Found: TypeAlias = tuple[Record, int, tuple[str, ...]]
 
 
 def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> Answer:
     """The answer of a TRAVERSE.
 
-    `nodes`: the start nodes (depth 0, not counted against LIMIT), then what was reached, in order. `stages`: one for
-    each depth, with the nodes kept at it and all edges known by then. `edge_summary`: the known edges that match
-    the filter, as (src, type, dst). With depth 0 (PLAN) nothing is followed, and `metadata["edge_counts"]` has the
-    complete counts by type and direction.
+    `nodes`: the start nodes (depth 0, not counted against LIMIT), then what was reached, in order.
+    `stages`: one for each depth, with the nodes kept at it and all edges known by then.
+    `edge_summary`: the known edges that match the filter, as (src, type, dst). With depth 0 (PLAN)
+    nothing is followed, and `metadata["edge_counts"]` has the complete counts by type and
+    direction.
 
     Raises:
         UnknownNameError: an edge type that the memory does not have.
@@ -50,7 +53,9 @@ def run(executor: Executor, query: Traverse, as_of: datetime | None = None) -> A
     return replace(answer, suggestions=list(starts.suggestions)) if starts.suggestions else answer
 
 
-def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: datetime | None) -> Answer:
+def _answer(
+    store: Store, query: Traverse, records: Sequence[Record], as_of: datetime | None
+) -> Answer:
     types = edge_types(store, query.edge_types)
     starts: list[_Found] = [(record, 0, (labels.key(record.name),)) for record in records]
     source_nodes = list(dict.fromkeys(path[0] for _, _, path in starts))
@@ -67,7 +72,9 @@ def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: dat
         by_depth[found[1]].append(found)
     stages, keys = _stages(store, query, by_depth, as_of)
     nodes = [_node(record, depth, path) for record, depth, path in kept]
-    summary = store.edge_keys(keys, direction=query.direction, rel_types=types, limit=SUMMARY, as_of=as_of)
+    summary = store.edge_keys(
+        keys, direction=query.direction, rel_types=types, limit=SUMMARY, as_of=as_of
+    )
     metadata: dict[str, Any] = {
         "total_nodes": len(nodes),
         "total_edges": stages[-1].found["edges"],
@@ -82,7 +89,9 @@ def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: dat
         "truncated": omitted > 0 or walk.unfollowed > 0,
         "nodes_omitted": omitted,
         "edges_unfollowed": walk.unfollowed,
-        "graph_paths_truncated": any(len(record.graph_paths) > SHOWN_EDGES for record, _, _ in kept),
+        "graph_paths_truncated": any(
+            len(record.graph_paths) > SHOWN_EDGES for record, _, _ in kept
+        ),
     }
     if query.strategy != "breadth-first":
         metadata["strategy"] = query.strategy
@@ -91,7 +100,8 @@ def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: dat
     if query.max_depth == 0:
         counts = store.count_edges(keys, direction=query.direction, as_of=as_of)
         metadata["edge_counts"] = [
-            {"rel_type": count.rel_type, "direction": count.direction, "count": count.count} for count in counts
+            {"rel_type": count.rel_type, "direction": count.direction, "count": count.count}
+            for count in counts
         ]
     return Answer(
         query_type="traverse",
@@ -104,7 +114,7 @@ def _answer(store: Store, query: Traverse, records: Sequence[Record], as_of: dat
     )
 
 
-# -- where it starts -------------------------------------------------------------------------------------------
+# -- where it starts -------------------------------------------------------------------------------
 
 
 class _Starts(NamedTuple):
@@ -112,7 +122,8 @@ class _Starts(NamedTuple):
 
     records: list[Record]  # with their edges
     suggestions: Sequence[Hit] = ()  # for labels that mean nothing
-    metadata: Mapping[str, Any] = {}  # how labels were resolved; whether a SELECT had more rows than are read
+    # how labels were resolved; whether a SELECT had more rows than are read
+    metadata: Mapping[str, Any] = {}
 
 
 def _starts(executor: Executor, query: Start, as_of: datetime | None) -> _Starts:
@@ -124,7 +135,9 @@ def _starts(executor: Executor, query: Start, as_of: datetime | None) -> _Starts
         if not missing:
             return _Starts(_distinct(found.values()))
         meant = resolve(store, missing)
-        whole = store.lookup([one.key for one in meant.values()], edges=SHOWN_EDGES + 1, as_of=as_of)
+        whole = store.lookup(
+            [one.key for one in meant.values()], edges=SHOWN_EDGES + 1, as_of=as_of
+        )
         ids = {one.record.id for one in meant.values()}
         others = [[record for record in records if record.id in ids] for records in whole.values()]
         missing = [label for label in missing if label not in meant]
@@ -138,7 +151,11 @@ def _starts(executor: Executor, query: Start, as_of: datetime | None) -> _Starts
     else:
         records, truncated = _selected(executor, query)
     keys = list(dict.fromkeys(labels.key(record.name) for record in records))
-    shown = {r.id: r for found in store.lookup(keys, edges=SHOWN_EDGES + 1, as_of=as_of).values() for r in found}
+    shown = {
+        r.id: r
+        for found in store.lookup(keys, edges=SHOWN_EDGES + 1, as_of=as_of).values()
+        for r in found
+    }
     told_of = {"start_truncated": True} if truncated else {}
     return _Starts([shown[record.id] for record in records if record.id in shown], metadata=told_of)
 
@@ -160,7 +177,9 @@ def _selected(executor: Executor, query: Sql) -> tuple[list[Record], bool]:
         found = [store.get(schema, value) for value in values]
         return [record for record in found if record is not None], answer.metadata["truncated"]
     by_key = store.lookup([labels.key(value) for value in values], edges=0)
-    records = _distinct([record for record in found if record.schema == schema] for found in by_key.values())
+    records = _distinct(
+        [record for record in found if record.schema == schema] for found in by_key.values()
+    )
     return records, answer.metadata["truncated"]
 
 
@@ -187,11 +206,15 @@ def edge_types(store: Store, asked: Sequence[str]) -> list[str] | None:
     return types
 
 
-# -- where it goes ---------------------------------------------------------------------------------------------
+# -- where it goes ---------------------------------------------------------------------------------
 
 
 def _walk(
-    store: Store, query: Traverse, types: list[str] | None, sources: Sequence[str], as_of: datetime | None
+    store: Store,
+    query: Traverse,
+    types: list[str] | None,
+    sources: Sequence[str],
+    as_of: datetime | None,
 ) -> tuple[Walk, list[_Found]]:
     side, field, way = query.order
     by_edge, deep = side == "edge", query.strategy == "depth-first"
@@ -220,28 +243,35 @@ def _walk(
 
 
 def _depth_first(found: Sequence[_T], path: Callable[[_T], tuple[str, ...]]) -> list[_T]:
-    """What was reached, each branch to its end before the next; beside each other in the order given.
+    """What was reached, each branch to its end before the next; beside each other in the order
+    given.
 
-    The same nodes by the same, shortest, paths as in breadth-first order: with a bound on the depth, a search that goes
-    deep first would miss what lies behind a node that it reached by a longer way.
+    The same nodes by the same, shortest, paths as in breadth-first order: with a bound on the
+    depth, a search that goes deep first would miss what lies behind a node that it reached by a
+    longer way.
     """
     below: dict[tuple[str, ...], list[_T]] = {}
     for one in found:
         below.setdefault(path(one)[:-1], []).append(one)
     ordered: list[_T] = []
-    stack = [one for start in reversed(list(below)) if len(start) == 1 for one in reversed(below[start])]
+    stack = [
+        one for start in reversed(list(below)) if len(start) == 1 for one in reversed(below[start])
+    ]
     gone: set[tuple[str, ...]] = set()
     while stack:
         one = stack.pop()
         ordered.append(one)
         here = path(one)
-        if here not in gone and not (stack and path(stack[-1]) == here):  # behind the last record of its key
+        # behind the last record of its key
+        if here not in gone and not (stack and path(stack[-1]) == here):
             gone.add(here)
             stack += reversed(below.get(here, ()))
     return ordered
 
 
-def _load(store: Store, steps: Sequence[Step], as_of: datetime | None, edges: int = SHOWN_EDGES + 1) -> list[_Found]:
+def _load(
+    store: Store, steps: Sequence[Step], as_of: datetime | None, edges: int = SHOWN_EDGES + 1
+) -> list[_Found]:
     """The records at the keys reached, each once."""
     found = store.lookup([step.key for step in steps], edges=edges, as_of=as_of)
     nodes = {}
@@ -269,7 +299,7 @@ def _by_node(found: list[_Found], field: str, *, descending: bool) -> list[_Foun
     return sorted(with_value, key=value, reverse=descending) + without
 
 
-# -- what is told about it -------------------------------------------------------------------------------------
+# -- what is told about it -------------------------------------------------------------------------
 
 
 def _stages(
@@ -279,12 +309,18 @@ def _stages(
     known: set[str] = set()
     new = []
     for found in by_depth:
-        new.append([key for key in dict.fromkeys(path[-1] for _, _, path in found) if key not in known])
+        new.append(
+            [key for key in dict.fromkeys(path[-1] for _, _, path in found) if key not in known]
+        )
         known.update(new[-1])
     edges = store.degrees_by(new, direction=query.direction, as_of=as_of)
     stages = []
     for depth, found in enumerate(by_depth):
-        executed = _executed(query, list(dict.fromkeys(path[-1] for _, _, path in found))) if depth else None
+        executed = (
+            _executed(query, list(dict.fromkeys(path[-1] for _, _, path in found)))
+            if depth
+            else None
+        )
         stages.append(
             Stage(
                 depth=depth,

@@ -1,7 +1,7 @@
 """Whether what was found answers the question at all.
 
-Two doubts, each measured on questions that had no answer (docs/retrieval.md): nothing found is near the question
-in meaning or has its words; or it is about somebody else than whom the question names.
+Two doubts, each measured on questions that had no answer (docs/retrieval.md): nothing found is near
+the question in meaning or has its words; or it is about somebody else than whom the question names.
 """
 
 from __future__ import annotations
@@ -18,16 +18,21 @@ from .signals import speaker
 
 __all__ = ["attribution", "drop_far", "misattributed", "unrelated"]
 
-NEAR = {"all-MiniLM-L6-v2": 0.38}  # cosine, by model, below which the best window is hardly about the question
+# cosine, by model, below which the best window is hardly about the question
+NEAR = {"all-MiniLM-L6-v2": 0.38}
 FAR = {"all-MiniLM-L6-v2": 0.1}  # cosine, by model, below which a record is about something else
-COVERED = 0.4  # share of the question's words in the best records, below which they are hardly about it
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # whose terms are pairs of characters: fewer return
+# share of the question's words in the best records, below which they are hardly about it
+COVERED = 0.4
+# whose terms are pairs of characters: fewer return
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # candidates whose sentences are looked at
 MISATTRIBUTED = 0.56  # by how much more the sentences about others fit
 
 # English only; in other languages no sentence is about anyone, and nothing is doubted.
-_FIRST = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b(?:[’'](?:m|ve|d|ll|re))?", re.IGNORECASE)
+_FIRST = re.compile(
+    r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b(?:[’'](?:m|ve|d|ll|re))?", re.IGNORECASE
+)
 _SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
@@ -40,16 +45,22 @@ def unrelated(pool: Pool, best: Sequence[Candidate], text: str, model: str) -> s
     near = max(vectors.values(), default=-1.0)
     if vectors and (model not in NEAR or near >= NEAR[model]):
         return ""
-    covered = max((len(wanted & _words(one)) / len(wanted) for one in best[:_BEST]), default=0.0) if wanted else 0.0
+    covered = (
+        max((len(wanted & _words(one)) / len(wanted) for one in best[:_BEST]), default=0.0)
+        if wanted
+        else 0.0
+    )
     if covered >= (COVERED / 2 if _CJK.search(text) else COVERED):
         return ""
-    nearness = f", and nothing is nearer in meaning than {near:.2f}" if model in NEAR and vectors else ""
+    nearness = (
+        f", and nothing is nearer in meaning than {near:.2f}" if model in NEAR and vectors else ""
+    )
     return f"nothing remembered has more than {covered:.0%} of the words{nearness}"
 
 
 def drop_far(pool: Pool, model: str) -> None:
-    """Drop the candidates for which nothing speaks but a vector that is far from the question's: in a small memory
-    the nearest are all there are."""
+    """Drop the candidates for which nothing speaks but a vector that is far from the question's: in
+    a small memory the nearest are all there are."""
     nearness = pool.lists.get("vector", {})
     others = {id for part, scores in pool.lists.items() if part != "vector" for id in scores}
     for id, near in nearness.items():
@@ -63,8 +74,11 @@ def _words(candidate: Candidate) -> set[str]:
     return terms(f"{record.name}\n{said}")
 
 
-def misattributed(store: Store, pool: Pool, names: Sequence[Named], query: Sequence[float] | None) -> str:
-    """Whom the records are about instead of the one person the question names; empty when that is in order."""
+def misattributed(
+    store: Store, pool: Pool, names: Sequence[Named], query: Sequence[float] | None
+) -> str:
+    """Whom the records are about instead of the one person the question names; empty when that is
+    in order."""
     measure = attribution(store, pool, names, query)
     if measure is None or measure < MISATTRIBUTED:
         return ""
@@ -72,11 +86,14 @@ def misattributed(store: Store, pool: Pool, names: Sequence[Named], query: Seque
     return f"what was found is about somebody else than {name}"
 
 
-def attribution(store: Store, pool: Pool, names: Sequence[Named], query: Sequence[float] | None) -> float | None:
-    """By how much the sentences about others fit the question better than those about whom it names.
+def attribution(
+    store: Store, pool: Pool, names: Sequence[Named], query: Sequence[float] | None
+) -> float | None:
+    """By how much the sentences about others fit the question better than those about whom it
+    names.
 
-    In a chat "I" is about the speaker, and "you" about the other. None where the question names nobody who speaks,
-    or several.
+    In a chat "I" is about the speaker, and "you" about the other. None where the question names
+    nobody who speaks, or several.
     """
     import numpy as np
 

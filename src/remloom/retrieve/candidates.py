@@ -13,7 +13,8 @@ __all__ = ["Candidate", "Pool", "hit"]
 
 Path = tuple[tuple[str, str, str], ...]
 Scale = tuple[float | None, float | None]
-Why = tuple[str, float, int, float, str]  # the fields of a Reason, in order: made one only for what is returned
+# the fields of a Reason, in order: made one only for what is returned
+Why = tuple[str, float, int, float, str]
 
 
 @dataclass
@@ -29,17 +30,25 @@ class Candidate:
 
 
 class Pool:
-    """Candidates by id. Parts that find put in lists; parts that weigh add to the score of who is there."""
+    """Candidates by id. Parts that find put in lists; parts that weigh add to the score of who is
+    there."""
 
     def __init__(self) -> None:
         self.candidates: dict[str, Candidate] = {}
         self.lists: dict[str, dict[str, float]] = {}
         self._scales: dict[str, Scale] = {}
 
-    def put(self, part: str, found: Iterable[tuple[Record, float, str, Path]], scale: Scale = (None, None)) -> None:
-        """Put in a part's list: records with score, matched window and path; the first entry of a record counts.
+    def put(
+        self,
+        part: str,
+        found: Iterable[tuple[Record, float, str, Path]],
+        scale: Scale = (None, None),
+    ) -> None:
+        """Put in a part's list: records with score, matched window and path; the first entry of a
+        record counts.
 
-        `scale` is what scores are worth nothing and all; else it is what the lowest and the highest of the list have.
+        `scale` is what scores are worth nothing and all; else it is what the lowest and the highest
+        of the list have.
         """
         scores = self.lists.setdefault(part, {})
         self._scales[part] = scale
@@ -64,14 +73,21 @@ class Pool:
 
     @staticmethod
     def weigh(
-        candidate: Candidate, part: str, share: float, *, rank: int = 0, score: float = 0.0, note: str = ""
+        candidate: Candidate,
+        part: str,
+        share: float,
+        *,
+        rank: int = 0,
+        score: float = 0.0,
+        note: str = "",
     ) -> None:
         """Add a part's share to a candidate's score."""
         candidate.score += share
         candidate.reasons.append((part, share, rank, score, note))
 
     def best(self, count: int | None = None) -> list[Candidate]:
-        """The candidates by score, ties in the order found; of one text the first, with the others' sources."""
+        """The candidates by score, ties in the order found; of one text the first, with the others'
+        sources."""
         kept: dict[Hashable, Candidate] = {}
         for candidate in sorted(self.candidates.values(), key=lambda candidate: -candidate.score):
             same = kept.setdefault(text_of(candidate.record) or candidate.record.id, candidate)

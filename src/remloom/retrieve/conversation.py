@@ -1,4 +1,5 @@
-"""The conversation a question belongs to: what was spoken of, latest first, and what its pronouns stand for."""
+"""The conversation a question belongs to: what was spoken of, latest first, and what its pronouns
+stand for."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ _TEXTS = ("text", "content", "message")
 _GROUPS = ("organization", "company", "team", "group")
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
 _PEOPLE = re.compile(r"\b(?:they|them|their|theirs)\b", re.IGNORECASE)
-_PLACE = re.compile(r"(?<!is )(?<!are )(?<!was )(?<!were )\bthere\b(?! (?:is|are|was|were|any)\b)", re.IGNORECASE)
+_PLACE = re.compile(
+    r"(?<!is )(?<!are )(?<!was )(?<!were )\bthere\b(?! (?:is|are|was|were|any)\b)", re.IGNORECASE
+)
 _WORD = re.compile(r"\s+\w")
 _OWNING = frozenset(("his", "hers", "its", "their", "theirs"))
 _OWNS = "'s"
@@ -36,7 +39,8 @@ _THING = re.compile(  # "that" and "this" only where they stand for something, n
     re.IGNORECASE,
 )
 _EMPTY = (
-    "tell more go on continue explain elaborate detail say thing please happen know why how also"  # asks for nothing
+    # asks for nothing
+    "tell more go on continue explain elaborate detail say thing please happen know why how also"
 )
 
 
@@ -44,7 +48,8 @@ class Conversation:
     """What was said before the question.
 
     Args:
-        history: turns, oldest first: `Message`, or `{"role": …, "content": …}` with any role, or plain text.
+        history: turns, oldest first: `Message`, or `{"role": …, "content": …}` with any role, or
+            plain text.
 
     Raises:
         InvalidInputError: a turn that is none of these.
@@ -54,9 +59,12 @@ class Conversation:
         self._store = store
         self._mentions: list[Named] = []  # latest first
         self._said: list[str] = []  # the last exchange, oldest first
-        self.wanted: dict[str, float] = {}  # keys of what was spoken of: 1 for the last turn's, fading
+        # keys of what was spoken of: 1 for the last turn's, fading
+        self.wanted: dict[str, float] = {}
         if isinstance(history, str | Mapping):
-            raise InvalidInputError("a history is a list of turns", remedy='history=[{"role": "user", "content": "…"}]')
+            raise InvalidInputError(
+                "a history is a list of turns", remedy='history=[{"role": "user", "content": "…"}]'
+            )
         for age, turn in enumerate(reversed(history)):
             text = _text(turn)
             if age < _EXCHANGE:
@@ -71,8 +79,9 @@ class Conversation:
         return bool(self._said)
 
     def resolved(self, question: str) -> str:
-        """The question as it is to be searched: its pronoun replaced by what was last spoken of, unless it names
-        something itself; and what was just said, if the question says nothing without it."""
+        """The question as it is to be searched: its pronoun replaced by what was last spoken of,
+        unless it names something itself; and what was just said, if the question says nothing
+        without it."""
         if not self or names_in(self._store, question):
             return question
         for pronoun, meant in self._referents():
@@ -89,12 +98,18 @@ class Conversation:
 
     def _referents(self) -> Iterator[tuple[re.Pattern[str], str]]:
         """What each kind of pronoun stands for: the latest mention that fits, or an empty string."""
-        people = list(dict.fromkeys(named.record.name for named in self._mentions if _type(named) == "person"))
+        people = list(
+            dict.fromkeys(named.record.name for named in self._mentions if _type(named) == "person")
+        )
         groups = [named.record.name for named in self._mentions if _type(named) in _GROUPS]
         places = [named.record.name for named in self._mentions if _type(named) == "place"]
         things = [named.record.name for named in self._mentions if _type(named) != "person"]
         yield _PERSON, next(iter(people), "")
-        yield _PEOPLE, next(iter(groups), "") or (" and ".join(reversed(people[:2])) if len(people) > 1 else "")
+        yield (
+            _PEOPLE,
+            next(iter(groups), "")
+            or (" and ".join(reversed(people[:2])) if len(people) > 1 else ""),
+        )
         yield _PLACE, next(iter(places), "")
         yield _THING, next(iter(things), "")
 
@@ -106,7 +121,12 @@ def recency(pool: Pool, now: datetime | None, weight: float, half_life: float = 
         at = getattr(candidate.record, "starts_at", None) or candidate.record.created_at
         if at is not None:
             days = max(0.0, (now - at).total_seconds() / 86_400)
-            pool.weigh(candidate, "recency", weight * 0.5 ** (days / half_life), note=f"{days:.0f} days old")
+            pool.weigh(
+                candidate,
+                "recency",
+                weight * 0.5 ** (days / half_life),
+                note=f"{days:.0f} days old",
+            )
 
 
 def _type(named: Named) -> str:
@@ -123,5 +143,6 @@ def _text(turn: Said) -> str:
         if text is not None:
             return str(text)
     raise InvalidInputError(
-        f"a turn of the history is no text: {str(turn)[:80]!r}", remedy='{"role": "user", "content": "…"}'
+        f"a turn of the history is no text: {str(turn)[:80]!r}",
+        remedy='{"role": "user", "content": "…"}',
     )

@@ -1,4 +1,5 @@
-"""Hops: from what was found to what it names, along edges to what that is related to, to the records of those.
+"""Hops: from what was found to what it names, along edges to what that is related to, to the
+records of those.
 
 Source: seed 2, "Iterated retrieval".
 """
@@ -28,25 +29,32 @@ _LINKED = frozenset(("entity", "graph"))
 def follow(
     store: Store, best: Sequence[Candidate], names: Sequence[Named], *, hops: int, weight: float
 ) -> list[Candidate]:
-    """What is up to `hops` away from the best records, best first: none of them, unless this says more for it.
+    """What is up to `hops` away from the best records, best first: none of them, unless this says
+    more for it.
 
-    A record found so is worth a share of the record it was found from, and less the more there are like it: it
-    never comes before that one.
+    A record found so is worth a share of the record it was found from, and less the more there are
+    like it: it never comes before that one.
     """
     asked = {key for named in names for key in named.keys}
     known = {candidate.record.id: candidate.score for candidate in best}
     brought: list[Candidate] = []
     front = list(best)
     for _ in range(hops):
-        front = [one for one in _one_hop(store, front, asked, weight) if one.score > known.get(one.record.id, 0.0)]
+        front = [
+            one
+            for one in _one_hop(store, front, asked, weight)
+            if one.score > known.get(one.record.id, 0.0)
+        ]
         known.update((one.record.id, float("inf")) for one in front)
         brought += front
     return sorted(brought, key=lambda candidate: -candidate.score)
 
 
-def made_room(best: Sequence[Candidate], brought: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """At most `limit` of both, best first: what hops brought takes free places, and one in five of those held by the
-    last for which only words or meaning speak."""
+def made_room(
+    best: Sequence[Candidate], brought: Sequence[Candidate], limit: int
+) -> list[Candidate]:
+    """At most `limit` of both, best first: what hops brought takes free places, and one in five of
+    those held by the last for which only words or meaning speak."""
     ids = {candidate.record.id for candidate in brought}
     kept = [candidate for candidate in best if candidate.record.id not in ids]
     texts = {text for candidate in kept if (text := text_of(candidate.record))}
@@ -60,7 +68,9 @@ def made_room(best: Sequence[Candidate], brought: Sequence[Candidate], limit: in
     return sorted([*kept, *brought[: limit - len(kept)]], key=lambda candidate: -candidate.score)
 
 
-def _one_hop(store: Store, front: Sequence[Candidate], asked: set[str], weight: float) -> list[Candidate]:
+def _one_hop(
+    store: Store, front: Sequence[Candidate], asked: set[str], weight: float
+) -> list[Candidate]:
     found: dict[str, Candidate] = {}
     followed = 0
     for key, source in _sources(front, asked).items():

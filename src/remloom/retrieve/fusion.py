@@ -11,7 +11,9 @@ Fusion: TypeAlias = Literal["blend", "rrf"]
 RRF_K = 60  # seed 2
 
 
-def blend(scores: Mapping[str, float], *, floor: float | None = None, top: float | None = None) -> dict[str, float]:
+def blend(
+    scores: Mapping[str, float], *, floor: float | None = None, top: float | None = None
+) -> dict[str, float]:
     """The scores of one list brought to 0..1.
 
     Args:
@@ -31,7 +33,8 @@ def blend(scores: Mapping[str, float], *, floor: float | None = None, top: float
 
 
 def rrf(scores: Mapping[str, float]) -> dict[str, float]:
-    """The reciprocal ranks of one list, 1/(60 + rank), scaled so that the first place is worth 1. Source: seed 2.
+    """The reciprocal ranks of one list, 1/(60 + rank), scaled so that the first place is worth 1.
+    Source: seed 2.
 
     >>> {id: round(score, 3) for id, score in rrf({"a": 9.0, "b": 5.0}).items()}
     {'a': 1.0, 'b': 0.984}

@@ -1,4 +1,5 @@
-"""Whether an embedder knows the language of a question. One that does not finds by resemblance of letters."""
+"""Whether an embedder knows the language of a question. One that does not finds by resemblance of
+letters."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ _ENGLISH, _OTHERS = frozenset(_COMMON.split()), frozenset(_COMMON_ELSEWHERE.spli
 
 
 def foreign(text: str, model: str) -> bool:
-    """Whether the text is in a language that the model was not made for, as far as a few common words tell.
+    """Whether the text is in a language that the model was not made for, as far as a few common
+    words tell.
 
     >>> foreign("Wer hat das Tor geschossen?", "all-MiniLM-L6-v2"), foreign("Who scored?", "all-MiniLM-L6-v2")
     (True, False)

@@ -14,7 +14,8 @@ __all__ = ["beside"]
 
 
 def beside(store: Store, hits: Sequence[RecallHit], reach: int) -> list[RecallHit]:
-    """The hits with up to `reach` resources before and after each, along their `next` edges, but for hits."""
+    """The hits with up to `reach` resources before and after each, along their `next` edges, but
+    for hits."""
     if "next" not in store.rel_types():
         return list(hits)
     keys = {hit.id: labels.key(hit.name) for hit in hits if hit.schema == "resources"}
@@ -26,10 +27,14 @@ def beside(store: Store, hits: Sequence[RecallHit], reach: int) -> list[RecallHi
     for _ in range(reach):
         fresh = list(front - known)
         known |= front
-        for src, _, dst in store.edge_keys(fresh, direction="both", rel_types=["next"], limit=3 * len(fresh) + 1):
+        for src, _, dst in store.edge_keys(
+            fresh, direction="both", rel_types=["next"], limit=3 * len(fresh) + 1
+        ):
             follows[src] = dst
             comes_before[dst] = src
-        front = {other for key in fresh for other in (follows.get(key), comes_before.get(key)) if other}
+        front = {
+            other for key in fresh for other in (follows.get(key), comes_before.get(key)) if other
+        }
     wanted = set()
     for id, key in keys.items():
         for side, steps in zip(chains[id], (comes_before, follows), strict=True):
@@ -39,15 +44,24 @@ def beside(store: Store, hits: Sequence[RecallHit], reach: int) -> list[RecallHi
                 side.append(at)
             wanted.update(side)
     records = store.lookup(sorted(wanted), edges=0)
-    found = {key: [record for record in some if record.id not in keys] for key, some in records.items()}
+    found = {
+        key: [record for record in some if record.id not in keys] for key, some in records.items()
+    }
     return [_with(hit, chains.get(hit.id), found) for hit in hits]
 
 
-def _with(hit: RecallHit, chain: tuple[list[str], list[str]] | None, records: dict[str, list[Record]]) -> RecallHit:
+def _with(
+    hit: RecallHit, chain: tuple[list[str], list[str]] | None, records: dict[str, list[Record]]
+) -> RecallHit:
     if chain is None:
         return hit
     sides = [
-        [r for key in side for r in records.get(key, ()) if isinstance(r, Resource) and r.uri == hit.uri]
+        [
+            r
+            for key in side
+            for r in records.get(key, ())
+            if isinstance(r, Resource) and r.uri == hit.uri
+        ]
         for side in chain
     ]
     return replace(hit, before=tuple(reversed(sides[0])), after=tuple(sides[1]))

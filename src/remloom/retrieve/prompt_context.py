@@ -1,4 +1,5 @@
-"""What an agent is given to read: passages with their source and trust, quoted, within a budget of tokens."""
+"""What an agent is given to read: passages with their source and trust, quoted, within a budget of
+tokens."""
 
 from __future__ import annotations
 
@@ -22,14 +23,18 @@ HEAD = (
 
 
 def tokens_of(text: str, tokens: Tokens | None) -> int:
-    """How many tokens a text has: by the function given, else an estimate that errs towards too many."""
+    """How many tokens a text has: by the function given, else an estimate that errs towards too
+    many."""
     return tokens(text) if tokens else len(approximate_tokens(text))
 
 
-def cut(hits: Sequence[RecallHit], budget: int | None, tokens: Tokens | None) -> tuple[list[RecallHit], int]:
+def cut(
+    hits: Sequence[RecallHit], budget: int | None, tokens: Tokens | None
+) -> tuple[list[RecallHit], int]:
     """The first hits that fit the budget together, and the tokens of them as they are written out.
 
-    A hit that does not fit with what stands beside it is taken without; one that does not fit at all is passed over.
+    A hit that does not fit with what stands beside it is taken without; one that does not fit at
+    all is passed over.
     """
     kept: list[RecallHit] = []
     used = tokens_of(HEAD, tokens) if hits else 0
@@ -58,12 +63,19 @@ def text_of(recall: Recall) -> str:
 
 
 def _passage(number: int, hit: RecallHit, seen: set[str]) -> str:
-    """One hit: where it is from, then each line quoted. What an earlier passage has is not repeated."""
+    """One hit: where it is from, then each line quoted. What an earlier passage has is not
+    repeated."""
     record = hit.record
     trust = record.trust if isinstance(record, Resource) else "derived"
     at = getattr(record, "starts_at", None)
     also = f"also in {', '.join(hit.copies[:_COPIES])}" if hit.copies else ""
-    about = [hit.source, also, *hit.message_ids, at.date().isoformat() if at else "", f"trust: {trust}"]
+    about = [
+        hit.source,
+        also,
+        *hit.message_ids,
+        at.date().isoformat() if at else "",
+        f"trust: {trust}",
+    ]
     # On one line whatever a file is named: only what is quoted below may be anybody's words.
     lines = [f"[{number}] {' · '.join(' '.join(part.split()) for part in about if part)}"]
     around = [*hit.before, record, *hit.after]

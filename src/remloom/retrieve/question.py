@@ -49,7 +49,9 @@ def checked(question: str) -> str:
         InvalidInputError: it is no text, empty, or longer than `LONGEST`.
     """
     if not isinstance(question, str) or not question.strip():
-        raise InvalidInputError("the question is empty", remedy='ask something, for example "What did we decide?"')
+        raise InvalidInputError(
+            "the question is empty", remedy='ask something, for example "What did we decide?"'
+        )
     if len(question) > LONGEST:
         raise InvalidInputError(
             f"a question may have {LONGEST:,} characters, this one has {len(question):,}",
@@ -64,7 +66,8 @@ def terms(text: str) -> set[str]:
 
 
 def names_in(store: Store, text: str) -> list[Named]:
-    """The entities and resources whose labels stand in the text, in order; of those that overlap, the longest.
+    """The entities and resources whose labels stand in the text, in order; of those that overlap,
+    the longest.
 
     Typos in capitalised words are forgiven.
     """
@@ -97,7 +100,9 @@ def _capital(text: str, start: int, end: int) -> bool:
 
 
 def _misspelt(store: Store, name: str) -> list[Record]:
-    return [match.record for match in store.fuzzy(name, type="entities", threshold=_SIMILAR, limit=1)]
+    return [
+        match.record for match in store.fuzzy(name, type="entities", threshold=_SIMILAR, limit=1)
+    ]
 
 
 def _tells(record: Record) -> bool:
@@ -113,15 +118,18 @@ def _named(store: Store, key: str, record: Entity | Resource, start: int, end: i
 
 
 def subjects(text: str, names: Sequence[Named]) -> list[Named]:
-    """Of the speakers whom a question names, those it is about: "What did Nate do for Joanna?" is about Nate.
+    """Of the speakers whom a question names, those it is about: "What did Nate do for Joanna?" is
+    about Nate.
 
-    The first that is no owner ("Joanna's turtles"), else the first, with whoever is named in one breath with it; all
-    when it says "both".
+    The first that is no owner ("Joanna's turtles"), else the first, with whoever is named in one
+    breath with it; all when it says "both".
     """
     speaking = [named for named in names if named.speaks]
     if len(speaking) < 2 or _BOTH.search(text):
         return speaking
-    first = next((place for place, named in enumerate(speaking) if not _OWNS.match(text[named.end :])), 0)
+    first = next(
+        (place for place, named in enumerate(speaking) if not _OWNS.match(text[named.end :])), 0
+    )
     found = [speaking[first]]
     for before, named in pairwise(speaking):
         if before in found and _AND.fullmatch(text[before.end : named.start]):
@@ -130,8 +138,8 @@ def subjects(text: str, names: Sequence[Named]) -> list[Named]:
 
 
 def bare(text: str, names: Sequence[Named]) -> str:
-    """The text without the people who speak in chats: a turn says "I", not its speaker's name, and an embedder
-    would find the turns that greet them. The whole text if nothing else is in it."""
+    """The text without the people who speak in chats: a turn says "I", not its speaker's name, and
+    an embedder would find the turns that greet them. The whole text if nothing else is in it."""
     left = text
     for named in sorted((named for named in names if named.speaks), key=lambda named: -named.start):
         left = f"{left[: named.start]} {_OWNS.sub('', left[named.end :])}"

@@ -1,7 +1,8 @@
-"""Recall: the parts of the search put together, in four ways, and what is found cut to what was asked for.
+"""Recall: the parts of the search put together, in four ways, and what is found cut to what was
+asked for.
 
-Sources: seed 2, "Search strategies" and "Retrieval patterns"; DESIGN section 5. docs/retrieval.md has what each part
-is worth, measured.
+Sources: seed 2, "Search strategies" and "Retrieval patterns"; DESIGN section 5. docs/retrieval.md
+has what each part is worth, measured.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ WEIGHTS = {
 }  # of a list's best record, or of what weighs, in the score
 PARTS = tuple(WEIGHTS)
 RANKS_APART = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
-FOREIGN = 0.3  # of the weight of vectors, for a question in a language that the embedder does not know
+# of the weight of vectors, for a question in a language that the embedder does not know
+FOREIGN = 0.3
 POOL = 60  # records that each list brings, at least
 _DEEP = 3  # times the limit, if that is more
 
@@ -88,7 +90,9 @@ class Recaller:
         model: the embedder's name.
     """
 
-    def __init__(self, store: Store, embed: Callable[[str], Sequence[float] | None], model: str) -> None:
+    def __init__(
+        self, store: Store, embed: Callable[[str], Sequence[float] | None], model: str
+    ) -> None:
         self._store = store
         self._embed = embed
         self._model = model
@@ -111,7 +115,8 @@ class Recaller:
         return found or self._search(ask, text, mode, window, conversation, began)
 
     def _timeline(self, ask: Ask, text: str, window: Window) -> Recall | None:
-        """What happened in a time, when that is all that was asked. None when nothing did, in mode auto."""
+        """What happened in a time, when that is all that was asked. None when nothing did, in mode
+        auto."""
         hits = timeline(self._store, window, ask.where, ask.limit)
         hits, tokens = _cut(ask, hits)
         if not hits and ask.mode == "auto" and not ask.abstain:
@@ -123,11 +128,21 @@ class Recaller:
         )  # fmt: skip
 
     def _search(
-        self, ask: Ask, text: str, mode: str, window: Window | None, conversation: Conversation, began: float
+        self,
+        ask: Ask,
+        text: str,
+        mode: str,
+        window: Window | None,
+        conversation: Conversation,
+        began: float,
     ) -> Recall:
         store, on = self._store, _parts(ask)
         words = window.rest if window and not window.alone else text
-        where = window.predicate(ask.where) if window and mode == "temporal" and ask.mode == "temporal" else ask.where
+        where = (
+            window.predicate(ask.where)
+            if window and mode == "temporal" and ask.mode == "temporal"
+            else ask.where
+        )
         names = names_in(store, text)
         pool = Pool()
         count = max(POOL, _DEEP * ask.limit)
@@ -135,7 +150,9 @@ class Recaller:
             signals.by_text(store, pool, text, where, count)
         vector = ask.vector
         if "vector" in on and vector is None:
-            vector = self._embed(bare(words, names_in(store, words) if words is not text else names))
+            vector = self._embed(
+                bare(words, names_in(store, words) if words is not text else names)
+            )
         if "vector" in on and vector is not None:
             signals.by_vector(store, pool, vector, where, count)
         if where is None:  # edges know no filter
@@ -148,7 +165,9 @@ class Recaller:
         self._weigh(ask, on, pool, text, names, window, conversation)
         doubt = self._doubt(pool, names, text, vector) if ask.abstain else ""
         if ask.reranker is not None and not doubt and "rerank" in on:
-            rerank(pool, ask.reranker, text, count=max(LOOKED_AT, ask.limit), weight=WEIGHTS["rerank"])
+            rerank(
+                pool, ask.reranker, text, count=max(LOOKED_AT, ask.limit), weight=WEIGHTS["rerank"]
+            )
         if ask.abstain:
             drop_far(pool, self._model)
         best = [] if doubt else pool.best(ask.limit)
@@ -173,7 +192,9 @@ class Recaller:
         self, ask: Ask, on: Collection[str], pool: Pool, text: str, names: Sequence[Named], window: Window | None,
         conversation: Conversation,
     ) -> None:  # fmt: skip
-        weights = {part: WEIGHTS[part] * (RANKS_APART if ask.fusion == "rrf" else 1.0) for part in on}
+        weights = {
+            part: WEIGHTS[part] * (RANKS_APART if ask.fusion == "rrf" else 1.0) for part in on
+        }
         if "speaker" in on:
             signals.spoken_by(pool, subjects(text, names), weights["speaker"])
         if "asks" in on:
@@ -190,7 +211,9 @@ class Recaller:
         if (ask.half_life is not None or ask.mode == "contextual") and "recency" in on:
             recency(pool, ask.now, weights["recency"], ask.half_life or HALF_LIFE)
 
-    def _doubt(self, pool: Pool, names: Sequence[Named], text: str, vector: Sequence[float] | None) -> str:
+    def _doubt(
+        self, pool: Pool, names: Sequence[Named], text: str, vector: Sequence[float] | None
+    ) -> str:
         found = unrelated(pool, pool.best(3), text, self._model)
         return found or misattributed(self._store, pool, names, vector)
 
@@ -204,11 +227,15 @@ def _check(ask: Ask) -> None:
         if part not in PARTS:
             raise UnknownNameError("part", str(part), PARTS)
     if not isinstance(ask.limit, int) or not 1 <= ask.limit <= MOST_RESULTS:
-        raise InvalidInputError(f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {ask.limit!r}")
+        raise InvalidInputError(
+            f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {ask.limit!r}"
+        )
     for name, count in (("hops", ask.hops), ("neighbours", ask.neighbours)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise InvalidInputError(f"{name} takes a whole number from 0, not {count!r}")
-    if ask.budget_tokens is not None and (not isinstance(ask.budget_tokens, int) or ask.budget_tokens < 1):
+    if ask.budget_tokens is not None and (
+        not isinstance(ask.budget_tokens, int) or ask.budget_tokens < 1
+    ):
         raise InvalidInputError(
             f"a budget is a whole number of tokens from 1, not {ask.budget_tokens!r}",
             remedy="leave it out for no budget",
@@ -217,13 +244,18 @@ def _check(ask: Ask) -> None:
         raise InvalidInputError(f"a half-life is a number of days above 0, not {ask.half_life!r}")
     for label, worth in ask.preferences.items():
         if not isinstance(worth, int | float) or not -1 <= worth <= 1:
-            raise InvalidInputError(f"a preference is a number from -1 to 1, not {worth!r} as for {label!r}")
+            raise InvalidInputError(
+                f"a preference is a number from -1 to 1, not {worth!r} as for {label!r}"
+            )
     if ask.now is not None and ask.now.tzinfo is None:
-        raise InvalidInputError(f"now {ask.now.isoformat()} has no time zone", remedy="use datetime.now(UTC)")
+        raise InvalidInputError(
+            f"now {ask.now.isoformat()} has no time zone", remedy="use datetime.now(UTC)"
+        )
 
 
 def _cut(ask: Ask, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:
-    """The hits that fit the budget, and their tokens: counting takes a while, and is left out when nobody asked."""
+    """The hits that fit the budget, and their tokens: counting takes a while, and is left out when
+    nobody asked."""
     if ask.budget_tokens is None and not ask.explain:
         return hits, 0
     return cut(hits, ask.budget_tokens, ask.tokens)
@@ -242,7 +274,11 @@ def _mode(ask: Ask, window: Window | None) -> str:
 
 
 def _explained(
-    pool: Pool, names: Sequence[Named], conversation: Conversation, vector: Sequence[float] | None, began: float
+    pool: Pool,
+    names: Sequence[Named],
+    conversation: Conversation,
+    vector: Sequence[float] | None,
+    began: float,
 ) -> dict[str, Any]:
     return {
         "names": [{"name": named.record.name, "speaks": named.speaks} for named in names],

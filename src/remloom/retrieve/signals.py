@@ -31,7 +31,8 @@ __all__ = [
     "spoken_by",
 ]
 
-STRUCTURAL = frozenset(("mentions", "next", "part_of", "spoken_by"))  # edges that reading makes of every text
+# edges that reading makes of every text
+STRUCTURAL = frozenset(("mentions", "next", "part_of", "spoken_by"))
 _MENTIONS = 20  # records looked at that name something, newest first
 _RELATED = 20  # things looked at that are related to it
 _ASKING = ("?", "？", "?)", '?"')
@@ -41,19 +42,25 @@ _SITTING = timedelta(hours=6)  # between two turns of one session
 def by_text(store: Store, pool: Pool, text: str, where: Predicate | None, count: int) -> None:
     """The records with the words of the question (BM25)."""
     matches = store.search_text(text, schema="resources", where=where, limit=count)
-    # A list that is not full holds every record with any of the words: one without them is worth nothing.
+    # A list that is not full holds every record with any of the words: one without them is worth
+    # nothing.
     scale = (0.0 if len(matches) < count else None, None)
     pool.put("text", ((match.record, match.score, "", ()) for match in matches), scale)
 
 
-def by_vector(store: Store, pool: Pool, vector: Sequence[float], where: Predicate | None, count: int) -> None:
+def by_vector(
+    store: Store, pool: Pool, vector: Sequence[float], where: Predicate | None, count: int
+) -> None:
     """The records whose best window is nearest in meaning."""
-    matches = store.search_vector(vector, schema="resources", where=where, limit=count, min_score=None)
+    matches = store.search_vector(
+        vector, schema="resources", where=where, limit=count, min_score=None
+    )
     pool.put("vector", ((match.record, match.score, match.matched, ()) for match in matches))
 
 
 def by_names(store: Store, pool: Pool, names: Sequence[Named]) -> None:
-    """What the question names, and the records that mention it: the rarer the name, the more they are worth."""
+    """What the question names, and the records that mention it: the rarer the name, the more they
+    are worth."""
     scores: dict[str, float] = {}
     found: dict[str, tuple[Record, Path]] = {}
     for named in names:
@@ -80,7 +87,9 @@ def rarity(store: Store, key: str) -> float:
     return 1 / log2(2 + store.degrees([key], direction="in"))
 
 
-def mentions(store: Store, keys: Sequence[str], before: Path = ()) -> Iterator[tuple[Resource, Path]]:
+def mentions(
+    store: Store, keys: Sequence[str], before: Path = ()
+) -> Iterator[tuple[Resource, Path]]:
     """The resources with an edge to one of these keys, newest edges first, and the path to each."""
     edges = store.edge_keys(keys, direction="in", rel_types=None, limit=_MENTIONS)
     by_src = {src: (src, rel_type, dst) for src, rel_type, dst in reversed(edges)}
@@ -93,7 +102,11 @@ def mentions(store: Store, keys: Sequence[str], before: Path = ()) -> Iterator[t
 def by_relations(store: Store, pool: Pool, names: Sequence[Named]) -> None:
     """The records that mention what is related to what the question names."""
     found: list[tuple[Record, float, str, Path]] = []
-    starts = [labels.key(named.record.name) for named in names if isinstance(named.record, Entity) and not named.speaks]
+    starts = [
+        labels.key(named.record.name)
+        for named in names
+        if isinstance(named.record, Entity) and not named.speaks
+    ]
     for related, path in relations(store, starts):
         worth = rarity(store, related)
         found += [(record, worth, "", whole) for record, whole in mentions(store, [related], path)]
@@ -101,11 +114,14 @@ def by_relations(store: Store, pool: Pool, names: Sequence[Named]) -> None:
 
 
 def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """The keys one edge away, whichever way, and that edge; edges that only tell the structure of a text left out."""
+    """The keys one edge away, whichever way, and that edge; edges that only tell the structure of a
+    text left out."""
     types = [name for name in store.rel_types() if name not in STRUCTURAL]
     if not types or not keys:
         return
-    edges = store.edges(keys, direction="both", rel_types=types, limit=_RELATED, order=EdgeOrder("weight"))
+    edges = store.edges(
+        keys, direction="both", rel_types=types, limit=_RELATED, order=EdgeOrder("weight")
+    )
     seen = set(keys)
     for edge in edges:
         for near, far in ((edge.src, edge.dst), (edge.dst, edge.src)):
@@ -138,8 +154,8 @@ def asks(pool: Pool, weight: float) -> None:
 
 
 def answers(pool: Pool, weight: float) -> None:
-    """Raise the turn after one that asks something like the question, by how near that one is: a short answer says
-    little by itself."""
+    """Raise the turn after one that asks something like the question, by how near that one is: a
+    short answer says little by itself."""
     asking = {(turn.uri, turn.ordinal + 1): turn for _, turn in _asking(pool)}
     if not asking:
         return
@@ -166,13 +182,17 @@ def about(pool: Pool, wanted: Mapping[str, float], part: str, weight: float) -> 
         return
     for candidate in pool.candidates.values():
         named = _named_by(candidate.record)
-        best = max((key for key in wanted if key in named), key=lambda key: wanted[key], default=None)
+        best = max(
+            (key for key in wanted if key in named), key=lambda key: wanted[key], default=None
+        )
         if best is not None:
             pool.weigh(candidate, part, weight * wanted[best], note=f"names {best}")
 
 
 def _named_by(record: Record) -> set[str]:
-    names: Iterable[str] = record.related_entities if isinstance(record, Resource) else (record.name,)
+    names: Iterable[str] = (
+        record.related_entities if isinstance(record, Resource) else (record.name,)
+    )
     return {labels.key(name) for name in names if name.strip()}
 
 

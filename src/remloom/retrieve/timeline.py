@@ -1,4 +1,5 @@
-"""What happened in a stretch of time: its moments, in order, each with what it refers to. Source: seed 2."""
+"""What happened in a stretch of time: its moments, in order, each with what it refers to. Source:
+seed 2."""
 
 from __future__ import annotations
 
@@ -14,15 +15,20 @@ _REFERENCES = 200  # of one moment that are looked at
 
 
 def timeline(store: Store, window: Window, where: Predicate | None, limit: int) -> list[RecallHit]:
-    """At most `limit` hits in time order: the latest moments of the window, and of each what says most.
+    """At most `limit` hits in time order: the latest moments of the window, and of each what says
+    most.
 
-    A moment stands for its parts. With a filter, or where no moments are, the resources of the window.
+    A moment stands for its parts. With a filter, or where no moments are, the resources of the
+    window.
     """
     moments = _whole(_moments(store, window))[-limit:] if where is None else []
     if not moments:
         query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
         found = store.query("resources", query)
-        return [_hit(record, window) for record in {text_of(record) or record.id: record for record in found}.values()]
+        return [
+            _hit(record, window)
+            for record in {text_of(record) or record.id: record for record in found}.values()
+        ]
     room = (limit - len(moments)) // len(moments)
     hits: list[RecallHit] = []
     for moment in moments:
@@ -46,7 +52,11 @@ def _whole(moments: list[Moment]) -> list[Moment]:
 def _most_said(store: Store, moment: Moment, window: Window, count: int) -> list[Resource]:
     """The longest resources of a moment that are of the window, in order."""
     found = (store.get("resources", id) for id in moment.resource_refs[:_REFERENCES])
-    inside = [r for r in found if isinstance(r, Resource) and (r.starts_at is None or r.starts_at in window)]
+    inside = [
+        r
+        for r in found
+        if isinstance(r, Resource) and (r.starts_at is None or r.starts_at in window)
+    ]
     longest = sorted(inside, key=lambda resource: -len(resource.content))[:count]
     return [resource for resource in inside if resource in longest]
 

@@ -1,4 +1,5 @@
-"""Images: what was there before a run wrote over it, and what it made, so that it can be taken back."""
+"""Images: what was there before a run wrote over it, and what it made, so that it can be taken
+back."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ __all__ = [
 
 
 class Made(Struct, frozen=True):
-    """What one write of a run made. There are no words in it, which would stay when a record is forgotten."""
+    """What one write of a run made. There are no words in it, which would stay when a record is
+    forgotten."""
 
     ids: tuple[str, ...]  # of records
     noted: tuple[tuple[str, str], ...] = ()  # journal entries beside the run's own
@@ -64,13 +66,17 @@ def merged(old: Edge | None, new: Edge) -> Edge:
     """What an edge is once it was written over another, as `model.Edge` says."""
     if old is None:
         return new
-    renewed = old.valid_to is not None and new.valid_from is not None and new.valid_from > old.valid_to
+    renewed = (
+        old.valid_to is not None and new.valid_from is not None and new.valid_from > old.valid_to
+    )
     return replace(
         old,
         weight=max(old.weight, new.weight),
         properties={**old.properties, **new.properties},
         created_at=min(filter(None, (old.created_at, new.created_at)), default=None),
-        valid_from=new.valid_from if old.valid_from is None else min(old.valid_from, new.valid_from or old.valid_from),
+        valid_from=new.valid_from
+        if old.valid_from is None
+        else min(old.valid_from, new.valid_from or old.valid_from),
         valid_to=new.valid_to or (None if renewed else old.valid_to),
     )
 

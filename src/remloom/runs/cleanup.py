@@ -1,4 +1,5 @@
-"""Leftovers: what is kept for a run that may go on, and is of no use once it does not: replies and checkpoints."""
+"""Leftovers: what is kept for a run that may go on, and is of no use once it does not: replies and
+checkpoints."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def forgotten(store: Store, run: str) -> list[tuple[str, str]]:
             known[id] = store.get(None, id) is None
         return known[id]
 
-    return [(entry.kind, entry.id) for entry in _entries(store, run) if any(map(gone, entry.subjects))]
+    return [
+        (entry.kind, entry.id) for entry in _entries(store, run) if any(map(gone, entry.subjects))
+    ]
 
 
 def thread(id: str) -> str:

@@ -1,4 +1,5 @@
-"""What a run could not do because a call of the model failed: kept with the reason, and tried again by the next run."""
+"""What a run could not do because a call of the model failed: kept with the reason, and tried again
+by the next run."""
 
 from __future__ import annotations
 

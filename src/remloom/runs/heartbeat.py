@@ -23,7 +23,8 @@ def beating(writer: Writer) -> Iterator[None]:
         while not over.wait(EVERY):
             try:
                 writer.save()
-            except RemloomError:  # the run's own next write meets it, too, and tells
+            except RemloomError:
+                # the run's own next write meets it, too, and tells
                 return
 
     thread = threading.Thread(target=beat, name="remloom-heartbeat", daemon=True)

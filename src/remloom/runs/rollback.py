@@ -1,4 +1,5 @@
-"""Taking a run back: what it made goes, what it changed is again as it was. All in one transaction, or not at all."""
+"""Taking a run back: what it made goes, what it changed is again as it was. All in one transaction,
+or not at all."""
 
 from __future__ import annotations
 
@@ -14,10 +15,31 @@ from ..errors import ChangedError, ConflictError
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.contract import SCHEMAS, Batch, BatchRecord, JournalEntry, Preconditions, Store
 from ..store.validation import searchable_text
-from .before_images import BeforeEdge, BeforeNote, BeforeRecord, Made, edge_place, edge_state, note_place, written_by
+from .before_images import (
+    BeforeEdge,
+    BeforeNote,
+    BeforeRecord,
+    Made,
+    edge_place,
+    edge_state,
+    note_place,
+    written_by,
+)
 from .cleanup import leftovers
 from .failures import PARKED
-from .run import BEFORE_EDGE, BEFORE_NOTE, BEFORE_RECORD, MADE, Run, alive, changed, changing, entry, find, runs
+from .run import (
+    BEFORE_EDGE,
+    BEFORE_NOTE,
+    BEFORE_RECORD,
+    MADE,
+    Run,
+    alive,
+    changed,
+    changing,
+    entry,
+    find,
+    runs,
+)
 from .writer import SUPERSEDED
 
 __all__ = ["made", "rollback"]
@@ -31,15 +53,16 @@ def made(store: Store, run_id: str) -> list[str]:
 
 
 def rollback(store: Store, run_id: str) -> Run:
-    """Undo a run: an export afterwards has what it had before, apart from what others wrote in between.
+    """Undo a run: an export afterwards has what it had before, apart from what others wrote in
+    between.
 
-    What somebody else changed since is left as it is, and counted as `kept` in the receipt; their connections to what
-    the run made stay, too. What was forgotten since stays forgotten.
+    What somebody else changed since is left as it is, and counted as `kept` in the receipt; their
+    connections to what the run made stay, too. What was forgotten since stays forgotten.
 
     Raises:
         NotFoundError: there is no such run.
-        ConflictError: a run is going on, it was rolled back before, or later runs (or records of yours) build on it;
-            the error names them. Nothing was changed.
+        ConflictError: a run is going on, it was rolled back before, or later runs (or records of
+            yours) build on it; the error names them. Nothing was changed.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
@@ -77,19 +100,31 @@ class _Rollback:
         self._parts = list(_made(store, run.id))
         self._states = {state for part in self._parts for state in part.edges}
         entries = self._entries(BEFORE_EDGE)
-        self._edges = {item.id.rpartition("/")[2]: msgspec.json.decode(item.data, type=BeforeEdge) for item in entries}
-        self._records = [msgspec.json.decode(item.data, type=BeforeRecord) for item in self._entries(BEFORE_RECORD)]
-        self._later = [other for other in runs(store) if other.id > run.id and other.status != "rolled_back"]
+        self._edges = {
+            item.id.rpartition("/")[2]: msgspec.json.decode(item.data, type=BeforeEdge)
+            for item in entries
+        }
+        self._records = [
+            msgspec.json.decode(item.data, type=BeforeRecord)
+            for item in self._entries(BEFORE_RECORD)
+        ]
+        self._later = [
+            other for other in runs(store) if other.id > run.id and other.status != "rolled_back"
+        ]
         ids = {id for part in self._parts for id in part.ids}
         self._found = {id: record for id in ids if (record := store.get(None, id)) is not None}
-        self._removed = {id: record for id, record in self._found.items() if not self._edited(record)}
+        self._removed = {
+            id: record for id, record in self._found.items() if not self._edited(record)
+        }
 
     def done(self) -> Run:
         """Take it back."""
         store, run = self._store, self._run
         self._refuse_if_built_on()
         edges = self._of_edges()
-        items, seen, kept = self._of_records({end for edge in edges.written for end in (edge.src, edge.dst)})
+        items, seen, kept = self._of_records(
+            {end for edge in edges.written for end in (edge.src, edge.dst)}
+        )
         struck, notes = self._of_notes()
         receipt = {
             "removed": len(self._removed),
@@ -99,19 +134,27 @@ class _Rollback:
         }
         model, dims = store.model() or ("", 0)
         going = {record.id: record.updated_at for record in self._removed.values()}
-        over = replace(run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt)
+        over = replace(
+            run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt
+        )
         store.write(
             Batch(
                 tuple(items),
                 tuple(edges.written),
-                names={key: (record.name, "") for record in self._removed.values() for key in _keys(record)},
+                names={
+                    key: (record.name, "")
+                    for record in self._removed.values()
+                    for key in _keys(record)
+                },
                 removed=tuple(self._removed),
                 unlinked=tuple(edges.unlinked),
                 dims=dims if any(item.vectors for item in items) else 0,
                 model=model,
                 struck=(*struck, *leftovers(store, run.id)),
                 journal=(*notes, entry(over), changed()),
-                expected=Preconditions(records=going | seen, edges=edges.seen, notes=self._expected),
+                expected=Preconditions(
+                    records=going | seen, edges=edges.seen, notes=self._expected
+                ),
             )
         )
         return over
@@ -119,9 +162,14 @@ class _Rollback:
     def _edited(self, record: Record) -> bool:
         """Whether somebody else changed a record of the run after it."""
         last = self._run.finished_at or self._run.seen_at
-        return bool(last and record.updated_at and record.updated_at > last and SUPERSEDED not in _metadata(record))
+        return bool(
+            last
+            and record.updated_at
+            and record.updated_at > last
+            and SUPERSEDED not in _metadata(record)
+        )
 
-    # -- what builds on it -----------------------------------------------------------------------------------
+    # -- what builds on it -------------------------------------------------------------------------
 
     def _refuse_if_built_on(self) -> None:
         store, run = self._store, self._run
@@ -134,18 +182,34 @@ class _Rollback:
             for child in store.children(id) if id in self._removed else ():
                 if child not in self._removed and (record := store.get(None, child)) is not None:
                     by = str(_metadata(record).get("run", ""))
-                    (later if by and by != run.id else foreign)[by if by and by != run.id else record.name] = None
-        # What this run thought about a passage, and did not finish, a later one did not think again.
-        begun = [note_place(kind, id) for part in self._parts for kind, id in part.noted if kind == PARKED]
+                    (later if by and by != run.id else foreign)[
+                        by if by and by != run.id else record.name
+                    ] = None
+        # What this run thought about a passage, and did not finish, a later one did not think
+        # again.
+        begun = [
+            note_place(kind, id)
+            for part in self._parts
+            for kind, id in part.noted
+            if kind == PARKED
+        ]
         for other in self._later:
             touched = [*self._found, *(_id(record) for record in self._records)]
             if any(
                 store.journal_entry(kind, f"{other.id}/{place}")
-                for kind, places in ((BEFORE_EDGE, self._edges), (BEFORE_RECORD, touched), (BEFORE_NOTE, begun))
+                for kind, places in (
+                    (BEFORE_EDGE, self._edges),
+                    (BEFORE_RECORD, touched),
+                    (BEFORE_NOTE, begun),
+                )
                 for place in places
             ):
                 later[other.id] = None
-        later = {id: None for id in sorted(later, reverse=True) if find(store, id).status != "rolled_back"}
+        later = {
+            id: None
+            for id in sorted(later, reverse=True)
+            if find(store, id).status != "rolled_back"
+        }
         if later:
             raise ConflictError(
                 f"later runs build on run {run.id}: {', '.join(later)}",
@@ -162,14 +226,19 @@ class _Rollback:
                 records=list(foreign),
             )
 
-    # -- what it wrote ---------------------------------------------------------------------------------------
+    # -- what it wrote -----------------------------------------------------------------------------
 
     def _of_edges(self) -> _Edges:
-        """Its edges go or are as they were; those of others, at labels that go with its records, stay."""
+        """Its edges go or are as they were; those of others, at labels that go with its records,
+        stay."""
         store = self._store
         held = [key for record in self._removed.values() for key in _keys(record)]
         holders = store.lookup(held, edges=0) if held else {}
-        going = {key for key, records in holders.items() if all(record.id in self._removed for record in records)}
+        going = {
+            key
+            for key, records in holders.items()
+            if all(record.id in self._removed for record in records)
+        }
         sources = list(dict.fromkeys(image.after.src for image in self._edges.values()))
         found = (
             *(store.stored_edges(held, direction="both") if held else ()),
@@ -183,7 +252,11 @@ class _Rollback:
             goes = bool({edge.src, edge.dst} & going)
             if edge_state(edge) in self._states or (image is not None and edge == image.after):
                 edges.unlinked.append(at)
-                if image is not None and image.before is not None and edge_state(image.before) not in self._states:
+                if (
+                    image is not None
+                    and image.before is not None
+                    and edge_state(image.before) not in self._states
+                ):
                     edges.written.append(image.before)
             elif image is None and not goes:
                 continue
@@ -203,10 +276,14 @@ class _Rollback:
             for other in self._later
         )
 
-    def _of_records(self, ends: Collection[str]) -> tuple[list[BatchRecord], dict[str, datetime | None], int]:
-        """Records to write back; what is there now of them; and how many are left as somebody else made them.
+    def _of_records(
+        self, ends: Collection[str]
+    ) -> tuple[list[BatchRecord], dict[str, datetime | None], int]:
+        """Records to write back; what is there now of them; and how many are left as somebody else
+        made them.
 
-        A thin entity that gave way to a record of the run is back if edges lead to it: `ends` are the labels of those.
+        A thin entity that gave way to a record of the run is back if edges lead to it: `ends` are
+        the labels of those.
         """
         items: list[BatchRecord] = []
         seen: dict[str, datetime | None] = {}
@@ -219,7 +296,12 @@ class _Rollback:
             if old.id in self._removed:
                 continue
             if current is None:
-                if isinstance(old, Entity) and old.thin and set(keys) & set(ends) and self._free(keys):
+                if (
+                    isinstance(old, Entity)
+                    and old.thin
+                    and set(keys) & set(ends)
+                    and self._free(keys)
+                ):
                     items.append(BatchRecord(old, tuple(keys), searchable_text(old)))
                 continue
             if current.updated_at == old.updated_at:
@@ -247,7 +329,8 @@ class _Rollback:
         return all(record.id in self._removed for records in found.values() for record in records)
 
     def _of_notes(self) -> tuple[list[tuple[str, str]], list[JournalEntry]]:
-        """Journal entries to strike, and those to write back; of what another run wrote since, none."""
+        """Journal entries to strike, and those to write back; of what another run wrote since,
+        none."""
         images = {
             (image.kind, image.id): JournalEntry(image.kind, image.id, image.data, item.subjects)
             for item in self._entries(BEFORE_NOTE)
@@ -262,7 +345,9 @@ class _Rollback:
         back: list[JournalEntry] = []
         for place in (*noted, *(images.keys() - noted)):
             stored = self._store.journal_entry(*place)
-            if stored is not None and (place not in noted or written_by(stored) not in ("", self._run.id)):
+            if stored is not None and (
+                place not in noted or written_by(stored) not in ("", self._run.id)
+            ):
                 continue
             if place in images and (stored is not None or place not in noted):
                 back.append(images[place])

@@ -1,8 +1,9 @@
-"""Runs: every time memory thinks about itself is one, with an id, what it did, and the means to undo it.
+"""Runs: every time memory thinks about itself is one, with an id, what it did, and the means to
+undo it.
 
-A run's entries in the journal: `run` (itself), `run.made` (ids it made), `run.record`, `run.edge` and `run.note` (what
-was there before it changed a record, an edge or a journal entry). What it spoke of is forgotten with the records it
-spoke of.
+A run's entries in the journal: `run` (itself), `run.made` (ids it made), `run.record`, `run.edge`
+and `run.note` (what was there before it changed a record, an edge or a journal entry). What it
+spoke of is forgotten with the records it spoke of.
 """
 
 from __future__ import annotations
@@ -47,11 +48,13 @@ __all__ = [
 
 RUN, MADE = "run", "run.made"  # kinds of journal entries
 BEFORE_RECORD, BEFORE_EDGE, BEFORE_NOTE = "run.record", "run.edge", "run.note"
-CHANGES = ("run.last", "change")  # the entry that is written whenever a run begins, goes on or is taken back
+# the entry that is written whenever a run begins, goes on or is taken back
+CHANGES = ("run.last", "change")
 
 Status: TypeAlias = Literal["running", "done", "stopped", "rolled_back"]
 
-_SILENT = timedelta(minutes=10)  # without a sign of life from another machine, after which a run counts as dead
+# without a sign of life from another machine, after which a run counts as dead
+_SILENT = timedelta(minutes=10)
 
 
 class Diff(Struct, frozen=True, kw_only=True):
@@ -70,27 +73,37 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Status = "running"
     started_at: datetime
     finished_at: datetime | None = None
-    settings: dict[str, Any] = {}  # as it was started; an interrupted run is gone on with by the same
-    counts: dict[str, int] = {}  # what it dealt with: documents, passages, dreams, nothing, parked (items, still), …
-    # What it wrote: records, edges, merged (edges), updated, superseded, unchanged; of a rollback: removed (records),
-    # unlinked (edges), restored, kept (as somebody else left them).
+    # as it was started; an interrupted run is gone on with by the same
+    settings: dict[str, Any] = {}
+    # what it dealt with: documents, passages, dreams, nothing, parked (items, still), …
+    counts: dict[str, int] = {}
+    # What it wrote: records, edges, merged (edges), updated, superseded, unchanged; of a rollback:
+    # removed (records), unlinked (edges), restored, kept (as somebody else left them).
     receipt: dict[str, int] = {}
     reason: str = ""  # why it stopped
     owner: str = ""  # host:process that runs it
-    process: str = ""  # tells it from a later one of the same number, as in a container that was started again
+    # tells it from a later one of the same number, as in a container that was started again
+    process: str = ""
     seen_at: datetime | None = None  # its last sign of life
 
     @property
     def state(self) -> str:
         """The status in a word for people: a run whose process is gone was interrupted."""
-        return "interrupted" if self.status == "running" and not alive(self) else self.status.replace("_", " ")
+        return (
+            "interrupted"
+            if self.status == "running" and not alive(self)
+            else self.status.replace("_", " ")
+        )
 
 
-def begin(store: Store, kind: str, settings: dict[str, Any], *, resume: bool = True, dry_run: bool = False) -> Run:
-    """A new run, or, when the last of its kind was interrupted and had the same settings, that one again.
+def begin(
+    store: Store, kind: str, settings: dict[str, Any], *, resume: bool = True, dry_run: bool = False
+) -> Run:
+    """A new run, or, when the last of its kind was interrupted and had the same settings, that one
+    again.
 
-    An interrupted one with other settings will not be gone on with: its kept replies and checkpoints go. A dry run is
-    not in the journal, so that it is neither listed nor gone on with.
+    An interrupted one with other settings will not be gone on with: its kept replies and
+    checkpoints go. A dry run is not in the journal, so that it is neither listed nor gone on with.
 
     Raises:
         ConflictError: such a run is going on, in this or another process.
@@ -109,11 +122,23 @@ def begin(store: Store, kind: str, settings: dict[str, Any], *, resume: bool = T
                 id=last.id,
             )
         again = last if last and resume and interrupted(last, settings) else None
-        over = leftovers(store, last.id) if last and not again and last.status in ("running", "stopped") else []
-        run = replace(again, status="running", finished_at=None, reason="", **_self(now)) if again else new
+        over = (
+            leftovers(store, last.id)
+            if last and not again and last.status in ("running", "stopped")
+            else []
+        )
+        run = (
+            replace(again, status="running", finished_at=None, reason="", **_self(now))
+            if again
+            else new
+        )
         try:
             store.write(
-                Batch(struck=tuple(over), journal=(entry(run), changed()), expected=Preconditions(notes=expected))
+                Batch(
+                    struck=tuple(over),
+                    journal=(entry(run), changed()),
+                    expected=Preconditions(notes=expected),
+                )
             )
         except ChangedError:  # another run began in the same moment
             continue
@@ -121,7 +146,8 @@ def begin(store: Store, kind: str, settings: dict[str, Any], *, resume: bool = T
 
 
 def changing(store: Store) -> dict[tuple[str, str], int]:
-    """What is to be expected by who begins a run, or takes one back: that nobody else does at the same moment."""
+    """What is to be expected by who begins a run, or takes one back: that nobody else does at the
+    same moment."""
     found = store.journal_entry(*CHANGES)
     return {CHANGES: found.version if found else 0}
 
@@ -166,7 +192,9 @@ def find(store: Store, id: str) -> Run:
     known = ", ".join(run.id for run in runs(store, limit=5))
     raise NotFoundError(
         f"{'several runs have ids' if matching else 'no run has an id'} like {id!r}",
-        remedy=f"the last ones: {known}" if known else "nothing ran yet; `remloom dream runs` lists what did",
+        remedy=f"the last ones: {known}"
+        if known
+        else "nothing ran yet; `remloom dream runs` lists what did",
         id=id,
     )
 

@@ -33,9 +33,11 @@ from .run import BEFORE_EDGE, BEFORE_NOTE, BEFORE_RECORD, MADE, Diff, Run, Statu
 
 __all__ = ["SUPERSEDED", "Embed", "Writer"]
 
-SUPERSEDED = "superseded"  # in the metadata of a record that another took the place of: by, run, content
+# in the metadata of a record that another took the place of: by, run, content
+SUPERSEDED = "superseded"
 _ATTEMPTS = 20  # of a write, while others change what it is about to change
-FOUND_AMONG = 10  # the best hits of a search, among which a new record must be before it supersedes another
+# the best hits of a search, among which a new record must be before it supersedes another
+FOUND_AMONG = 10
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]
 _T = TypeVar("_T")
@@ -44,19 +46,28 @@ _T = TypeVar("_T")
 class Writer:
     """Writes for one run.
 
-    What it saw before it wrote is looked at again inside the transaction: what others change at the same moment is
-    neither lost nor taken for something the run did, and nothing is written that rests on what was forgotten meanwhile.
+    What it saw before it wrote is looked at again inside the transaction: what others change at the
+    same moment is neither lost nor taken for something the run did, and nothing is written that
+    rests on what was forgotten meanwhile.
 
     Args:
         store, tenant: where.
         run: who.
         model: name of the embedder; empty: there is none.
-        embed: makes the windows of texts, so that what is written can be found at once. None: they are queued.
+        embed: makes the windows of texts, so that what is written can be found at once. None: they
+            are queued.
         dry_run: write nothing, and collect what would be in `diff`.
     """
 
     def __init__(
-        self, store: Store, tenant: str, run: Run, *, model: str = "", embed: Embed | None = None, dry_run: bool = False
+        self,
+        store: Store,
+        tenant: str,
+        run: Run,
+        *,
+        model: str = "",
+        embed: Embed | None = None,
+        dry_run: bool = False,
     ) -> None:
         self._store = store
         self._tenant = tenant
@@ -105,19 +116,25 @@ class Writer:
         journal: Iterable[JournalEntry] = (),
         struck: Iterable[tuple[str, str]] = (),
     ) -> list[str]:
-        """Write records and edges as one batch that can be taken back; returns the records' ids, in order.
+        """Write records and edges as one batch that can be taken back; returns the records' ids, in
+        order.
 
-        What is there already just so is left alone. `superseded` maps ids of derived records to the ids of those that
-        take their place: once that one was found again by a search, the old one keeps its id, name, edges, parents and
-        children, but no search finds it any more. `journal` entries are written, and `struck` ones removed, in the
-        same transaction; a rollback undoes both. An entry says in `run` which run wrote it.
+        What is there already just so is left alone. `superseded` maps ids of derived records to the
+        ids of those that take their place: once that one was found again by a search, the old one
+        keeps its id, name, edges, parents and children, but no search finds it any more. `journal`
+        entries are written, and `struck` ones removed, in the same transaction; a rollback undoes
+        both. An entry says in `run` which run wrote it.
 
         Raises:
             GoneError: a parent of a record, or a subject of an entry, is not there (any more).
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
         with self._lock:
-            items, notes, gone = [*map(self._stamped, records), *edges], tuple(journal), tuple(struck)
+            items, notes, gone = (
+                [*map(self._stamped, records), *edges],
+                tuple(journal),
+                tuple(struck),
+            )
             ids = self._insistently(lambda: self._write(items, notes, gone))
             if superseded:
                 self._insistently(lambda: self._supersede(superseded))
@@ -137,10 +154,11 @@ class Writer:
         self._run = run
         return run
 
-    # -- records and edges -----------------------------------------------------------------------------------
+    # -- records and edges -------------------------------------------------------------------------
 
     def _insistently(self, work: Callable[[], _T]) -> _T:
-        """Do it; again from the start, if somebody else changed at the same moment what it looked at."""
+        """Do it; again from the start, if somebody else changed at the same moment what it looked
+        at."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return work()
@@ -158,7 +176,11 @@ class Writer:
         ids = [item.record.id for item in built.records]
         ids = [ids[place] for place in built.places] if built.places else ids
         existing = self._existing(built)
-        changed = [item for item in built.records if not _same(existing.get(item.record.id), item, self._store)]
+        changed = [
+            item
+            for item in built.records
+            if not _same(existing.get(item.record.id), item, self._store)
+        ]
         ready = self._embedded(built, changed) if not self._dry else built
         with self._store.snapshot():
             keyed, before = self._keyed(built), self._edges(built.edges)
@@ -166,7 +188,9 @@ class Writer:
         for edge in built.edges:
             at = edge_place(edge)
             after[at] = merged(after.get(at) or before.get(at), edge)
-        written = [edge for edge in built.edges if after[edge_place(edge)] != before.get(edge_place(edge))]
+        written = [
+            edge for edge in built.edges if after[edge_place(edge)] != before.get(edge_place(edge))
+        ]
         receipt = {
             "records": len(changed),
             "edges": len(written),
@@ -181,12 +205,17 @@ class Writer:
             self.count(**parked)
             self._diff = Diff(
                 records=(*self._diff.records, *(_with_parents(item) for item in changed)),
-                edges=(*self._diff.edges, *((before.get(edge_place(edge)), edge) for edge in written)),
+                edges=(
+                    *self._diff.edges,
+                    *((before.get(edge_place(edge)), edge) for edge in written),
+                ),
                 superseded=self._diff.superseded,
             )
             self._received(receipt)
             return ids
-        kept = {old.id: (old, item) for item in changed for old in self._kept(existing, keyed, item)}
+        kept = {
+            old.id: (old, item) for item in changed for old in self._kept(existing, keyed, item)
+        }
         fresh = {
             key
             for item in changed
@@ -198,7 +227,11 @@ class Writer:
         own = {at for at, edge in places.items() if {edge.src, edge.dst} & fresh}
         images = [
             *(self._before_record(old, item) for old, item in kept.values()),
-            *(self._before_edge(after[at], before.get(at), keyed, changed) for at in places if at not in own),
+            *(
+                self._before_edge(after[at], before.get(at), keyed, changed)
+                for at in places
+                if at not in own
+            ),
             *filter(None, map(self._before_note, filter(None, stored.values()))),
         ]
         made = Made(
@@ -207,7 +240,9 @@ class Writer:
             tuple(edge_state(after[at]) for at in own),
         )
         if made.ids or made.noted:
-            images.append(JournalEntry(MADE, f"{self._run.id}/{batches.new_id()}", msgspec.json.encode(made)))
+            images.append(
+                JournalEntry(MADE, f"{self._run.id}/{batches.new_id()}", msgspec.json.encode(made))
+            )
         done = self._commit(
             replace(
                 ready,
@@ -218,16 +253,22 @@ class Writer:
                 expected=Preconditions(
                     there=_rests_on(changed, existing, notes),
                     records={old.id: old.updated_at for old, _ in kept.values()},
-                    edges={(edge.src, edge.rel_type, edge.dst): before.get(at) for at, edge in places.items()},
+                    edges={
+                        (edge.src, edge.rel_type, edge.dst): before.get(at)
+                        for at, edge in places.items()
+                    },
                 ),
             ),
             receipt,
             parked,
         )
-        real = {item.record.id: id for item, id in zip(changed, done.ids, strict=True)}  # an entity joins its namesake
+        # an entity joins its namesake
+        real = {item.record.id: id for item, id in zip(changed, done.ids, strict=True)}
         return [real.get(id, id) for id in ids]
 
-    def _commit(self, batch: Batch, receipt: Mapping[str, int], counts: Mapping[str, int] = {}) -> Written:
+    def _commit(
+        self, batch: Batch, receipt: Mapping[str, int], counts: Mapping[str, int] = {}
+    ) -> Written:
         """Write a batch, and with it the run, whose receipt and counts it adds to."""
         run = self.run
         numbers, dealt = Counter(run.receipt), Counter(run.counts)
@@ -245,8 +286,11 @@ class Writer:
         struck: Iterable[tuple[str, str]],
         stored: Mapping[tuple[str, str], JournalEntry | None],
     ) -> dict[str, int]:
-        """How many more items the run has parked once this is written, each counted once, however often it fails."""
-        own = {place for place, entry in stored.items() if entry and written_by(entry) == self._run.id}
+        """How many more items the run has parked once this is written, each counted once, however
+        often it fails."""
+        own = {
+            place for place, entry in stored.items() if entry and written_by(entry) == self._run.id
+        }
         more = sum(note.kind == PARKED and (note.kind, note.id) not in own for note in notes)
         fewer = sum(place[0] == PARKED and place in own for place in struck)
         return {"parked": more - fewer} if more - fewer else {}
@@ -274,12 +318,16 @@ class Writer:
         keys.update(end for edge in built.edges for end in (edge.src, edge.dst))
         return self._store.lookup(list(keys), edges=0) if keys else {}
 
-    def _kept(self, existing: dict[str, Record], keyed: dict[str, list[Record]], item: BatchRecord) -> list[Record]:
+    def _kept(
+        self, existing: dict[str, Record], keyed: dict[str, list[Record]], item: BatchRecord
+    ) -> list[Record]:
         """The stored records that writing this one may change, or take the place of."""
         if item.merge:
             return [record for record in keyed.get(item.keys[0], ()) if isinstance(record, Entity)]
         named = [record for key in item.keys for record in keyed.get(key, ())]
-        kept: list[Record] = [record for record in named if isinstance(record, Entity) and record.thin]
+        kept: list[Record] = [
+            record for record in named if isinstance(record, Entity) and record.thin
+        ]
         found = existing.get(item.record.id)
         return kept if found is None or self._made(found) else [found, *kept]
 
@@ -287,27 +335,41 @@ class Writer:
         return isinstance(record, Resource | Moment) and record.metadata.get("run") == self._run.id
 
     def _before_record(self, old: Record, item: BatchRecord) -> JournalEntry:
-        """A record as it is now; as it was, if this run has changed it before. It goes when what it rests on goes."""
+        """A record as it is now; as it was, if this run has changed it before. It goes when what it
+        rests on goes."""
         place = f"{self._run.id}/{old.id}"
         stamp = item.record.updated_at or datetime.now(UTC)
         if (kept := self._store.journal_entry(BEFORE_RECORD, place)) is not None:
-            data = msgspec.json.encode(replace(msgspec.json.decode(kept.data, type=BeforeRecord), stamp=stamp))
+            data = msgspec.json.encode(
+                replace(msgspec.json.decode(kept.data, type=BeforeRecord), stamp=stamp)
+            )
             return replace(kept, data=data)
         parents, vectors = tuple(self._store.parents(old.id)), tuple(self._store.vectors(old.id))
         model = self._store.model()
         raw = msgspec.Raw(msgspec.json.encode(old))
         image = BeforeRecord(old.schema, raw, parents, vectors, stamp, model[0] if model else "")
         subjects = dict.fromkeys((old.id, *parents, *batches.referred(old)))
-        return JournalEntry(BEFORE_RECORD, place, msgspec.json.encode(image), subjects=tuple(subjects))
+        return JournalEntry(
+            BEFORE_RECORD, place, msgspec.json.encode(image), subjects=tuple(subjects)
+        )
 
     def _edges(self, edges: Sequence[Edge]) -> dict[str, Edge]:
-        """The stored edges in whose place these come, by `edge_place`, whether they are in force or not."""
+        """The stored edges in whose place these come, by `edge_place`, whether they are in force or
+        not."""
         wanted = {edge_place(edge) for edge in edges}
-        found = self._store.stored_edges(list({edge.src for edge in edges}), direction="out") if edges else []
+        found = (
+            self._store.stored_edges(list({edge.src for edge in edges}), direction="out")
+            if edges
+            else []
+        )
         return {place: edge for edge in found if (place := edge_place(edge)) in wanted}
 
     def _before_edge(
-        self, after: Edge, before: Edge | None, keyed: Mapping[str, list[Record]], changed: Sequence[BatchRecord]
+        self,
+        after: Edge,
+        before: Edge | None,
+        keyed: Mapping[str, list[Record]],
+        changed: Sequence[BatchRecord],
     ) -> JournalEntry:
         place = f"{self._run.id}/{edge_place(after)}"
         if (kept := self._store.journal_entry(BEFORE_EDGE, place)) is not None:
@@ -318,7 +380,9 @@ class Writer:
         subjects = {record.id for end in ends for record in keyed.get(end, ())}
         subjects.update(item.record.id for item in changed if ends & set(item.keys))
         subjects.update(map(label_subject, ends))  # a label may have nothing but its edges
-        return JournalEntry(BEFORE_EDGE, place, msgspec.json.encode(data), subjects=tuple(sorted(subjects)))
+        return JournalEntry(
+            BEFORE_EDGE, place, msgspec.json.encode(data), subjects=tuple(sorted(subjects))
+        )
 
     def _before_note(self, stored: JournalEntry) -> JournalEntry | None:
         """A journal entry as it is now; None if this run wrote it, or its image is kept already."""
@@ -334,14 +398,16 @@ class Writer:
         """The batch of what changed, with the vectors of its texts."""
         records = list(changed)
         dims = built.dims
-        if self._embed is not None and (waiting := [n for n, item in enumerate(records) if item.embed]):
+        if self._embed is not None and (
+            waiting := [n for n, item in enumerate(records) if item.embed]
+        ):
             windows = self._embed([batches.embedded_text(records[n].record) for n in waiting])
             for n, vectors in zip(waiting, windows, strict=True):
                 records[n] = replace(records[n], vectors=vectors, embed=False)
                 dims = dims or len(vectors[0].data) // 4
         return replace(built, records=tuple(records), dims=dims)
 
-    # -- superseding -----------------------------------------------------------------------------------------
+    # -- superseding -------------------------------------------------------------------------------
 
     def _supersede(self, pairs: Mapping[str, str]) -> None:
         if self._dry:
@@ -353,7 +419,11 @@ class Writer:
         missed = 0
         for old_id, new_id in pairs.items():
             old, new = self._store.get("resources", old_id), self._store.get("resources", new_id)
-            if not isinstance(old, Resource) or not isinstance(new, Resource) or SUPERSEDED in old.metadata:
+            if (
+                not isinstance(old, Resource)
+                or not isinstance(new, Resource)
+                or SUPERSEDED in old.metadata
+            ):
                 continue
             if not old.generation:
                 raise InvalidInputError(
@@ -374,15 +444,24 @@ class Writer:
             self._received(receipt)
             return
         expected = Preconditions(records=seen)
-        self._commit(Batch(tuple(changed), model=self._model, journal=tuple(images), expected=expected), receipt)
+        self._commit(
+            Batch(tuple(changed), model=self._model, journal=tuple(images), expected=expected),
+            receipt,
+        )
 
     def _hidden(self, old: Resource, by: str) -> BatchRecord:
         """The record with its text where no search looks."""
         told = {"by": by, "run": self._run.id, "content": old.content}
         record = replace(
-            old, content="", context="", updated_at=datetime.now(UTC), metadata={**old.metadata, SUPERSEDED: told}
+            old,
+            content="",
+            context="",
+            updated_at=datetime.now(UTC),
+            metadata={**old.metadata, SUPERSEDED: told},
         )
-        return BatchRecord(record, (labels.key(record.name),), "", parents=tuple(self._store.parents(old.id)))
+        return BatchRecord(
+            record, (labels.key(record.name),), "", parents=tuple(self._store.parents(old.id))
+        )
 
     def _found(self, record: Resource) -> bool:
         """Whether a search for a record's own text finds it."""
@@ -394,7 +473,9 @@ class Writer:
                 vector.tolist(), schema="resources", where=None, limit=FOUND_AMONG, min_score=None
             )
         else:
-            found = self._store.search_text(record.content, schema="resources", where=None, limit=FOUND_AMONG)
+            found = self._store.search_text(
+                record.content, schema="resources", where=None, limit=FOUND_AMONG
+            )
         return any(match.record.id == record.id for match in found)
 
 
@@ -403,7 +484,12 @@ def _rests_on(
 ) -> tuple[str, ...]:
     """Ids of what must be there, else none of it may be written."""
     found = {id for item in changed for id in item.parents}
-    found.update(id for item in changed if item.record.id not in existing for id in batches.referred(item.record))
+    found.update(
+        id
+        for item in changed
+        if item.record.id not in existing
+        for id in batches.referred(item.record)
+    )
     found.update(id for note in notes for id in note.subjects)
     return tuple(found - {item.record.id for item in changed})
 
@@ -417,9 +503,16 @@ def _same(old: Record | None, item: BatchRecord, store: Store) -> bool:
 
 def _bare(record: Any) -> Any:
     if isinstance(record, Resource | Moment):
-        record = replace(record, metadata={name: value for name, value in record.metadata.items() if name != "run"})
+        record = replace(
+            record,
+            metadata={name: value for name, value in record.metadata.items() if name != "run"},
+        )
     return replace(record, created_at=None, updated_at=None)
 
 
 def _with_parents(item: BatchRecord) -> Record:
-    return replace(item.record, parents=item.parents) if isinstance(item.record, Resource) else item.record
+    return (
+        replace(item.record, parents=item.parents)
+        if isinstance(item.record, Resource)
+        else item.record
+    )

@@ -7,4 +7,14 @@ from .document import Document, Skipped, Turn
 from .files import Source, open_source, read_bytes
 from .inline import from_messages, from_text
 
-__all__ = ["Document", "Limits", "Skipped", "Source", "Turn", "from_messages", "from_text", "open_source", "read_bytes"]
+__all__ = [
+    "Document",
+    "Limits",
+    "Skipped",
+    "Source",
+    "Turn",
+    "from_messages",
+    "from_text",
+    "open_source",
+    "read_bytes",
+]

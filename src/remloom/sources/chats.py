@@ -1,7 +1,8 @@
 """Chats from JSON exports: several programs' shapes, one sequence of turns.
 
-Known shapes: a list of messages; an object with such a list; Slack (`user`, `text`, `ts`); Telegram; ChatGPT
-(`mapping`); Claude (`chat_messages`); numbered sessions (`session_1`, `session_1_date_time`); JSON lines of messages.
+Known shapes: a list of messages; an object with such a list; Slack (`user`, `text`, `ts`);
+Telegram; ChatGPT (`mapping`); Claude (`chat_messages`); numbered sessions (`session_1`,
+`session_1_date_time`); JSON lines of messages.
 """
 
 from __future__ import annotations
@@ -21,11 +22,31 @@ from .document import Turn
 
 __all__ = ["Chat", "from_json", "from_json_lines"]
 
-_LISTS = ("messages", "chat_messages", "conversation", "turns", "dialogue", "dialog", "chat", "history")
+_LISTS = (
+    "messages",
+    "chat_messages",
+    "conversation",
+    "turns",
+    "dialogue",
+    "dialog",
+    "chat",
+    "history",
+)
 _TITLES = ("name", "title", "sample_id", "channel", "topic")
 _IDS = ("id", "dia_id", "message_id", "uuid", "client_msg_id", "_id", "ts")
 _TEXTS = ("text", "content", "message", "body", "msg", "parts")
-_TIMES = ("at", "timestamp", "ts", "time", "date", "datetime", "created_at", "create_time", "sent_at", "createdAt")
+_TIMES = (
+    "at",
+    "timestamp",
+    "ts",
+    "time",
+    "date",
+    "datetime",
+    "created_at",
+    "create_time",
+    "sent_at",
+    "createdAt",
+)
 _SPEAKERS = ("speaker", "sender", "from", "speaker_name", "sender_name")
 _WEAK_SPEAKERS = (
     "author",
@@ -36,10 +57,23 @@ _WEAK_SPEAKERS = (
     "user_profile",
 )  # many a record has these: need a time
 _ROLES = frozenset(
-    ("user", "assistant", "system", "tool", "human", "ai", "model", "bot", "developer", "customer", "agent")
+    (
+        "user",
+        "assistant",
+        "system",
+        "tool",
+        "human",
+        "ai",
+        "model",
+        "bot",
+        "developer",
+        "customer",
+        "agent",
+    )
 )
 _SESSION = re.compile(r"session_(\d+)")
-_MOST_BROKEN = 0.2  # share of entries that may be something else (joins, deleted messages) in a list of messages
+# share of entries that may be something else (joins, deleted messages) in a list of messages
+_MOST_BROKEN = 0.2
 
 
 class Chat(Struct, frozen=True, kw_only=True):
@@ -48,7 +82,8 @@ class Chat(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     title: str = ""
     id: str = ""
-    odd: tuple[int, ...] = ()  # entries that are no messages, or say nothing: their lines in JSON lines, else from 1
+    # entries that are no messages, or say nothing: their lines in JSON lines, else from 1
+    odd: tuple[int, ...] = ()
 
 
 def from_json(value: Any, text: str) -> list[Chat]:
@@ -58,16 +93,21 @@ def from_json(value: Any, text: str) -> list[Chat]:
     """
     chats = list(_chats(value))
     places = _Places(text)
-    return [replace(chat, turns=tuple(places.placed(turn) for turn in chat.turns)) for chat in chats]
+    return [
+        replace(chat, turns=tuple(places.placed(turn) for turn in chat.turns)) for chat in chats
+    ]
 
 
 def from_json_lines(values: list[tuple[int, Any]]) -> list[Chat]:
-    """The chats in JSON lines, given with their line numbers: a message a line, or a conversation a line."""
+    """The chats in JSON lines, given with their line numbers: a message a line, or a conversation a
+    line."""
     objects = [value for _, value in values]
     if _is_messages(objects):
         chat = _listed(objects)
         lines = [line for number, (line, _) in enumerate(values, 1) if number not in chat.odd]
-        turns = tuple(replace(turn, lines=(line, line)) for turn, line in zip(chat.turns, lines, strict=True))
+        turns = tuple(
+            replace(turn, lines=(line, line)) for turn, line in zip(chat.turns, lines, strict=True)
+        )
         return [Chat(turns=turns, odd=tuple(values[number - 1][0] for number in chat.odd))]
     return [
         replace(chat, turns=tuple(replace(turn, lines=(line, line)) for turn in chat.turns))
@@ -80,7 +120,8 @@ def _listed(items: list[Any]) -> Chat:
     """A list of messages."""
     found = [(number, _turn(item)) for number, item in enumerate(items, 1)]
     return Chat(
-        turns=tuple(turn for _, turn in found if turn), odd=tuple(number for number, turn in found if turn is None)
+        turns=tuple(turn for _, turn in found if turn),
+        odd=tuple(number for number, turn in found if turn is None),
     )
 
 
@@ -105,9 +146,16 @@ def _chats(value: Any) -> Iterator[Chat]:
             chat = _sessions(inner)
     chat = chat if chat.turns else _sessions(value)
     if chat.turns:
-        title = next((str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int)), "")
+        title = next(
+            (str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int)), ""
+        )
         identity = next(
-            (str(value[name]) for name in ("id", "conversation_id", "uuid", "sample_id") if value.get(name)), ""
+            (
+                str(value[name])
+                for name in ("id", "conversation_id", "uuid", "sample_id")
+                if value.get(name)
+            ),
+            "",
         )
         yield replace(chat, title=title, id=identity)
 
@@ -137,10 +185,14 @@ def _turn(item: Any, at: datetime | None = None, session: str = "") -> Turn | No
         text = f"{text} [image: {caption.strip()}]".strip()
     if not text:
         return None
-    speaker = next((found for name in (*_SPEAKERS, *_WEAK_SPEAKERS) if (found := _name(item.get(name)))), "")
+    speaker = next(
+        (found for name in (*_SPEAKERS, *_WEAK_SPEAKERS) if (found := _name(item.get(name)))), ""
+    )
     when = next((time for name in _TIMES if (time := dates.parse(item.get(name)))), at)
     identity = next((str(item[name]) for name in _IDS if item.get(name) not in (None, "")), "")
-    message = Message(speaker=speaker or str(item.get("role", "")).strip(), text=text, id=identity, at=when)
+    message = Message(
+        speaker=speaker or str(item.get("role", "")).strip(), text=text, id=identity, at=when
+    )
     return Turn(message=message, session=session)
 
 
@@ -151,7 +203,14 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part if isinstance(part, str) else _text(part) for part in value).strip()
     if isinstance(value, dict):
-        return next((found for name in ("text", "parts", "content", "result") if (found := _text(value.get(name)))), "")
+        return next(
+            (
+                found
+                for name in ("text", "parts", "content", "result")
+                if (found := _text(value.get(name)))
+            ),
+            "",
+        )
     return ""
 
 
@@ -172,8 +231,16 @@ def _mapped(mapping: dict[str, Any], current: Any) -> Iterator[Turn]:
         branch.append(node)
         node = mapping.get(str(node.get("parent")))
     if not branch:
-        nodes = [node for node in mapping.values() if isinstance(node, dict) and isinstance(node.get("message"), dict)]
-        branch = sorted(nodes, key=lambda node: str(dates.parse(node["message"].get("create_time"))), reverse=True)
+        nodes = [
+            node
+            for node in mapping.values()
+            if isinstance(node, dict) and isinstance(node.get("message"), dict)
+        ]
+        branch = sorted(
+            nodes,
+            key=lambda node: str(dates.parse(node["message"].get("create_time"))),
+            reverse=True,
+        )
     for node in reversed(branch):
         turn = _turn(_with_role(node.get("message")))
         if turn and turn.message.speaker not in ("system", "tool"):
@@ -182,14 +249,20 @@ def _mapped(mapping: dict[str, Any], current: Any) -> Iterator[Turn]:
 
 def _with_role(message: Any) -> Any:
     if isinstance(message, dict) and isinstance(message.get("author"), dict):
-        return {**message, "role": message["author"].get("role", ""), "author": message["author"].get("name")}
+        return {
+            **message,
+            "role": message["author"].get("role", ""),
+            "author": message["author"].get("name"),
+        }
     return message
 
 
 def _sessions(value: dict[str, Any]) -> Chat:
     """Numbered sessions, one after another; the entries are counted through all of them."""
     numbered = sorted(
-        (int(found[1]), name) for name in value if (found := _SESSION.fullmatch(name)) and isinstance(value[name], list)
+        (int(found[1]), name)
+        for name in value
+        if (found := _SESSION.fullmatch(name)) and isinstance(value[name], list)
     )
     turns: list[Turn | None] = []
     for _, name in numbered:
@@ -200,7 +273,8 @@ def _sessions(value: dict[str, Any]) -> Chat:
 
 
 class _Places:
-    """Finds the line on which each message's text begins; messages come in the order of the document."""
+    """Finds the line on which each message's text begins; messages come in the order of the
+    document."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -210,7 +284,9 @@ class _Places:
     def placed(self, turn: Turn) -> Turn:
         sample = turn.message.text[:60]
         for ascii_only in (False, True):
-            offset = self._text.find(json.dumps(sample, ensure_ascii=ascii_only)[1:-1], self._offset)
+            offset = self._text.find(
+                json.dumps(sample, ensure_ascii=ascii_only)[1:-1], self._offset
+            )
             if offset >= 0:
                 self._line += self._text.count("\n", self._offset, offset)
                 self._offset = offset

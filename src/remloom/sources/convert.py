@@ -1,8 +1,9 @@
-"""Converting in a child process, which may fail, hang or grow without harm: who wrote a PDF, a DOCX or a page of HTML
-is a stranger, and the libraries that read them are large.
+"""Converting in a child process, which may fail, hang or grow without harm: who wrote a PDF, a DOCX
+or a page of HTML is a stranger, and the libraries that read them are large.
 
-One child serves a whole process and is used again for the next document, so that a thousand small files are read as
-fast as before. It is ended by whatever goes over a limit, and the next document gets another.
+One child serves a whole process and is used again for the next document, so that a thousand small
+files are read as fast as before. It is ended by whatever goes over a limit, and the next document
+gets another.
 """
 
 from __future__ import annotations
@@ -31,13 +32,15 @@ _MOST = 100_000_000  # bytes of text that a document may have
 _LENGTH = 8  # bytes that say how long a message is
 _BUSY = 10.0  # further seconds of wall time that a busy machine may take
 _STARTING = 60.0  # seconds for the child to start, and to load its libraries
-_NEEDED = {".pdf": "pdfminer.high_level"}  # the library that reads a suffix; markitdown for the others
+# the library that reads a suffix; markitdown for the others
+_NEEDED = {".pdf": "pdfminer.high_level"}
 
 
 class Limits(Struct, frozen=True):
     """What the conversion of one document may take."""
 
-    seconds: float = 30.0  # of CPU time, and 10 for each megabyte; of wall time some more than twice as much
+    # of CPU time, and 10 for each megabyte; of wall time some more than twice as much
+    seconds: float = 30.0
     memory_mb: int = 1024
 
 
@@ -97,10 +100,20 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
         reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
     if reply is None:
         if late:
-            raise _over(uri, f"its conversion took longer than {seconds:,.0f} seconds", "read_timeout")
-        raise _over(uri, "its conversion ended without a word, as it does when memory is short", "read_memory_mb")
+            raise _over(
+                uri, f"its conversion took longer than {seconds:,.0f} seconds", "read_timeout"
+            )
+        raise _over(
+            uri,
+            "its conversion ended without a word, as it does when memory is short",
+            "read_memory_mb",
+        )
     if reply.memory:
-        raise _over(uri, f"its conversion needs more than {limits.memory_mb:,} MB of memory", "read_memory_mb")
+        raise _over(
+            uri,
+            f"its conversion needs more than {limits.memory_mb:,} MB of memory",
+            "read_memory_mb",
+        )
     if reply.document is None:
         raise SourceError(reply.error, uri=uri)
     return reply.document
@@ -108,7 +121,9 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
 
 def _over(uri: str, what: str, setting: str) -> SourceError:
     return SourceError(
-        what, uri=uri, remedy=f"if it is to be trusted, raise the setting {setting} (REMLOOM_{setting.upper()})"
+        what,
+        uri=uri,
+        remedy=f"if it is to be trusted, raise the setting {setting} (REMLOOM_{setting.upper()})",
     )
 
 
@@ -150,7 +165,8 @@ class _Child:
 
     def ask(self, request: bytes, seconds: float, memory_mb: int) -> tuple[Reply | None, bool]:
         """The answer; or None, and whether it was the time that was over."""
-        if memory_mb != self._memory_mb:  # what the process has kept by now counts against the limit
+        # what the process has kept by now counts against the limit
+        if memory_mb != self._memory_mb:
             self.end()
             self._memory_mb = memory_mb
         if self._process is None or self._process.poll() is not None:
@@ -170,7 +186,8 @@ class _Child:
                 late = too_late.is_set()
         except (OSError, ValueError):
             pass  # it ended meanwhile
-        except BaseException:  # nobody waits any more, and the next one must not get this answer
+        except BaseException:
+            # nobody waits any more, and the next one must not get this answer
             self.end()
             raise
         if answer is None:
@@ -191,7 +208,8 @@ class _Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": paths},
-            start_new_session=True,  # an interrupt at the terminal is for the parent to handle
+            # an interrupt at the terminal is for the parent to handle
+            start_new_session=True,
         )
 
     def end(self) -> None:

@@ -1,4 +1,5 @@
-"""The process that converts documents: it reads requests from standard input until there are none. See `convert`."""
+"""The process that converts documents: it reads requests from standard input until there are none.
+See `convert`."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from .convert import Reply, Request, receive, send
 __all__ = ["main"]
 
 _TEXT = 100_000_000  # characters of a document
-_KEPT = 0.25  # of the memory that a document may take: a process that has kept more is not used again
+# of the memory that a document may take: a process that has kept more is not used again
+_KEPT = 0.25
 
 
 def main() -> None:
@@ -36,7 +38,11 @@ def main() -> None:
         _restrict(request.seconds, base + request.memory_mb * 1_000_000)
         try:
             reply = _answer(request)
-            told = encode(msgspec.structs.replace(reply, last=_size() > base + _KEPT * request.memory_mb * 1_000_000))
+            told = encode(
+                msgspec.structs.replace(
+                    reply, last=_size() > base + _KEPT * request.memory_mb * 1_000_000
+                )
+            )
             del reply
         except MemoryError:
             _release()
@@ -57,12 +63,15 @@ def _answer(request: Request) -> Reply:
     except Exception as error:  # whatever it is, it is of this document
         return Reply(error=f"it cannot be read: {type(error).__name__}")
     if len(document.text) > _TEXT:
-        return Reply(error=f"its text is {len(document.text) / 1_000_000:,.0f} MB: that is no document")
+        return Reply(
+            error=f"its text is {len(document.text) / 1_000_000:,.0f} MB: that is no document"
+        )
     return Reply(document=document)
 
 
 def _restrict(seconds: float, size: int) -> None:
-    """Limit what this process takes from here on, where the system has such limits; else the parent's clock is one."""
+    """Limit what this process takes from here on, where the system has such limits; else the
+    parent's clock is one."""
     try:
         import resource
     except ImportError:  # pragma: no cover - Windows
@@ -73,7 +82,9 @@ def _restrict(seconds: float, size: int) -> None:
         limits[resource.RLIMIT_AS] = size
     for what, soft in limits.items():
         _, hard = resource.getrlimit(what)
-        resource.setrlimit(what, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+        resource.setrlimit(
+            what, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard)
+        )
 
 
 def _release() -> None:

@@ -51,8 +51,8 @@ def sniff(data: bytes) -> str:
 def to_text(data: bytes) -> tuple[str, str]:
     """The text, and the encoding it was in. Line ends become LF; a byte order mark goes.
 
-    Tried in order: the byte order mark, UTF-8, Latin-1. The last takes any bytes, so it is only a guess, and
-    only made when they look like text.
+    Tried in order: the byte order mark, UTF-8, Latin-1. The last takes any bytes, so it is only a
+    guess, and only made when they look like text.
 
     Raises:
         NotTextError: binary data, or text that its byte order mark lies about.

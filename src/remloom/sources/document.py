@@ -1,4 +1,5 @@
-"""What a source yields: documents ready to be cut and remembered, and what was passed over, with the reason."""
+"""What a source yields: documents ready to be cut and remembered, and what was passed over, with
+the reason."""
 
 from __future__ import annotations
 
@@ -23,18 +24,20 @@ class Turn(Struct, frozen=True, kw_only=True):
 class Document(Struct, frozen=True, kw_only=True):
     """Something that was read: a text, or the turns of a chat.
 
-    Offsets and lines refer to `text`, which holds every character of the source, front matter included. Where
-    the source had no lines of its own (a PDF), `lined` is false and none are cited.
+    Offsets and lines refer to `text`, which holds every character of the source, front matter
+    included. Where the source had no lines of its own (a PDF), `lined` is false and none are cited.
     """
 
     uri: str  # absolute path, or whatever names the place
     title: str
     text: str = ""
     turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read
-    follows: bool = False  # the turns follow those read from this `uri` before; an empty title is the one they had
+    # the turns follow those read from this `uri` before; an empty title is the one they had
+    follows: bool = False
     body: int = 0  # offset in `text` where the content begins, after any front matter
     lined: bool = True
-    pages: tuple[int, ...] = ()  # offsets in `text` at which its pages begin, where they are known (PDF)
+    # offsets in `text` at which its pages begin, where they are known (PDF)
+    pages: tuple[int, ...] = ()
     media_type: str = "text/plain"  # text/markdown | text/plain | text/csv | ...
     category: str = "document"  # document | table | chat | note | ...
     at: datetime | None = None  # when it was written, or what time it is about
@@ -47,4 +50,5 @@ class Skipped(Struct, frozen=True, kw_only=True):
 
     uri: str
     reason: str
-    failed: bool = False  # true: it could not be read as what it claims to be; false: it is nothing to read
+    # true: it could not be read as what it claims to be; false: it is nothing to read
+    failed: bool = False

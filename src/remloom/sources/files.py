@@ -26,9 +26,21 @@ _MARKDOWN = (".md", ".markdown", ".mdown", ".mdx", ".qmd")
 _TEXT = (".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".srt", ".vtt", ".log")
 _TABLES = (".csv", ".tsv")
 _JSON = (".json", ".jsonl", ".ndjson")
-_BARE_NAMES = ("readme", "license", "licence", "copying", "notice", "authors", "changelog", "changes", "news", "todo")
+_BARE_NAMES = (
+    "readme",
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "authors",
+    "changelog",
+    "changes",
+    "news",
+    "todo",
+)
 _PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CVS"))
-_MARKS = ("pyvenv.cfg", "memory.db")  # of a folder that is a virtual environment, or a tenant of ours
+# of a folder that is a virtual environment, or a tenant of ours
+_MARKS = ("pyvenv.cfg", "memory.db")
 _DATE_KEYS = ("date", "created", "published", "year", "period")
 _SAID = 200  # characters of an error that are shown
 _LISTED = 10  # odd entries of a chat that are named one by one
@@ -37,7 +49,8 @@ _TITLE_LINES = 40  # of a text in which its title is looked for
 
 
 class Source:
-    """The documents under a path: iterate to read them, one after another. `len` is the number of files."""
+    """The documents under a path: iterate to read them, one after another. `len` is the number of
+    files."""
 
     def __init__(self, readers: list[Callable[[], Iterator[Document | Skipped]]]) -> None:
         self._readers = readers
@@ -60,15 +73,16 @@ def open_source(
 ) -> Source:
     """The documents of a file, a folder, or of standard input (`-`).
 
-    A folder's files come in the order of their names. Hidden files and folders, version control, installed packages
-    and Remloom's own tenants are left out without a word; every other file is read or comes as `Skipped` with its
-    reason. So do links that lead out of the folder, and links to folders. Nothing is opened before its turn, and no
-    file above `max_bytes` at all.
+    A folder's files come in the order of their names. Hidden files and folders, version control,
+    installed packages and Remloom's own tenants are left out without a word; every other file is
+    read or comes as `Skipped` with its reason. So do links that lead out of the folder, and links
+    to folders. Nothing is opened before its turn, and no file above `max_bytes` at all.
 
     Args:
         path: what to read.
         recursive: whether folders inside a folder are read too.
-        glob: read only the files whose name, or path below the folder, matches; with it, text of any suffix is read.
+        glob: read only the files whose name, or path below the folder, matches; with it, text of
+            any suffix is read.
         max_bytes: size of a file above which it is passed over.
         limits: what the conversion of one PDF, DOCX or HTML may take.
 
@@ -89,7 +103,9 @@ def open_source(
         ])  # fmt: skip
     if not os.path.lexists(root):
         raise SourceError(
-            f"there is no file or folder {path}", uri=str(path), remedy="check the path; to read a text, use read_text"
+            f"there is no file or folder {path}",
+            uri=str(path),
+            remedy="check the path; to read a text, use read_text",
         )
     return Source([partial(_read_file, root, True, max_bytes, limits)])
 
@@ -97,8 +113,8 @@ def open_source(
 def read_bytes(
     uri: str, data: bytes, suffix: str, *, title: str = "", limits: Limits = _USUAL
 ) -> list[Document | Skipped]:
-    """The documents in the bytes of one file: one, except for exports that hold several chats; and what was left out of
-    those.
+    """The documents in the bytes of one file: one, except for exports that hold several chats; and
+    what was left out of those.
 
     Args:
         uri: what to cite.
@@ -117,7 +133,9 @@ def read_bytes(
     try:
         text, encoding = decode.to_text(data)
     except decode.NotTextError as error:
-        raise SourceError(f"{f'named {suffix} but it is' if suffix else 'it is'} {error}", uri=uri) from error
+        raise SourceError(
+            f"{f'named {suffix} but it is' if suffix else 'it is'} {error}", uri=uri
+        ) from error
     if not text.strip():
         raise SourceError("it is empty", uri=uri)
     metadata: dict[str, Any] = {}
@@ -126,8 +144,14 @@ def read_bytes(
     if suffix in _JSON:
         found = _json_chats(uri, text, suffix)
         if found:
-            return list(_chats(uri, found, title, metadata, "line" if suffix != ".json" else "entry"))
-        return [Document(uri=uri, title=title, text=text, media_type="application/json", metadata=metadata)]
+            return list(
+                _chats(uri, found, title, metadata, "line" if suffix != ".json" else "entry")
+            )
+        return [
+            Document(
+                uri=uri, title=title, text=text, media_type="application/json", metadata=metadata
+            )
+        ]
     if suffix in _TABLES:
         return [
             Document(
@@ -155,14 +179,22 @@ def markdown(uri: str, text: str) -> Document:
 def _walk(root: Path, recursive: bool) -> Iterator[Path | Skipped]:
     closed: list[OSError] = []
     for folder, folders, files in os.walk(root, onerror=closed.append):
-        inner = (name for name in folders if recursive and not name.startswith(".") and name not in _PRUNED)
-        folders[:] = sorted(name for name in inner if not any(Path(folder, name, mark).exists() for mark in _MARKS))
+        inner = (
+            name
+            for name in folders
+            if recursive and not name.startswith(".") and name not in _PRUNED
+        )
+        folders[:] = sorted(
+            name for name in inner if not any(Path(folder, name, mark).exists() for mark in _MARKS)
+        )
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in sorted((*files, *links)):
             if not name.startswith("."):
                 yield Path(folder, name)
     for error in closed:
-        yield Skipped(uri=_uri(error.filename), reason=f"cannot be read: {error.strerror}", failed=True)
+        yield Skipped(
+            uri=_uri(error.filename), reason=f"cannot be read: {error.strerror}", failed=True
+        )
 
 
 def _matches(path: Path, root: Path, glob: str) -> bool:
@@ -178,16 +210,21 @@ def _uri(path: str | os.PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _read_inside(root: Path, path: Path, named: bool, max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
-    """A file of a folder; a link only if it stays inside, since who may put a link there may not be one who may read
-    what it leads to."""
+def _read_inside(
+    root: Path, path: Path, named: bool, max_bytes: int, limits: Limits
+) -> Iterator[Document | Skipped]:
+    """A file of a folder; a link only if it stays inside, since who may put a link there may not be
+    one who may read what it leads to."""
     try:
         target = path.resolve()
     except (OSError, RuntimeError):  # as Python 3.13 and those before it say
         yield Skipped(uri=_uri(path), reason="a link that leads back to itself", failed=True)
         return
     if not target.is_relative_to(root):
-        yield Skipped(uri=_uri(path), reason=f"a link out of the folder: read {_uri(target)} itself if it is wanted")
+        yield Skipped(
+            uri=_uri(path),
+            reason=f"a link out of the folder: read {_uri(target)} itself if it is wanted",
+        )
     elif path.is_symlink() and target.is_dir():
         yield Skipped(uri=_uri(path), reason="a link to a folder, which is read in its own place")
     else:
@@ -202,12 +239,18 @@ def _read_stdin(max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
     suffix = {"a PDF": ".pdf", "HTML": ".html"}.get(decode.sniff(data), "")
     if not suffix and data.lstrip()[:1] in (b"{", b"["):
         suffix = ".json"
-    uri = f"stdin:{sha256(data).hexdigest()[:12]}"  # of its content, so that what is piped next does not replace it
-    yield from _guarded(uri, lambda: read_bytes(uri, data, suffix, title="standard input", limits=limits))
+    # of its content, so that what is piped next does not replace it
+    uri = f"stdin:{sha256(data).hexdigest()[:12]}"
+    yield from _guarded(
+        uri, lambda: read_bytes(uri, data, suffix, title="standard input", limits=limits)
+    )
 
 
-def _read_file(path: Path, named: bool, max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
-    """One file; `named` when it was asked for by name, so that a strange suffix is no reason to pass it over."""
+def _read_file(
+    path: Path, named: bool, max_bytes: int, limits: Limits
+) -> Iterator[Document | Skipped]:
+    """One file; `named` when it was asked for by name, so that a strange suffix is no reason to
+    pass it over."""
     uri, suffix = _uri(path), path.suffix.lower()
     try:
         state = path.stat()
@@ -223,18 +266,23 @@ def _read_file(path: Path, named: bool, max_bytes: int, limits: Limits) -> Itera
     known = suffix in (*_MARKDOWN, *_TEXT, *_TABLES, *_JSON, *formats.MEDIA_TYPES)
     if not named and not known and not (not suffix and path.stem.lower() in _BARE_NAMES):
         yield Skipped(
-            uri=uri, reason=f"{suffix or 'no suffix'}: not a kind of document; name the file to read it as text"
+            uri=uri,
+            reason=f"{suffix or 'no suffix'}: not a kind of document; name the file to read it as text",
         )
         return
     if not state.st_size:
         yield Skipped(uri=uri, reason="it is empty")
         return
-    yield from _guarded(uri, lambda: read_bytes(uri, _content(path, max_bytes), suffix, limits=limits))
+    yield from _guarded(
+        uri, lambda: read_bytes(uri, _content(path, max_bytes), suffix, limits=limits)
+    )
 
 
 def _content(path: Path, max_bytes: int) -> bytes:
     """What is in a file; nothing is waited for, whatever is at its path by now."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SourceError("not a regular file", uri=_uri(path))
@@ -244,7 +292,9 @@ def _content(path: Path, max_bytes: int) -> bytes:
     return data
 
 
-def _guarded(uri: str, read: Callable[[], list[Document | Skipped]]) -> Iterator[Document | Skipped]:
+def _guarded(
+    uri: str, read: Callable[[], list[Document | Skipped]]
+) -> Iterator[Document | Skipped]:
     try:
         documents = read()
     except RemloomError as error:
@@ -252,9 +302,12 @@ def _guarded(uri: str, read: Callable[[], list[Document | Skipped]]) -> Iterator
         yield Skipped(uri=uri, reason=reason, failed=error.message != "it is empty")
     except OSError as error:
         yield Skipped(uri=uri, reason=f"cannot be read: {error.strerror or error}", failed=True)
-    except Exception as error:  # whatever a parser raises, it is of this document and not of the others
+    except Exception as error:
+        # whatever a parser raises, it is of this document and not of the others
         said = str(error).partition("\n")[0][:_SAID]
-        yield Skipped(uri=uri, reason=f"cannot be read: {type(error).__name__}: {said}", failed=True)
+        yield Skipped(
+            uri=uri, reason=f"cannot be read: {type(error).__name__}: {said}", failed=True
+        )
     else:
         yield from documents
 
@@ -264,14 +317,17 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
         if suffix == ".json":
             return chats.from_json(json.loads(text), text)
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        return chats.from_json_lines([(number, _json_line(uri, suffix, number, line)) for number, line in lines])
+        return chats.from_json_lines(
+            [(number, _json_line(uri, suffix, number, line)) for number, line in lines]
+        )
     except json.JSONDecodeError as error:
         raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
     except RecursionError as error:
         raise SourceError("JSON nested too deeply", uri=uri) from error
     except SourceError:
         raise
-    except ValueError:  # a number of thousands of digits, which no chat has: it is read as text
+    except ValueError:
+        # a number of thousands of digits, which no chat has: it is read as text
         return []
 
 
@@ -280,7 +336,9 @@ def _json_line(uri: str, suffix: str, number: int, line: str) -> Any:
         return json.loads(line)
     except json.JSONDecodeError as error:
         said = f"{error.msg}, column {error.colno}"
-        raise SourceError(f"named {suffix} but line {number} of it is not JSON: {said}", uri=uri) from error
+        raise SourceError(
+            f"named {suffix} but line {number} of it is not JSON: {said}", uri=uri
+        ) from error
 
 
 def _chats(
@@ -292,12 +350,22 @@ def _chats(
         if chat.turns:
             yield document
         if chat.odd:
-            places = ", ".join(map(str, chat.odd[:_LISTED])) + (", …" if len(chat.odd) > _LISTED else "")
-            are = "is no message, or says nothing" if len(chat.odd) == 1 else "are no messages, or say nothing"
-            yield Skipped(uri=document.uri, reason=f"{len(chat.odd)} of its entries {are}: {unit} {places}")
+            places = ", ".join(map(str, chat.odd[:_LISTED])) + (
+                ", …" if len(chat.odd) > _LISTED else ""
+            )
+            are = (
+                "is no message, or says nothing"
+                if len(chat.odd) == 1
+                else "are no messages, or say nothing"
+            )
+            yield Skipped(
+                uri=document.uri, reason=f"{len(chat.odd)} of its entries {are}: {unit} {places}"
+            )
 
 
-def _chat(uri: str, chat: chats.Chat, several: bool, number: int, title: str, metadata: dict[str, Any]) -> Document:
+def _chat(
+    uri: str, chat: chats.Chat, several: bool, number: int, title: str, metadata: dict[str, Any]
+) -> Document:
     times = [turn.message.at for turn in chat.turns if turn.message.at]
     if several:
         uri, title = f"{uri}#{chat.id or number}", f"{title} {number}"
@@ -318,7 +386,9 @@ def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]
     authors = facts.get("authors", facts.get("author", ()))
     if isinstance(authors, str):
         authors = [name.strip() for name in authors.split(",")]
-    at = next((found for name in _DATE_KEYS if (found := dates.parse(_first_year(facts.get(name))))), None)
+    at = next(
+        (found for name in _DATE_KEYS if (found := dates.parse(_first_year(facts.get(name))))), None
+    )
     if facts:
         metadata = {**metadata, "front_matter": facts}
     return Document(

@@ -1,4 +1,5 @@
-"""HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra `documents`)."""
+"""HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra
+`documents`)."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """The document as Markdown or, of a PDF, as plain text, made in this process: `convert` bounds what it takes.
-    Its lines are those of the conversion, so none are cited; the pages of a PDF are.
+    """The document as Markdown or, of a PDF, as plain text, made in this process: `convert` bounds
+    what it takes. Its lines are those of the conversion, so none are cited; the pages of a PDF are.
 
     Args:
         uri: where it was read.
@@ -62,9 +63,14 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         raise MissingExtraError(f"reading {suffix} files", "documents") from error
     except (MemoryError, RecursionError):
         raise
-    except Exception as error:  # the libraries hand on whatever their many parsers raise
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        raise SourceError(f"a {suffix[1:].upper()} file that cannot be read: {reason}", uri=uri) from error
+    except Exception as error:
+        # the libraries hand on whatever their many parsers raise
+        reason = (
+            str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        )
+        raise SourceError(
+            f"a {suffix[1:].upper()} file that cannot be read: {reason}", uri=uri
+        ) from error
     if not text.strip():
         hint = "; a scanned PDF needs text recognition first" if suffix == ".pdf" else ""
         raise SourceError(f"no text in it{hint}", uri=uri)
@@ -96,7 +102,8 @@ def load(suffix: str) -> None:
 
 
 def check(uri: str, data: bytes, suffix: str) -> None:
-    """Refuse what is plainly not what its suffix says, or unpacks to more than a document is. Raises SourceError."""
+    """Refuse what is plainly not what its suffix says, or unpacks to more than a document is.
+    Raises SourceError."""
     what = decode.sniff(data)
     if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
         raise SourceError(f"named .pdf but it is {what or 'not a PDF'}", uri=uri)
@@ -106,9 +113,12 @@ def check(uri: str, data: bytes, suffix: str) -> None:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 names = archive.namelist()
-                unpacked = sum(part.file_size for part in archive.infolist())  # no more than this is ever unpacked
+                # no more than this is ever unpacked
+                unpacked = sum(part.file_size for part in archive.infolist())
         except zipfile.BadZipFile as error:
-            raise SourceError("a DOCX file that is damaged: its ZIP archive cannot be opened", uri=uri) from error
+            raise SourceError(
+                "a DOCX file that is damaged: its ZIP archive cannot be opened", uri=uri
+            ) from error
         if "word/document.xml" not in names:
             raise SourceError("named .docx but it is another ZIP archive", uri=uri)
         if unpacked > LARGEST_UNPACKED:
@@ -118,7 +128,8 @@ def check(uri: str, data: bytes, suffix: str) -> None:
 
 def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # other people's deprecations are no news to whoever reads a file
+        # other people's deprecations are no news to whoever reads a file
+        warnings.simplefilter("ignore")
         from markitdown import StreamInfo, converters
 
         converter = converters.DocxConverter() if suffix == ".docx" else converters.HtmlConverter()
@@ -128,14 +139,16 @@ def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
 
 
 def _plain(data: bytes) -> str:
-    """The text of a PDF; a form feed ends each page. Not by markitdown, which takes any text in columns for a form."""
+    """The text of a PDF; a form feed ends each page. Not by markitdown, which takes any text in
+    columns for a form."""
     from pdfminer.high_level import extract_text
 
     return str(extract_text(io.BytesIO(data)))
 
 
 def _paged(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without form feeds, and where the pages begin that they end; none where there are none."""
+    """The text without form feeds, and where the pages begin that they end; none where there are
+    none."""
     *pages, rest = text.split("\f")
     whole, begins = "", []
     for page in [*pages, rest] if rest.strip() or not pages else pages:

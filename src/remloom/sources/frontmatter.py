@@ -16,8 +16,9 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)")
 def split(text: str) -> tuple[dict[str, Any], int]:
     """The values of the front matter, keys in lower case, and the offset where the body begins.
 
-    Reads what front matter is made of in practice: text, whole numbers, true/false, and lists in either form;
-    deeper structures are left out. A block that is no front matter (a rule, say) is body.
+    Reads what front matter is made of in practice: text, whole numbers, true/false, and lists in
+    either form; deeper structures are left out. A block that is no front matter (a rule, say) is
+    body.
 
     >>> split("---\\ntitle: 'A: b'\\nyear: 1754\\ntags: [x, y]\\n---\\nBody")
     ({'title': 'A: b', 'year': 1754, 'tags': ['x', 'y']}, 46)

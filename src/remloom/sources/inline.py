@@ -17,10 +17,16 @@ __all__ = ["check_uri", "from_messages", "from_text"]
 
 
 def from_text(
-    text: str, *, uri: str, name: str | None = None, category: str = "note", at: datetime | None = None
+    text: str,
+    *,
+    uri: str,
+    name: str | None = None,
+    category: str = "note",
+    at: datetime | None = None,
 ) -> Document:
-    """A text as a document, taken as a Markdown file is: with front matter, if it has some. Its title is `name`, what
-    its front matter or its first heading says, or made from `uri`; its time `at`, or what the front matter says.
+    """A text as a document, taken as a Markdown file is: with front matter, if it has some. Its
+    title is `name`, what its front matter or its first heading says, or made from `uri`; its time
+    `at`, or what the front matter says.
 
     Raises:
         InvalidInputError: no text, no `uri`, or a time without a zone.
@@ -32,24 +38,31 @@ def from_text(
     return replace(found, title=name or found.title, category=category, at=at or found.at)
 
 
-def from_messages(messages: Iterable[Message], *, uri: str, name: str | None = None, follows: bool = False) -> Document:
-    """The turns of a chat, or what `follows` in it, as a document. Messages without text are left out.
+def from_messages(
+    messages: Iterable[Message], *, uri: str, name: str | None = None, follows: bool = False
+) -> Document:
+    """The turns of a chat, or what `follows` in it, as a document. Messages without text are left
+    out.
 
     Raises:
-        InvalidInputError: no message with text, no `uri`, a time without a zone, or something that is no `Message`.
+        InvalidInputError: no message with text, no `uri`, a time without a zone, or something that
+            is no `Message`.
     """
     check_uri(uri)
     turns = []
     for number, message in enumerate(messages):
         if not isinstance(message, Message):
             raise InvalidInputError(
-                f"message {number} is a {type(message).__name__}", remedy="give Message(speaker=…, text=…) values"
+                f"message {number} is a {type(message).__name__}",
+                remedy="give Message(speaker=…, text=…) values",
             )
         check_uri(uri, message.at)
         if message.text.strip():
             turns.append(Turn(message=message))
     if not turns and not follows:
-        raise InvalidInputError("there is no message to read", remedy="give at least one Message with a text")
+        raise InvalidInputError(
+            "there is no message to read", remedy="give at least one Message with a text"
+        )
     times = [turn.message.at for turn in turns if turn.message.at]
     return Document(
         uri=uri,
@@ -69,10 +82,15 @@ def check_uri(uri: str, at: datetime | None = None) -> None:
         InvalidInputError: it is one of these.
     """
     if not isinstance(uri, str) or not uri.strip():
-        raise InvalidInputError("what is read needs a uri", remedy='say where it is from: uri="notes/monday"')
+        raise InvalidInputError(
+            "what is read needs a uri", remedy='say where it is from: uri="notes/monday"'
+        )
     if not storable(uri):
-        raise InvalidInputError(f"{uri[:80]!r} is no uri", remedy="decode it as UTF-8, without NUL characters")
+        raise InvalidInputError(
+            f"{uri[:80]!r} is no uri", remedy="decode it as UTF-8, without NUL characters"
+        )
     if at is not None and at.utcoffset() is None:
         raise InvalidInputError(
-            f"the time {at.isoformat()} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
+            f"the time {at.isoformat()} has no time zone",
+            remedy="use an aware datetime, e.g. datetime.now(UTC)",
         )

@@ -1,7 +1,8 @@
-"""Plain-text chats: `[2024-01-05 10:00] Sarah: hi`, or `Sarah: hi` where a whole file is written so.
+"""Plain-text chats: `[2024-01-05 10:00] Sarah: hi`, or `Sarah: hi` where a whole file is written
+so.
 
-Detection is careful: a document taken for a chat would be cut in the wrong places, while a chat taken for a
-document is still read.
+Detection is careful: a document taken for a chat would be cut in the wrong places, while a chat
+taken for a document is still read.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _LEAST_SHARE = 0.6  # of its lines that name a speaker
 
 
 def turns(text: str) -> tuple[Turn, ...]:
-    """The turns of a transcript; none when the text is not clearly one. Lines without a speaker continue a turn."""
+    """The turns of a transcript; none when the text is not clearly one. Lines without a speaker
+    continue a turn."""
     lines = text.split("\n")
     filled = sum(1 for line in lines if line.strip())
     timed = [_TIMED.fullmatch(line.rstrip()) for line in lines]
@@ -49,7 +51,10 @@ def turns(text: str) -> tuple[Turn, ...]:
         count >= max(_LEAST_TURNS, _LEAST_SHARE * filled)
         and 2 <= len(speakers) <= count / 2
         and not any(_NOT_SPEAKERS.fullmatch(speaker) for speaker in speakers)
-        and all(speaker[0] == "@" or speaker[0].isupper() or not speaker.isascii() for speaker in speakers)
+        and all(
+            speaker[0] == "@" or speaker[0].isupper() or not speaker.isascii()
+            for speaker in speakers
+        )
     ):
         return _collect(lines, plain)
     return ()

@@ -1,4 +1,5 @@
-"""What a store fetched as it is shown: the same values whichever store it was, and no more than fits."""
+"""What a store fetched as it is shown: the same values whichever store it was, and no more than
+fits."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .values import Type
 __all__ = ["MAX_FETCHED", "Budget", "Rows", "decoded", "out_of_range", "shown", "too_much"]
 
 MAX_FETCHED = 64_000_000  # bytes of the rows of one SELECT
-Rows: TypeAlias = tuple[list[str], list[tuple[Any, ...]], bool]  # columns, rows, whether there were more
+# columns, rows, whether there were more
+Rows: TypeAlias = tuple[list[str], list[tuple[Any, ...]], bool]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -62,7 +64,11 @@ def shown(value: Any, kind: Type) -> Any:
             number = float(value)
             if not math.isfinite(number):
                 raise out_of_range()
-            return int(number) if kind == "number" and number.is_integer() and abs(number) < 2**53 else number
+            return (
+                int(number)
+                if kind == "number" and number.is_integer() and abs(number) < 2**53
+                else number
+            )
         case "boolean":
             return bool(value)
         case "time" | "date":

@@ -1,7 +1,7 @@
 """How much a SELECT may be, looked at before anything is parsed, in one pass over its tokens.
 
-Only words that a SELECT of ours can have reach the parser, which is slow in some others (a row of JOINs takes it
-exponential time).
+Only words that a SELECT of ours can have reach the parser, which is slow in some others (a row of
+JOINs takes it exponential time).
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ __all__ = ["EXAMPLE", "check", "reading", "refuse", "syntax_error", "tokens_of"]
 MAX_LENGTH = 100_000  # characters
 MAX_TOKENS = 10_000
 MAX_NESTING = 25  # brackets, CASEs and prefixes inside each other
-EXAMPLE = "SELECT name, category FROM resources WHERE category = 'note' ORDER BY created_at DESC LIMIT 10"
+EXAMPLE = (
+    "SELECT name, category FROM resources WHERE category = 'note' ORDER BY created_at DESC LIMIT 10"
+)
 
 # Something stands between each of these and the next.
 _CASTS = frozenset({"CAST", "TRY_CAST", "SAFE_CAST"})
-_CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET"})
+_CLAUSES = frozenset(
+    {"SELECT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET"}
+)
 _ALLOWED = frozenset({
     "SELECT", "DISTINCT", "STAR", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "ALIAS",
     "ASC", "DESC", "AND", "OR", "NOT", "FIRST", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "PLUS", "DASH", "SLASH",
@@ -52,7 +56,8 @@ def reading() -> Dialect:
             IDENTIFIERS = ['"', "`"]  # noqa: RUF012
 
         class Parser(Postgres.Parser):  # type: ignore[valid-type, misc]
-            LAMBDAS: ClassVar[dict[Any, Any]] = {}  # an arrow goes into JSON, in the arguments of a function too
+            # an arrow goes into JSON, in the arguments of a function too
+            LAMBDAS: ClassVar[dict[Any, Any]] = {}
 
         def to_json_path(self, path: Any) -> Any:
             return path  # it is read in `sql.expressions`
@@ -96,7 +101,11 @@ def check(sql: str) -> list[Any]:
     if first.token_type.name != "SELECT":
         refuse(f"{first.text.upper()[:40]} is not allowed", sql, first.start)
     if len(tokens) > MAX_TOKENS:
-        refuse(f"SQL may have {MAX_TOKENS:,} words and signs, this has {len(tokens):,}", sql, tokens[MAX_TOKENS].start)
+        refuse(
+            f"SQL may have {MAX_TOKENS:,} words and signs, this has {len(tokens):,}",
+            sql,
+            tokens[MAX_TOKENS].start,
+        )
     _refuse_quoted_types(tokens, sql)
     brackets = prefixes = selects = 0
     for token, following in zip_longest(tokens, tokens[1:]):
@@ -115,21 +124,33 @@ def check(sql: str) -> list[Any]:
             brackets += 1
         elif kind in ("R_PAREN", "R_BRACKET", "R_BRACE", "END"):
             brackets -= 1
-        prefixes = prefixes + 1 if kind in ("NOT", "DASH", "PLUS", "RLIKE", "IRLIKE", "INTERVAL", "DISTINCT") else 0
+        prefixes = (
+            prefixes + 1
+            if kind in ("NOT", "DASH", "PLUS", "RLIKE", "IRLIKE", "INTERVAL", "DISTINCT")
+            else 0
+        )
         if max(brackets, prefixes) > MAX_NESTING:
             refuse(f"SQL may be nested {MAX_NESTING} deep", sql, token.start)
     return tokens
 
 
 def _refuse_quoted_types(tokens: list[Any], sql: str) -> None:
-    """A type is a word: of a quoted one the parser would keep what it knows, and drop the rest in silence."""
+    """A type is a word: of a quoted one the parser would keep what it knows, and drop the rest in
+    silence."""
     within: list[str] = []  # the word before each bracket that is open
     for before, token in pairwise(tokens):
         ahead, opener = before.token_type.name, within[-1] if within else ""
         if token.token_type.name == "IDENTIFIER" and (
-            ahead == "DCOLON" or (ahead == "ALIAS" and opener in _CASTS) or (ahead == "COMMA" and opener == "CONVERT")
+            ahead == "DCOLON"
+            or (ahead == "ALIAS" and opener in _CASTS)
+            or (ahead == "COMMA" and opener == "CONVERT")
         ):
-            refuse(f"the type {token.text[:40]!r} is not allowed", sql, token.start, "a type stands without quotes")
+            refuse(
+                f"the type {token.text[:40]!r} is not allowed",
+                sql,
+                token.start,
+                "a type stands without quotes",
+            )
         if token.token_type.name == "L_PAREN":
             within.append(before.text.upper())
         elif token.token_type.name == "R_PAREN" and within:
@@ -139,7 +160,11 @@ def _refuse_quoted_types(tokens: list[Any], sql: str) -> None:
 def syntax_error(message: str, sql: str, position: int) -> QuerySyntaxError:
     """The error for what is no SQL at a place."""
     return QuerySyntaxError(
-        message, statement=sql, position=position, expected=["one SELECT over one table"], example=EXAMPLE
+        message,
+        statement=sql,
+        position=position,
+        expected=["one SELECT over one table"],
+        example=EXAMPLE,
     )
 
 

@@ -33,7 +33,11 @@ def call(read: Expressions, name: str, nodes: Sequence[Any], node: Any) -> Expre
 
         near = get_close_matches(name, known(), n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        read.refuse(f"the function {name[:40]} is not allowed", node, f"{hint}docs/dialect.md lists those that are")
+        read.refuse(
+            f"the function {name[:40]} is not allowed",
+            node,
+            f"{hint}docs/dialect.md lists those that are",
+        )
     if len(nodes) > _MANY:
         read.refuse(f"a function may have {_MANY} arguments", node)
     if function in AGGREGATES and not (function.name in ("min", "max") and len(nodes) > 1):
@@ -42,7 +46,8 @@ def call(read: Expressions, name: str, nodes: Sequence[Any], node: Any) -> Expre
         function = find("least" if function.name == "min" else "greatest")
         assert function is not None  # noqa: S101 - both are in the table
     arguments = [
-        _unit(read, part) if _is_unit(function, place, nodes) else read.value(part) for place, part in enumerate(nodes)
+        _unit(read, part) if _is_unit(function, place, nodes) else read.value(part)
+        for place, part in enumerate(nodes)
     ]
     special = _SPECIAL.get(function.name)
     if special is not None:
@@ -62,7 +67,9 @@ def _plain(function: Function, given: Sequence[Expression]) -> Expression:
     arguments = [_argument(function, kind, value) for kind, value in zip(kinds, given, strict=True)]
     shared = [place for place, kind in enumerate(kinds) if kind == "one"]
     if shared:
-        for place, value in zip(shared, coercion.unified([arguments[place] for place in shared]), strict=True):
+        for place, value in zip(
+            shared, coercion.unified([arguments[place] for place in shared]), strict=True
+        ):
             arguments[place] = value
     kind: Type = arguments[0].type if function.gives == "one" else function.gives
     return Call(function.name, tuple(arguments), kind)
@@ -76,14 +83,18 @@ def _argument(function: Function, kind: str, value: Expression) -> Expression:
         if kind == "unit":
             return value
         if not isinstance(value, Value) or value.type != kind:
-            raise SqlGuardError(f"{function.name} takes a literal {kind} here, not {coercion.told(value)}")
+            raise SqlGuardError(
+                f"{function.name} takes a literal {kind} here, not {coercion.told(value)}"
+            )
         if kind == "text" and len(value.value) > patterns.MAX_LIKE:
             raise SqlGuardError(
                 f"a text that {function.name} is given may have {patterns.MAX_LIKE} characters, this has"
                 f" {len(value.value):,}"
             )
         if function.name in ("trim", "ltrim", "rtrim") and len(value.value) > _TRIMMED:
-            raise SqlGuardError(f"{function.name} takes {_TRIMMED} characters off at most, not {len(value.value)}")
+            raise SqlGuardError(
+                f"{function.name} takes {_TRIMMED} characters off at most, not {len(value.value)}"
+            )
         if kind == "integer" and not -(2**31) < value.value < 2**31:
             raise SqlGuardError(f"{function.name} takes a smaller number than {value.value}")
         return value
@@ -92,13 +103,18 @@ def _argument(function: Function, kind: str, value: Expression) -> Expression:
             return value
         if value.type in ("integer", "number", "real", "json", "null"):
             return coercion.cast(
-                value, "number" if value.type in ("number", "json") and function.gives == "one" else "real"
+                value,
+                "number"
+                if value.type in ("number", "json") and function.gives == "one"
+                else "real",
             )
         raise InvalidInputError(f"{function.name} takes a number, {coercion.told(value)} is none")
     if kind == "time":
         return _time(value)
     if kind == "text" and value.type == "boolean":
-        raise InvalidInputError(f"{function.name} takes a text, {coercion.told(value)} is a condition")
+        raise InvalidInputError(
+            f"{function.name} takes a text, {coercion.told(value)} is a condition"
+        )
     return coercion.cast(value, kind)  # type: ignore[arg-type]
 
 
@@ -115,7 +131,8 @@ def _counted(function: Function) -> str:
 
 
 def _is_unit(function: Function, place: int, nodes: Sequence[Any]) -> bool:
-    """Whether an argument names a unit of time: the first of extract and date_part, either of date_trunc."""
+    """Whether an argument names a unit of time: the first of extract and date_part, either of
+    date_trunc."""
     if function.name not in ("extract", "date_trunc") or len(nodes) != 2:
         return False
     return type(nodes[place]).__name__ == "Var" or (place == 0 and type(nodes[1]).__name__ != "Var")
@@ -123,16 +140,20 @@ def _is_unit(function: Function, place: int, nodes: Sequence[Any]) -> bool:
 
 def _unit(read: Expressions, node: Any) -> Expression:
     if type(node).__name__ not in ("Var", "Literal"):
-        read.refuse("a unit of time is one word", node, f"the units are {', '.join(times.TRUNCATED)}")
+        read.refuse(
+            "a unit of time is one word", node, f"the units are {', '.join(times.TRUNCATED)}"
+        )
     return Value(times.unit(node.name), "text")
 
 
-# -- those with a way of their own -----------------------------------------------------------------------------------
+# -- those with a way of their own -----------------------------------------------------------------
 
 
 def _needs(name: str, given: Sequence[Expression], *counts: int) -> None:
     if len(given) not in counts:
-        raise SqlGuardError(f"{name} takes {' or '.join(map(str, counts))} arguments, not {len(given)}")
+        raise SqlGuardError(
+            f"{name} takes {' or '.join(map(str, counts))} arguments, not {len(given)}"
+        )
 
 
 def _text(name: str, value: Expression) -> str:
@@ -161,10 +182,17 @@ def _of_unit(_: Expressions, name: str, given: list[Expression]) -> Expression:
     truncates = name in ("date_trunc", "timestamp_trunc")
     units = times.TRUNCATED if truncates else times.PARTS
     word = next(
-        (value for value in given if isinstance(value, Value) and value.type == "text" and value.value in units), None
+        (
+            value
+            for value in given
+            if isinstance(value, Value) and value.type == "text" and value.value in units
+        ),
+        None,
     )
     if word is None:
-        raise SqlGuardError(f"{name} takes a unit and a time", remedy=f"the units are {', '.join(units)}")
+        raise SqlGuardError(
+            f"{name} takes a unit and a time", remedy=f"the units are {', '.join(units)}"
+        )
     at = _time(given[1] if word is given[0] else given[0])
     if truncates:
         return Call("date_trunc", (word, at), "time")
@@ -183,7 +211,9 @@ def _format(_: Expressions, name: str, given: list[Expression]) -> Expression:
 def _clock(_: Expressions, name: str, given: list[Expression]) -> Expression:
     """date(), datetime() and time(), with SQLite's modifiers."""
     if not given or len(given) > 10:
-        raise SqlGuardError(f"{name} takes a time, and how to shift it", remedy="datetime('now', '-7 days')")
+        raise SqlGuardError(
+            f"{name} takes a time, and how to shift it", remedy="datetime('now', '-7 days')"
+        )
     at = _time(given[0])
     for modifier in given[1:]:
         word = _text(name, modifier).strip().lower()
@@ -204,7 +234,9 @@ def _json_extract(_: Expressions, name: str, given: list[Expression]) -> Express
     from .paths import json_path
 
     if len(given) < 2:
-        raise SqlGuardError(f"{name} takes JSON and a place in it", remedy="json_extract(metadata, '$.page')")
+        raise SqlGuardError(
+            f"{name} takes JSON and a place in it", remedy="json_extract(metadata, '$.page')"
+        )
     steps: list[str | int] = []
     for place in given[1:]:
         if isinstance(place, Value) and place.type == "integer":
@@ -219,7 +251,9 @@ def _of_json(kind: Type) -> _Special:
         _needs(name, given, 1, 2)
         function = find(name)
         if given[0].type == "any" or not (isinstance(given[0], Json) or given[0].type == "json"):
-            raise InvalidInputError(f"{name} takes JSON, {coercion.told(given[0])} is {given[0].type}")
+            raise InvalidInputError(
+                f"{name} takes JSON, {coercion.told(given[0])} is {given[0].type}"
+            )
         from .expressions import below
         from .paths import json_path
 
@@ -241,7 +275,9 @@ def _contains(_: Expressions, name: str, given: list[Expression]) -> Expression:
 def _overlaps(_: Expressions, name: str, given: list[Expression]) -> Expression:
     wanted = [value for value in given[1:] if isinstance(value, Value)]
     if len(wanted) != len(given) - 1 or not wanted:
-        raise SqlGuardError(f"{name} looks for literals", remedy="has_any(topic_tags, 'pricing', 'plans')")
+        raise SqlGuardError(
+            f"{name} looks for literals", remedy="has_any(topic_tags, 'pricing', 'plans')"
+        )
     return containing.overlaps(given[0], wanted)
 
 
@@ -260,7 +296,9 @@ def _regexp(_: Expressions, name: str, given: list[Expression]) -> Expression:
 
     _needs(name, given, 2, 3)
     if not isinstance(given[1], Value) or given[1].type != "text":
-        raise SqlGuardError("a regular expression is a literal", remedy="regexp_like(name, '^Project')")
+        raise SqlGuardError(
+            "a regular expression is a literal", remedy="regexp_like(name, '^Project')"
+        )
     flags = _text(name, given[2]) if len(given) == 3 else ""
     if flags not in ("", "i", "c"):
         raise SqlGuardError("the flags of a regular expression are 'i' or none")
@@ -272,7 +310,11 @@ def _iif(_: Expressions, name: str, given: list[Expression]) -> Expression:
 
     _needs(name, given, 2, 3)
     values = coercion.unified(given[1:])
-    return Case(((coercion.as_condition(given[0]), values[0]),), values[1] if len(values) > 1 else None, values[0].type)
+    return Case(
+        ((coercion.as_condition(given[0]), values[0]),),
+        values[1] if len(values) > 1 else None,
+        values[0].type,
+    )
 
 
 def _round(_: Expressions, name: str, given: list[Expression]) -> Expression:
@@ -286,16 +328,24 @@ def _round(_: Expressions, name: str, given: list[Expression]) -> Expression:
 def _whole(function: str) -> _Special:
     def made(_: Expressions, name: str, given: list[Expression]) -> Expression:
         _needs(name, given, 1)
-        return given[0] if given[0].type == "integer" else Call(function, (coercion.cast(given[0], "real"),), "real")
+        return (
+            given[0]
+            if given[0].type == "integer"
+            else Call(function, (coercion.cast(given[0], "real"),), "real")
+        )
 
     return made
 
 
 def _concat_ws(_: Expressions, name: str, given: list[Expression]) -> Expression:
     if len(given) < 2:
-        raise SqlGuardError("concat_ws takes what stands between, and texts", remedy="concat_ws(', ', name, type)")
+        raise SqlGuardError(
+            "concat_ws takes what stands between, and texts", remedy="concat_ws(', ', name, type)"
+        )
     separator = Value(_text(name, given[0]), "text")
-    return Call("concat_ws", (separator, *(coercion.cast(value, "text") for value in given[1:])), "text")
+    return Call(
+        "concat_ws", (separator, *(coercion.cast(value, "text") for value in given[1:])), "text"
+    )
 
 
 def _part(_: Expressions, name: str, given: list[Expression]) -> Expression:
@@ -306,23 +356,32 @@ def _part(_: Expressions, name: str, given: list[Expression]) -> Expression:
     for value in given[1:]:
         if not isinstance(value, Value) or value.type != "integer" or abs(value.value) >= 2**31:
             raise SqlGuardError(
-                f"{name} takes literal whole numbers, not {coercion.told(value)}", remedy="left(content, 200)"
+                f"{name} takes literal whole numbers, not {coercion.told(value)}",
+                remedy="left(content, 200)",
             )
         numbers.append(value.value)
     text = coercion.cast(given[0], "text")
-    if function is None or any(number < 0 for number in (numbers[1:] if function.name == "substr" else numbers)):
+    if function is None or any(
+        number < 0 for number in (numbers[1:] if function.name == "substr" else numbers)
+    ):
         raise SqlGuardError(f"{name} takes no negative length", remedy="left(content, 200)")
     if function.name == "right" and numbers == [0]:
         return Call("left", (text, Value(0, "integer")), "text")
     if function.name == "substr" and numbers[0] < 0:
         ending = Call("right", (text, Value(-numbers[0], "integer")), "text")
-        return ending if len(numbers) == 1 else Call("left", (ending, Value(numbers[1], "integer")), "text")
+        return (
+            ending
+            if len(numbers) == 1
+            else Call("left", (ending, Value(numbers[1], "integer")), "text")
+        )
     if function.name == "substr" and len(numbers) == 1:
         numbers.append(2**31 - 1 - max(numbers[0], 1))
     return Call(function.name, (text, *(Value(number, "integer") for number in numbers)), "text")
 
 
-def _aggregate(read: Expressions, function: Function, nodes: Sequence[Any], node: Any) -> Expression:
+def _aggregate(
+    read: Expressions, function: Function, nodes: Sequence[Any], node: Any
+) -> Expression:
     """A figure of many rows."""
     from sqlglot import exp
 
@@ -361,7 +420,9 @@ def _aggregate(read: Expressions, function: Function, nodes: Sequence[Any], node
         part = coercion.cast(part, "text")
     elif function.name in ("min", "max"):
         kind = "any" if part.type == "json" else part.type
-    return Aggregate(function.name, part, distinct and function.name not in ("min", "max"), None, separator, kind)
+    return Aggregate(
+        function.name, part, distinct and function.name not in ("min", "max"), None, separator, kind
+    )
 
 
 def _walk(value: Expression) -> list[Expression]:

@@ -1,6 +1,7 @@
 """What types go together: a value as another type, two values compared, several of one type.
 
-JSON values are compared with values of the type that they have; a text is never a number, nor a number a text.
+JSON values are compared with values of the type that they have; a text is never a number, nor a
+number a text.
 """
 
 from __future__ import annotations
@@ -12,11 +13,27 @@ from ..errors import InvalidInputError
 from . import times
 from .values import Cast, Compare, Expression, Operator, Same, Type, Value
 
-__all__ = ["arithmetic_type", "as_condition", "cast", "compared", "literal", "same", "told", "unified"]
+__all__ = [
+    "arithmetic_type",
+    "as_condition",
+    "cast",
+    "compared",
+    "literal",
+    "same",
+    "told",
+    "unified",
+]
 
 NUMBERS = ("integer", "number", "real")
 _CLOCK = ("time", "date")
-_MIRRORED: dict[Operator, Operator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
+_MIRRORED: dict[Operator, Operator] = {
+    "<": ">",
+    ">": "<",
+    "<=": ">=",
+    ">=": "<=",
+    "=": "=",
+    "<>": "<>",
+}
 _CASTS: dict[Type, tuple[Type, ...]] = {  # what each type can be made
     "text": ("integer", "real", "time", "date"),
     "integer": ("text", "real", "boolean"),
@@ -59,7 +76,8 @@ def cast(value: Expression, kind: Type) -> Expression:
         return Cast(Cast(value, "number"), kind) if kind == "integer" else Cast(value, "number")
     if kind not in _CASTS.get(value.type, ()):
         raise InvalidInputError(
-            f"{told(value)} is {_a(value.type)}, and cannot be made {_a(kind)}", remedy=_remedy(kind)
+            f"{told(value)} is {_a(value.type)}, and cannot be made {_a(kind)}",
+            remedy=_remedy(kind),
         )
     return Cast(value, kind)
 
@@ -81,7 +99,9 @@ def _cast_literal(value: Value, kind: Type) -> Expression:
         case "integer", "boolean" if given in (0, 1):
             return Value(bool(given), "boolean")
     if kind not in _CASTS.get(value.type, ()):
-        raise InvalidInputError(f"{told(value)} is {_a(value.type)}, and no {kind}", remedy=_remedy(kind))
+        raise InvalidInputError(
+            f"{told(value)} is {_a(value.type)}, and no {kind}", remedy=_remedy(kind)
+        )
     return Cast(value, kind)
 
 
@@ -136,7 +156,8 @@ def _clock(value: Expression, beside: Expression) -> Expression:
     if value.type == "null":
         return Value(None, "time")
     raise InvalidInputError(
-        f"{told(beside)} is a time, {told(value)} is none", remedy="write '2025-01-31', or compare unixepoch(starts_at)"
+        f"{told(beside)} is a time, {told(value)} is none",
+        remedy="write '2025-01-31', or compare unixepoch(starts_at)",
     )
 
 
@@ -166,7 +187,9 @@ def unified(values: Sequence[Expression]) -> list[Expression]:
     elif kinds <= {"json", *_CLOCK}:
         kind = "time"
     else:
-        first, other = (next(value for value in values if value.type == kind) for kind in sorted(kinds)[:2])
+        first, other = (
+            next(value for value in values if value.type == kind) for kind in sorted(kinds)[:2]
+        )
         raise InvalidInputError(
             f"{told(first)} is {_a(first.type)}, {told(other)} is {_a(other.type)}",
             remedy="texts stand in single quotes, numbers in none; CAST(… AS TEXT) makes a text of anything",
@@ -182,7 +205,9 @@ def arithmetic_type(left: Expression, right: Expression) -> Type:
     """
     for value in (left, right):
         if value.type not in (*NUMBERS, "json", "null"):
-            raise InvalidInputError(f"{told(value)} is {_a(value.type)}, not a number", remedy=_remedy("real"))
+            raise InvalidInputError(
+                f"{told(value)} is {_a(value.type)}, not a number", remedy=_remedy("real")
+            )
     kinds = {left.type, right.type} - {"null"}
     if kinds <= {"integer"}:
         return "integer"
@@ -204,7 +229,8 @@ def as_condition(value: Expression) -> Expression:
     if value.type == "json":
         return cast(value, "boolean")
     raise InvalidInputError(
-        f"{told(value)} is {_a(value.type)}, not a condition", remedy="compare it with something: category = 'note'"
+        f"{told(value)} is {_a(value.type)}, not a condition",
+        remedy="compare it with something: category = 'note'",
     )
 
 
@@ -229,4 +255,10 @@ def _a(kind: Type) -> str:
 def _remedy(kind: Type) -> str:
     if kind in NUMBERS:
         return "write a number without quotes, or CAST(… AS REAL)"
-    return "write '2025-01-31'" if kind in _CLOCK else "write a text in single quotes" if kind == "text" else ""
+    return (
+        "write '2025-01-31'"
+        if kind in _CLOCK
+        else "write a text in single quotes"
+        if kind == "text"
+        else ""
+    )

@@ -8,7 +8,18 @@ from typing import Any
 from ..model import Entity, Moment, Resource
 from .values import Column, Type
 
-__all__ = ["DEFAULTS", "LISTS", "LONG", "OBJECTS", "RENAMED", "TIMES", "column", "columns", "fields", "is_json"]
+__all__ = [
+    "DEFAULTS",
+    "LISTS",
+    "LONG",
+    "OBJECTS",
+    "RENAMED",
+    "TIMES",
+    "column",
+    "columns",
+    "fields",
+    "is_json",
+]
 
 SCHEMAS = {kind.schema: kind for kind in (Resource, Entity, Moment)}
 LISTS = frozenset({
@@ -26,7 +37,8 @@ RENAMED = {  # seed 5's column names
     "moment_type": "type",
     "source_resource_ids": "resource_refs",
 }
-LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS  # may be of any length
+# may be of any length
+LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
 _JOINED = {"parents", "graph_paths"}  # put together from other tables
 _HIDDEN = {"embedding"}
 

@@ -1,4 +1,5 @@
-"""From the text of a SELECT to its value, or to an error that says where it is wrong and what would be right."""
+"""From the text of a SELECT to its value, or to an error that says where it is wrong and what would
+be right."""
 
 from __future__ import annotations
 
@@ -9,7 +10,19 @@ from . import bounds
 from .columns import LONG, SCHEMAS, columns
 from .expressions import Expressions
 from .show import name_of, shown
-from .values import Aggregate, Call, Column, Expression, Json, Ordered, Output, Select, Value, children, walk
+from .values import (
+    Aggregate,
+    Call,
+    Column,
+    Expression,
+    Json,
+    Ordered,
+    Output,
+    Select,
+    Value,
+    children,
+    walk,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -20,7 +33,18 @@ MAX_OUTPUTS = 200  # columns of an answer
 MAX_WINDOW = 1_000_000  # of LIMIT and OFFSET
 MAX_COPIES = 8  # times that a long text may be repeated in a row
 MAX_LOOKS = 200  # times that long texts may be looked through for a row
-_CLAUSES = {"expressions", "from", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
+_CLAUSES = {
+    "expressions",
+    "from",
+    "from_",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "distinct",
+}
 
 
 def compile_select(sql: str) -> Select:
@@ -28,9 +52,11 @@ def compile_select(sql: str) -> Select:
 
     Raises:
         QuerySyntaxError: it is no SQL.
-        SqlGuardError: it is more than one SELECT over one table, has what no store can be asked, or is too large.
+        SqlGuardError: it is more than one SELECT over one table, has what no store can be asked, or
+            is too large.
         UnknownNameError: a table or column that does not exist.
-        InvalidInputError: types that do not go together, such as a time column and a text that is no time.
+        InvalidInputError: types that do not go together, such as a time column and a text that is
+            no time.
 
     >>> compile_select("SELECT name FROM entities LIMIT 3").limit
     3
@@ -41,7 +67,8 @@ def compile_select(sql: str) -> Select:
         return _Compiler(sql, tokens, tree).select()
     except RemloomError:
         raise
-    except Exception:  # a tree of a shape that the parser is not known to make
+    except Exception:
+        # a tree of a shape that the parser is not known to make
         raise bounds.syntax_error("this is not SQL as it is read here", sql, 0) from None
 
 
@@ -58,8 +85,11 @@ def _parsed(sql: str) -> exp.Select:
         lines = sql.splitlines(keepends=True)
         ahead = sum(map(len, lines[: (first.get("line") or 1) - 1]))
         ahead += (first.get("col") or 0) - len(first.get("highlight") or "")
-        raise bounds.syntax_error("this is not SQL as it is read here", sql, min(max(ahead, 0), len(sql))) from None
-    except Exception:  # of a parser that was written for friendly text
+        raise bounds.syntax_error(
+            "this is not SQL as it is read here", sql, min(max(ahead, 0), len(sql))
+        ) from None
+    except Exception:
+        # of a parser that was written for friendly text
         raise bounds.syntax_error("this is not SQL as it is read here", sql, 0) from None
     select = found[0] if len(found) == 1 else None
     if not isinstance(select, exp.Select):
@@ -85,7 +115,11 @@ class _Compiler:
         outputs = self._outputs()
         distinct = tree.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
-            self.read.refuse("DISTINCT ON is not allowed", distinct, "SELECT DISTINCT, or GROUP BY with min and max")
+            self.read.refuse(
+                "DISTINCT ON is not allowed",
+                distinct,
+                "SELECT DISTINCT, or GROUP BY with min and max",
+            )
         where = tree.args.get("where")
         condition = None if where is None else self.read.condition(where.this)
         if condition is not None and _aggregates(condition):
@@ -116,7 +150,10 @@ class _Compiler:
         at = next((token.start for token in tokens if token.token_type.name == "FROM"), 0)
         if self.tree.args.get("joins") or self.tree.args.get("laterals"):
             bounds.refuse(
-                "JOIN is not allowed: a SELECT reads FROM one table", self.sql, at, "follow edges with TRAVERSE"
+                "JOIN is not allowed: a SELECT reads FROM one table",
+                self.sql,
+                at,
+                "follow edges with TRAVERSE",
             )
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
             bounds.refuse("a SELECT reads FROM one table by its name", self.sql, at)
@@ -133,14 +170,16 @@ class _Compiler:
             raise UnknownNameError("table", table.name, list(SCHEMAS))
         return name, (alias.this.name if alias is not None else name).lower()
 
-    # -- its clauses -------------------------------------------------------------------------------------------
+    # -- its clauses -------------------------------------------------------------------------------
 
     def _outputs(self) -> tuple[Output, ...]:
         from sqlglot import exp
 
         found: list[Output] = []
         for node in self.tree.expressions:
-            if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            if isinstance(node, exp.Star) or (
+                isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+            ):
                 star = node if isinstance(node, exp.Star) else node.this
                 if any(star.args.values()):
                     self.read.refuse("EXCEPT and REPLACE are not allowed", node, "name the columns")
@@ -158,7 +197,9 @@ class _Compiler:
         if not found:
             raise bounds.syntax_error("nothing is selected", self.sql, len("SELECT "))
         if len(found) > MAX_OUTPUTS:
-            self.read.refuse(f"a SELECT may have {MAX_OUTPUTS} columns, this has {len(found):,}", self.tree)
+            self.read.refuse(
+                f"a SELECT may have {MAX_OUTPUTS} columns, this has {len(found):,}", self.tree
+            )
         return tuple(found)
 
     def _groups(self, outputs: tuple[Output, ...]) -> tuple[Expression, ...]:
@@ -168,7 +209,10 @@ class _Compiler:
         extras = [name for name, value in group.args.items() if value and name != "expressions"]
         if extras:
             self.read.refuse(f"GROUP BY {extras[0].upper()} is not allowed", group)
-        found = [self._place(node, outputs) or self.read(node, aliases=True) for node in group.expressions]
+        found = [
+            self._place(node, outputs) or self.read(node, aliases=True)
+            for node in group.expressions
+        ]
         for value in found:
             if _aggregates(value):
                 self.read.refuse("GROUP BY takes what each row has, not a figure of many", group)
@@ -181,13 +225,18 @@ class _Compiler:
         found = []
         for node in order.expressions:
             extras = [
-                name for name, value in node.args.items() if value and name not in ("this", "desc", "nulls_first")
+                name
+                for name, value in node.args.items()
+                if value and name not in ("this", "desc", "nulls_first")
             ]
             if extras:
                 self.read.refuse(f"ORDER BY … {extras[0].upper()} is not allowed", node)
             descending = bool(node.args.get("desc"))
-            value = self._place(node.this, outputs) or self.read(node.this, aliases=True, first=True)
-            found.append(Ordered(value, descending, bool(node.args.get("nulls_first"))))  # unset values are lowest
+            value = self._place(node.this, outputs) or self.read(
+                node.this, aliases=True, first=True
+            )
+            # unset values are lowest
+            found.append(Ordered(value, descending, bool(node.args.get("nulls_first"))))
         return tuple(term for term in found if not isinstance(term.value, Value))
 
     def _place(self, node: exp.Expression, outputs: tuple[Output, ...]) -> Expression | None:
@@ -197,7 +246,9 @@ class _Compiler:
         if not isinstance(node, exp.Literal) or node.is_string:
             return None
         if not node.name.isdigit() or not 1 <= int(node.name[:9]) <= len(outputs):
-            self.read.refuse(f"there is no column {node.name[:20]}: the SELECT has {len(outputs)}", node)
+            self.read.refuse(
+                f"there is no column {node.name[:20]}: the SELECT has {len(outputs)}", node
+            )
         return outputs[int(node.name) - 1].value
 
     def _window(self, clause: str) -> int | None:
@@ -216,19 +267,30 @@ class _Compiler:
             self.read.refuse(f"{clause.upper()} takes a whole number", node, f"{clause.upper()} 10")
         count = int(number.name[:18])
         if len(number.name) > 18:
-            self.read.refuse(f"{clause.upper()} is too large a number", node, f"{clause.upper()} 10")
+            self.read.refuse(
+                f"{clause.upper()} is too large a number", node, f"{clause.upper()} 10"
+            )
         if clause == "offset" and count > MAX_WINDOW:
-            self.read.refuse(f"OFFSET may be {MAX_WINDOW:,} at most", node, "go on from the last row by a condition")
+            self.read.refuse(
+                f"OFFSET may be {MAX_WINDOW:,} at most",
+                node,
+                "go on from the last row by a condition",
+            )
         return min(count, MAX_WINDOW)
 
-    # -- what SQL asks of the whole ----------------------------------------------------------------------------
+    # -- what SQL asks of the whole ----------------------------------------------------------------
 
     def _check_groups(self, select: Select) -> None:
-        """What is not one of the groups has a figure made of it: a store would show any row's, or refuse."""
+        """What is not one of the groups has a figure made of it: a store would show any row's, or
+        refuse."""
         if select.aggregated:
             groups = set(select.groups)
             shown_ = [output.value for output in select.outputs]
-            for value in [*shown_, *(term.value for term in select.order), *([select.having] if select.having else [])]:
+            for value in [
+                *shown_,
+                *(term.value for term in select.order),
+                *([select.having] if select.having else []),
+            ]:
                 loose = _loose(value, groups)
                 if loose is not None:
                     raise SqlGuardError(
@@ -247,7 +309,8 @@ class _Compiler:
                     )
 
     def _check_lengths(self, select: Select) -> None:
-        """No row may be many times as long as what is stored of it, or be looked through thousands of times."""
+        """No row may be many times as long as what is stored of it, or be looked through thousands
+        of times."""
         copies: dict[str, float] = {}
         for output in select.outputs:
             if not (isinstance(output.value, Column) and copies.get(output.value.name, 0) < 1):
@@ -262,9 +325,17 @@ class _Compiler:
                 remedy=f"repeat a long text at most {MAX_COPIES} times, or take a part of it: left(content, 200)",
                 statement=self.sql,
             )
-        looks = [output.value for output in select.outputs] + [term.value for term in select.order] + [*select.groups]
+        looks = (
+            [output.value for output in select.outputs]
+            + [term.value for term in select.order]
+            + [*select.groups]
+        )
         looks += [value for value in (select.where, select.having) if value is not None]
-        count = sum(isinstance(part, Column | Json) and _name(part) in LONG for value in looks for part in walk(value))
+        count = sum(
+            isinstance(part, Column | Json) and _name(part) in LONG
+            for value in looks
+            for part in walk(value)
+        )
         if count > MAX_LOOKS:
             raise SqlGuardError(
                 f"this looks through long texts {count:,} times for a row, and may {MAX_LOOKS} times",
@@ -305,7 +376,11 @@ def _name(part: Column | Json) -> str:
 def _lengths(value: Expression) -> dict[str, float]:
     """How often each column may be contained in a value, in length."""
     if isinstance(value, Column | Json):
-        return {_name(value): 1.0} if _name(value) in LONG or isinstance(value, Json) else {_name(value): 0.05}
+        return (
+            {_name(value): 1.0}
+            if _name(value) in LONG or isinstance(value, Json)
+            else {_name(value): 0.05}
+        )
     if value.type not in ("text", "json", "any"):
         return {}
     found: dict[str, float] = {}

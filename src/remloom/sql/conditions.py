@@ -57,7 +57,9 @@ from .values import (  # fmt: skip
 __all__ = ["Conditions"]
 
 _OPERATORS: dict[type[Any], Operator] = {Eq: "=", Ne: "<>", Gt: ">", Gte: ">=", Lt: "<", Lte: "<="}
-_TYPES = {name: kind for schema in SCHEMAS.values() for name, kind in schema.__annotations__.items()}
+_TYPES = {
+    name: kind for schema in SCHEMAS.values() for name, kind in schema.__annotations__.items()
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,8 +68,8 @@ class Conditions:
 
     Args:
         schema: which schema's fields are known.
-        has_path: whether any record has this JSON path; asked for a bare name that is no field, which then
-            means a key of `properties` (entities) or `metadata` (the others).
+        has_path: whether any record has this JSON path; asked for a bare name that is no field,
+            which then means a key of `properties` (entities) or `metadata` (the others).
     """
 
     def __init__(self, schema: str, has_path: Callable[[str], bool]) -> None:
@@ -82,7 +84,12 @@ class Conditions:
             UnknownNameError: the schema has no such field.
         """
         name = RENAMED.get(name, name) if isinstance(name, str) else name
-        if not isinstance(name, str) or not name or any(char in name for char in "\"'\\") or not storable(name):
+        if (
+            not isinstance(name, str)
+            or not name
+            or any(char in name for char in "\"'\\")
+            or not storable(name)
+        ):
             raise InvalidInputError(f"{name!r} is no field name")
         root = name.partition(".")[0]
         if name in self._known or (root in OBJECTS and root in self._known):
@@ -120,12 +127,15 @@ class Conditions:
                 return Not(IsSet(self.value(name)))
             case VectorSimilar():
                 raise InvalidInputError(
-                    "VectorSimilar under Or or Not has no meaning", remedy="use it at the top or under And, once"
+                    "VectorSimilar under Or or Not has no meaning",
+                    remedy="use it at the top or under And, once",
                 )
             case In() | NotIn():
                 return self._among(predicate)
             case Containing():
-                return Contains(self._looked_into(predicate), self._comparable(predicate.field, predicate.value))
+                return Contains(
+                    self._looked_into(predicate), self._comparable(predicate.field, predicate.value)
+                )
             case StartsWith(value=wanted) if isinstance(wanted, str):
                 return Starts(self._looked_into(predicate), _text(wanted))
             case EndsWith(value=wanted) if isinstance(wanted, str):
@@ -139,7 +149,9 @@ class Conditions:
             case Eq() | Ne() | Gt() | Gte() | Lt() | Lte():
                 return self._compared(predicate)
             case _:
-                raise InvalidInputError(f"{predicate!r} is no predicate", remedy="see remloom.predicates")
+                raise InvalidInputError(
+                    f"{predicate!r} is no predicate", remedy="see remloom.predicates"
+                )
 
     def _looked_into(self, predicate: Containing | StartsWith | EndsWith | Matching) -> Expression:
         """What a field means that is to be a text, or may be one."""
@@ -152,7 +164,10 @@ class Conditions:
         return value
 
     def _compared(self, predicate: Eq | Ne | Gt | Gte | Lt | Lte) -> Expression:
-        left, right = self.value(predicate.field), self._comparable(predicate.field, predicate.value)
+        left, right = (
+            self.value(predicate.field),
+            self._comparable(predicate.field, predicate.value),
+        )
         compared = Compare(_OPERATORS[type(predicate)], left, right)
         if right.value == "" and isinstance(predicate, Eq):  # an empty text is stored as none
             return Or((IsNull(left), compared))
@@ -166,12 +181,16 @@ class Conditions:
         by_type: dict[Type, list[Value]] = {}
         for value in listed:
             wanted = self._comparable(predicate.field, value)
-            by_type.setdefault("real" if wanted.type == "integer" and left.type == "json" else wanted.type, []).append(
-                wanted
-            )
-        some = tuple(AnyOf(left, tuple(values), lists=left.type == "json") for values in by_type.values())
+            by_type.setdefault(
+                "real" if wanted.type == "integer" and left.type == "json" else wanted.type, []
+            ).append(wanted)
+        some = tuple(
+            AnyOf(left, tuple(values), lists=left.type == "json") for values in by_type.values()
+        )
         found: Expression = some[0] if len(some) == 1 else Or(some)
-        return And((IsNull(left, negated=True), Not(found))) if isinstance(predicate, NotIn) else found
+        return (
+            And((IsNull(left, negated=True), Not(found))) if isinstance(predicate, NotIn) else found
+        )
 
     def _comparable(self, name: str, value: Any) -> Value:
         """A value as one of the type that the field has.
@@ -187,11 +206,17 @@ class Conditions:
         if isinstance(value, bool | int | float | str):
             kind = "" if "." in field else _TYPES.get(field, "")
             if kind.startswith("str") and not isinstance(value, str):
-                raise InvalidInputError(f"{field} is text, {value!r} is none", remedy=f"write '{value}'")
+                raise InvalidInputError(
+                    f"{field} is text, {value!r} is none", remedy=f"write '{value}'"
+                )
             if kind == "int" and isinstance(value, bool):
-                raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy="compare it with a number")
+                raise InvalidInputError(
+                    f"{field} is a number, {value!r} is none", remedy="compare it with a number"
+                )
             if kind in ("int", "bool") and isinstance(value, str):
-                raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy="write it without quotes")
+                raise InvalidInputError(
+                    f"{field} is a number, {value!r} is none", remedy="write it without quotes"
+                )
             if isinstance(DEFAULTS.get(field), bool):
                 value = bool(value)
             if isinstance(value, str):
@@ -200,21 +225,28 @@ class Conditions:
                 value = float(value)
             return literal(value)
         raise InvalidInputError(
-            f"{field} cannot be compared with {value!r}", remedy="use text, a number, a boolean or a datetime"
+            f"{field} cannot be compared with {value!r}",
+            remedy="use text, a number, a boolean or a datetime",
         )
 
 
 def _text(value: str) -> str:
     if not storable(value):
-        raise InvalidInputError("a text may hold no NUL character, and no half a character (a lone surrogate)")
+        raise InvalidInputError(
+            "a text may hold no NUL character, and no half a character (a lone surrogate)"
+        )
     return value
 
 
 def _instant(field: str, value: Any) -> int:
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise InvalidInputError(f"{field}: {value} has no time zone", remedy="use an aware datetime")
+            raise InvalidInputError(
+                f"{field}: {value} has no time zone", remedy="use an aware datetime"
+            )
         return (value - _EPOCH) // (datetime.resolution)
     if not isinstance(value, str):
-        raise InvalidInputError(f"{field} is a time, {value!r} is none", remedy="write 2025-01-31T10:00:00Z")
+        raise InvalidInputError(
+            f"{field} is a time, {value!r} is none", remedy="write 2025-01-31T10:00:00Z"
+        )
     return instant(field, value)

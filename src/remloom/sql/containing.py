@@ -19,7 +19,8 @@ _MAX_PARTS = 100  # of an object or list that is looked for
 def contains(value: Expression, wanted: Value | Sequence[Value]) -> Expression:
     """Whether a list has these elements, an object these keys and values, a text this text in it.
 
-    A text that is looked for in an object or with `@>` in a list is JSON: `'{"page": 3}'`, `'["a"]'`.
+    A text that is looked for in an object or with `@>` in a list is JSON: `'{"page": 3}'`,
+    `'["a"]'`.
 
     Raises:
         InvalidInputError: such a value cannot hold such a one.
@@ -30,7 +31,9 @@ def contains(value: Expression, wanted: Value | Sequence[Value]) -> Expression:
         return Value(None, "boolean")
     if isinstance(value, Column) and value.name == "graph_paths":
         if wanted.type != "text":
-            raise InvalidInputError("an edge is looked for by its path", remedy="'/resources/Kickoff/related/*'")
+            raise InvalidInputError(
+                "an edge is looked for by its path", remedy="'/resources/Kickoff/related/*'"
+            )
         return patterns.graph_path(wanted.value)
     if value.type == "json":
         found = _json(wanted)
@@ -41,13 +44,17 @@ def contains(value: Expression, wanted: Value | Sequence[Value]) -> Expression:
         text = wanted.value if wanted.type == "text" else str(wanted.value)
         _check_wanted(text)
         return Contains(value, Value(text, "text"))
-    raise InvalidInputError(f"{coercion.told(value)} holds nothing else", remedy="contains(topic_tags, 'pricing')")
+    raise InvalidInputError(
+        f"{coercion.told(value)} holds nothing else", remedy="contains(topic_tags, 'pricing')"
+    )
 
 
 def overlaps(value: Expression, wanted: Sequence[Value]) -> Expression:
     """Whether a list has one of these elements."""
     if value.type != "json":
-        raise InvalidInputError(f"{coercion.told(value)} is no list", remedy="topic_tags && ARRAY['pricing', 'plans']")
+        raise InvalidInputError(
+            f"{coercion.told(value)} is no list", remedy="topic_tags && ARRAY['pricing', 'plans']"
+        )
     parts: list[Expression] = []
     for part in wanted:
         listed = _json(part)
@@ -85,7 +92,9 @@ def _holds(value: Expression, wanted: Any) -> Expression:
         place, part = waiting.pop()
         within = Json(place.name, ()) if isinstance(place, Column) else place
         if isinstance(part, dict) and isinstance(within, Json):
-            waiting += [(Json(within.column, (*within.steps, key)), inner) for key, inner in part.items()]
+            waiting += [
+                (Json(within.column, (*within.steps, key)), inner) for key, inner in part.items()
+            ]
         elif isinstance(part, list):
             parts += [_element(place, element) for element in part]
         elif part is None:
@@ -93,7 +102,10 @@ def _holds(value: Expression, wanted: Any) -> Expression:
         else:
             parts.append(Compare("=", place, coercion.literal(part)))
         if len(parts) + len(waiting) > _MAX_PARTS:
-            raise SqlGuardError(f"what is looked for in JSON may have {_MAX_PARTS} parts", remedy="ask several times")
+            raise SqlGuardError(
+                f"what is looked for in JSON may have {_MAX_PARTS} parts",
+                remedy="ask several times",
+            )
     return _all(parts)
 
 
@@ -106,7 +118,8 @@ def _element(place: Expression, element: Any) -> Expression:
         return Contains(place, Value(element["name"], "text"))
     if isinstance(element, dict | list) or element is None:
         raise SqlGuardError(
-            "lists of objects are looked through by name only", remedy="contains(present_persons, 'Sarah Chen')"
+            "lists of objects are looked through by name only",
+            remedy="contains(present_persons, 'Sarah Chen')",
         )
     return Contains(place, coercion.literal(element))
 

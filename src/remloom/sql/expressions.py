@@ -1,4 +1,5 @@
-"""From the nodes of a parsed SELECT to expression values. What has no translation is refused by its name."""
+"""From the nodes of a parsed SELECT to expression values. What has no translation is refused by its
+name."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ class Expressions:
         table: the name by which the statement calls it.
     """
 
-    def __init__(self, sql: str, tokens: Sequence[Any], columns: Mapping[str, Column], table: str) -> None:
+    def __init__(
+        self, sql: str, tokens: Sequence[Any], columns: Mapping[str, Column], table: str
+    ) -> None:
         self.sql = sql
         self.tokens = tokens
         self.columns = columns
@@ -67,8 +70,11 @@ class Expressions:
         self._aliases = self._first = False
         self._depth = 0
 
-    def __call__(self, node: exp.Expression, *, aliases: bool = False, first: bool = False) -> Expression:
-        """The value of an expression; with `aliases` also of the SELECT's own names, `first` before the columns'."""
+    def __call__(
+        self, node: exp.Expression, *, aliases: bool = False, first: bool = False
+    ) -> Expression:
+        """The value of an expression; with `aliases` also of the SELECT's own names, `first` before
+        the columns'."""
         before = self._aliases, self._first
         if aliases:
             self._aliases, self._first = True, first
@@ -122,10 +128,13 @@ class Expressions:
             elif given and key not in _HARMLESS:
                 self.refuse(f"{_title(node)} … {key.upper()} is not allowed", node)
         return call(
-            self, _NAMES.get(type(node).__name__) or _title(node).removeprefix("the function "), arguments, node
+            self,
+            _NAMES.get(type(node).__name__) or _title(node).removeprefix("the function "),
+            arguments,
+            node,
         )
 
-    # -- errors ------------------------------------------------------------------------------------------------
+    # -- errors ------------------------------------------------------------------------------------
 
     def refuse(self, message: str, node: Any, remedy: str = "") -> NoReturn:
         bounds.refuse(message, self.sql, self.position(node), remedy)
@@ -144,7 +153,11 @@ class Expressions:
             for part in node.walk():
                 if "start" in part.meta:
                     return int(part.meta["start"])
-            words = {str(getattr(node, "name", "")).upper(), _title(node).rpartition(" ")[2].upper(), node.key.upper()}
+            words = {
+                str(getattr(node, "name", "")).upper(),
+                _title(node).rpartition(" ")[2].upper(),
+                node.key.upper(),
+            }
             for token in self.tokens:
                 if token.text and token.text.upper() in words:
                     return int(token.start)
@@ -152,10 +165,14 @@ class Expressions:
 
     def check_table(self, node: exp.Column) -> None:
         """Refuse a column of another table."""
-        if node.args.get("db") or node.args.get("catalog") or (node.table and node.table.lower() != self.table):
+        if (
+            node.args.get("db")
+            or node.args.get("catalog")
+            or (node.table and node.table.lower() != self.table)
+        ):
             raise UnknownNameError("table", node.table, [self.table])
 
-    # -- what values are -----------------------------------------------------------------------------------------
+    # -- what values are ---------------------------------------------------------------------------
 
     def column(self, node: exp.Column) -> Expression:
         from sqlglot import exp
@@ -171,7 +188,11 @@ class Expressions:
             return self.columns[name]
         if self._aliases and not node.table and name in self.outputs:
             return self.outputs[name]
-        remedy = f"text stands in single quotes: '{node.name[:60]}'" if node.this.args.get("quoted") else ""
+        remedy = (
+            f"text stands in single quotes: '{node.name[:60]}'"
+            if node.this.args.get("quoted")
+            else ""
+        )
         raise UnknownNameError("column", node.name[:200], list(self.columns), remedy=remedy)
 
     def literal(self, node: exp.Literal) -> Expression:
@@ -181,7 +202,9 @@ class Expressions:
         if text.isdigit() and len(text) <= 19:
             if int(text) <= MAX_WHOLE:
                 return Value(int(text), "integer")
-            self.refuse(f"{text} is too large a number", node, f"the largest whole one is {MAX_WHOLE}")
+            self.refuse(
+                f"{text} is too large a number", node, f"the largest whole one is {MAX_WHOLE}"
+            )
         try:
             number = float(text[:400])
         except ValueError:
@@ -192,9 +215,13 @@ class Expressions:
 
     def trim(self, node: Any) -> Expression:
         self.only(node, "this", "expression", "position")
-        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(
+            str(node.args.get("position") or "").upper(), "trim"
+        )
         characters = node.args.get("expression")
-        return call(self, name, [node.this] if characters is None else [node.this, characters], node)
+        return call(
+            self, name, [node.this] if characters is None else [node.this, characters], node
+        )
 
     def negative(self, node: exp.Neg) -> Expression:
         part = self.value(node.this)
@@ -213,7 +240,11 @@ class Expressions:
         if operator in "+-" and any(isinstance(side, exp.Interval) for side in sides):
             return self.shifted(operator, sides, node)
         left, right = (self.value(side) for side in sides)
-        if operator in "+-" and "date" in (left.type, right.type) and "integer" in (left.type, right.type):
+        if (
+            operator in "+-"
+            and "date" in (left.type, right.type)
+            and "integer" in (left.type, right.type)
+        ):
             return self.days_later(operator, left, right, node)
         if {"time", "date"} & {left.type, right.type}:
             self.refuse(
@@ -234,7 +265,11 @@ class Expressions:
         if isinstance(left, exp.Interval) and operator == "+":
             left, right = right, left
         if not isinstance(right, exp.Interval) or isinstance(left, exp.Interval):
-            self.refuse("an interval is added to a time, or taken from one", node, "now() - interval '7 days'")
+            self.refuse(
+                "an interval is added to a time, or taken from one",
+                node,
+                "now() - interval '7 days'",
+            )
         months, micros = self.interval(right)
         sign = -1 if operator == "-" else 1
         return Shift(coercion.cast(self.value(left), "time"), sign * months, sign * micros)
@@ -249,23 +284,33 @@ class Expressions:
         amount = amount.this if negative else amount
         if not isinstance(amount, exp.Literal) or not (named is None or isinstance(named, exp.Var)):
             self.refuse("an interval is a literal", node, "interval '7 days'")
-        months, micros = times.interval(amount.name, named.name.lower() if named is not None else "")
+        months, micros = times.interval(
+            amount.name, named.name.lower() if named is not None else ""
+        )
         return (-months, -micros) if negative else (months, micros)
 
-    def days_later(self, operator: str, left: Expression, right: Expression, node: Any) -> Expression:
+    def days_later(
+        self, operator: str, left: Expression, right: Expression, node: Any
+    ) -> Expression:
         date, days = (left, right) if left.type == "date" else (right, left)
-        if not isinstance(days, Value) or (operator == "-" and date is right) or abs(days.value) > 4_000_000:
+        if (
+            not isinstance(days, Value)
+            or (operator == "-" and date is right)
+            or abs(days.value) > 4_000_000
+        ):
             self.refuse("a number of days is a literal", node, "current_date - 7")
         sign = -1 if operator == "-" else 1
         return coercion.cast(Shift(date, 0, sign * days.value * times.UNITS["day"][1]), "date")
 
-    # -- conditions ----------------------------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def comparison(self, node: Any) -> Expression:
         from sqlglot import exp
 
         self.only(node, "this", "expression")
-        operator = {"EQ": "=", "NEQ": "<>", "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<="}[type(node).__name__]
+        operator = {"EQ": "=", "NEQ": "<>", "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<="}[
+            type(node).__name__
+        ]
         for one, other in ((node.this, node.expression), (node.expression, node.this)):
             if isinstance(one, exp.Any):
                 if operator != "=":
@@ -290,14 +335,22 @@ class Expressions:
 
     def among(self, value: Expression, listed: Sequence[Any], node: Any) -> Expression:
         if len(listed) > MAX_LISTED:
-            self.refuse(f"IN may list {MAX_LISTED:,} values, this lists {len(listed):,}", node, "ask several times")
+            self.refuse(
+                f"IN may list {MAX_LISTED:,} values, this lists {len(listed):,}",
+                node,
+                "ask several times",
+            )
         if not listed:
             self.refuse("IN lists nothing", node, "category IN ('note', 'report')")
         each = [coercion.compared("=", value, self.value(other)) for other in listed]
         plain: list[Value] = []
         for compared in each:
             left, right = getattr(compared, "left", None), getattr(compared, "right", None)
-            if left is not None and isinstance(right, Value) and left == getattr(each[0], "left", None):
+            if (
+                left is not None
+                and isinstance(right, Value)
+                and left == getattr(each[0], "left", None)
+            ):
                 plain.append(right)
         if len(plain) == len(each) and len({entry.type for entry in plain}) == 1:
             return AnyOf(each[0].left, tuple(dict.fromkeys(plain)))  # type: ignore[union-attr]
@@ -350,7 +403,9 @@ class Expressions:
         pattern = self.value(node.expression)
         if not isinstance(pattern, Value) or pattern.type != "text":
             self.refuse("LIKE takes a pattern that is a literal", node, "name LIKE 'Project%'")
-        found = Like(coercion.cast(self.value(node.this), "text"), patterns.like(pattern.value, escape))
+        found = Like(
+            coercion.cast(self.value(node.this), "text"), patterns.like(pattern.value, escape)
+        )
         return Not(found) if node.args.get("negate") else found
 
     def escape(self, node: exp.Escape) -> Expression:
@@ -358,7 +413,11 @@ class Expressions:
 
         self.only(node, "this", "expression")
         inner, escape = node.this, self.value(node.expression)
-        if not isinstance(inner, exp.Like | exp.ILike) or not isinstance(escape, Value) or escape.type != "text":
+        if (
+            not isinstance(inner, exp.Like | exp.ILike)
+            or not isinstance(escape, Value)
+            or escape.type != "text"
+        ):
             self.refuse("ESCAPE stands after LIKE and its pattern", node, "LIKE '100!%' ESCAPE '!'")
         return self.like_escaped(inner, escape.value)
 
@@ -376,7 +435,11 @@ class Expressions:
             return False
         given = self.value(flags)
         if not isinstance(given, Value) or given.value not in ("i", "c", ""):
-            self.refuse("the flags of a regular expression are 'i' or none", node, "regexp_like(name, '^a', 'i')")
+            self.refuse(
+                "the flags of a regular expression are 'i' or none",
+                node,
+                "regexp_like(name, '^a', 'i')",
+            )
         return bool(given.value == "i")
 
     def containment(self, node: Any) -> Expression:
@@ -402,7 +465,9 @@ class Expressions:
             found = [self.value(part) for part in node.expressions]
             if len(found) > MAX_LISTED or not all(isinstance(part, Value) for part in found):
                 self.refuse(
-                    f"an ARRAY is of literals here, at most {MAX_LISTED:,}", place, "topic_tags && ARRAY['a', 'b']"
+                    f"an ARRAY is of literals here, at most {MAX_LISTED:,}",
+                    place,
+                    "topic_tags && ARRAY['a', 'b']",
                 )
             return found
         value = self.value(node)
@@ -417,14 +482,21 @@ class Expressions:
             self.refuse("? takes a key that is a literal", node, "metadata ? 'page'")
         return key_there(self.value(node.this), key)
 
-    # -- the others ----------------------------------------------------------------------------------------------
+    # -- the others --------------------------------------------------------------------------------
 
     def arrow(self, node: exp.Expression) -> Expression:
         """JSON by `->`, `->>`, `#>`, `#>>` and json_extract."""
         from sqlglot import exp
 
         self.only(
-            node, "this", "expression", "only_json_types", "json_subtype", "scalar_only", "requires_json", "json_type"
+            node,
+            "this",
+            "expression",
+            "only_json_types",
+            "json_subtype",
+            "scalar_only",
+            "requires_json",
+            "json_type",
         )
         place = _open(node.expression)
         if isinstance(place, exp.Neg) and isinstance(place.this, exp.Literal):
@@ -453,7 +525,9 @@ class Expressions:
         subject = node.args.get("this")
         of = None if subject is None else self.value(subject)
         conditions = [
-            self.condition(arm.this) if of is None else coercion.compared("=", of, self.value(arm.this))
+            self.condition(arm.this)
+            if of is None
+            else coercion.compared("=", of, self.value(arm.this))
             for arm in node.args["ifs"]
         ]
         values = [self.value(arm.args["true"]) for arm in node.args["ifs"]]
@@ -469,7 +543,11 @@ class Expressions:
         if node.args.get("false") is not None:
             values.append(self.value(node.args["false"]))
         values = coercion.unified(values)
-        return Case(((self.condition(node.this), values[0]),), values[1] if len(values) > 1 else None, values[0].type)
+        return Case(
+            ((self.condition(node.this), values[0]),),
+            values[1] if len(values) > 1 else None,
+            values[0].type,
+        )
 
     def cast(self, node: exp.Cast) -> Expression:
         from sqlglot import exp
@@ -479,17 +557,26 @@ class Expressions:
         name = to.this.name if isinstance(to, exp.DataType) and hasattr(to.this, "name") else ""
         kind = _TYPES.get(name)
         sized = (
-            isinstance(part, exp.DataTypeParam) and isinstance(part.this, exp.Literal) and not part.this.is_string
+            isinstance(part, exp.DataTypeParam)
+            and isinstance(part.this, exp.Literal)
+            and not part.this.is_string
             for part in to.expressions
         )
         if kind is None or not all(sized):
             given = (to.args.get("kind") if isinstance(to, exp.DataType) else None) or to
             told = str(given if isinstance(given, str) else getattr(given, "name", "") or name)[:40]
-            at = next((token.start for token in self.tokens if told and token.text == told), self.position(node))
-            bounds.refuse(f"the type {told!r} is not allowed", self.sql, at, f"the types are {_CLOSED}")
+            at = next(
+                (token.start for token in self.tokens if told and token.text == told),
+                self.position(node),
+            )
+            bounds.refuse(
+                f"the type {told!r} is not allowed", self.sql, at, f"the types are {_CLOSED}"
+            )
         for key, given in to.args.items():
             if given and key not in ("this", "nested", "expressions"):
-                self.refuse(f"a type … {key.upper()} is not allowed", node, f"the types are {_CLOSED}")
+                self.refuse(
+                    f"a type … {key.upper()} is not allowed", node, f"the types are {_CLOSED}"
+                )
         value = self.value(node.this)
         if kind == "json":
             if value.type != "json":
@@ -516,7 +603,11 @@ class Expressions:
         self.only(node, "this", "expression")
         found = self.value(node.this)
         if not isinstance(found, Aggregate):
-            self.refuse("FILTER stands after a figure of many rows", node, "count(*) FILTER (WHERE type = 'person')")
+            self.refuse(
+                "FILTER stands after a figure of many rows",
+                node,
+                "count(*) FILTER (WHERE type = 'person')",
+            )
         return replace(found, where=self.condition(node.expression.this))
 
     def collation(self, node: exp.Collate) -> Expression:
@@ -525,17 +616,24 @@ class Expressions:
             return Call("lower", (coercion.cast(self.value(node.this), "text"),), "text")
         if name in ("C", "BINARY", "POSIX"):
             return self.value(node.this)
-        return self.refuse(f"the collation {name[:40]!r} is not allowed", node, "compare lower(name) to ignore case")
+        return self.refuse(
+            f"the collation {name[:40]!r} is not allowed",
+            node,
+            "compare lower(name) to ignore case",
+        )
 
     def interval_alone(self, node: exp.Interval) -> Expression:
-        self.refuse("an interval is added to a time, or taken from one", node, "now() - interval '7 days'")
+        self.refuse(
+            "an interval is added to a time, or taken from one", node, "now() - interval '7 days'"
+        )
 
 
 def below(value: Expression, steps: tuple[str | int, ...]) -> Json:
     """What stands at a place in JSON.
 
     Raises:
-        InvalidInputError: the value is no JSON, or a place of a column is asked for that is too deep.
+        InvalidInputError: the value is no JSON, or a place of a column is asked for that is too
+            deep.
     """
     if isinstance(value, Column) and is_json(value.name):
         value = Json(value.name, ())
@@ -595,7 +693,10 @@ _READ: dict[str, Read] = {
     **dict.fromkeys(("Like", "ILike"), Expressions.like),
     **dict.fromkeys(("RegexpLike", "RegexpILike"), Expressions.matches),
     **dict.fromkeys(("ArrayContainsAll", "ArrayContainedBy"), Expressions.containment),
-    **dict.fromkeys(("JSONExtract", "JSONExtractScalar", "JSONBExtract", "JSONBExtractScalar"), Expressions.arrow),
+    **dict.fromkeys(
+        ("JSONExtract", "JSONExtractScalar", "JSONBExtract", "JSONBExtractScalar"),
+        Expressions.arrow,
+    ),
     **dict.fromkeys(("Cast", "TryCast"), Expressions.cast),
     "Not": Expressions.negation,
     "Is": Expressions.test,

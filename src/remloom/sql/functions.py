@@ -1,7 +1,9 @@
-"""The functions that SQL may call: what they are called, what they take and give, and how each store writes them.
+"""The functions that SQL may call: what they are called, what they take and give, and how each
+store writes them.
 
-A function that is not in this table does not exist. `{0}`, `{1}`, … stand for its arguments as the store writes them,
-`{all}` for all of them. None makes more of its input than it says, whatever it is given.
+A function that is not in this table does not exist. `{0}`, `{1}`, … stand for its arguments as the
+store writes them, `{all}` for all of them. None makes more of its input than it says, whatever it
+is given.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from .values import Type
 
 __all__ = ["AGGREGATES", "FUNCTIONS", "Argument", "Function", "find", "known", "table"]
 
-# `text…` is a literal: what is looked for, cut off or put in must be bounded before a row is read. `one` stands for any
-# type, the same for all arguments that say so; `…` after the last means any number of them. A `?` may be left out.
+# `text…` is a literal: what is looked for, cut off or put in must be bounded before a row is read.
+# `one` stands for any type, the same for all arguments that say so; `…` after the last means any
+# number of them. A `?` may be left out.
 Argument: TypeAlias = str
 Growth: TypeAlias = Literal["fixed", "input", "sum", "replaced"]
 _GROWTH = {
@@ -141,7 +144,11 @@ AGGREGATES = (
 
 @cache
 def _by_name() -> dict[str, Function]:
-    return {name: function for function in (*FUNCTIONS, *AGGREGATES) for name in (function.name, *function.also)}
+    return {
+        name: function
+        for function in (*FUNCTIONS, *AGGREGATES)
+        for name in (function.name, *function.also)
+    }
 
 
 def find(name: str) -> Function | None:
@@ -161,11 +168,21 @@ def table() -> str:
         gives = "as it takes" if function.gives == "one" else function.gives
         also = f" (also {', '.join(function.also)})" if function.also else ""
         takes = ", ".join(_shown(argument) for argument in function.takes)
-        lines.append(f"| `{function.name}({takes})`{also} | {gives} | {function.says} | {_GROWTH[function.growth]} |")
+        lines.append(
+            f"| `{function.name}({takes})`{also} | {gives} | {function.says} | {_GROWTH[function.growth]} |"
+        )
     return "\n".join(line.replace("||", "\\|\\|") for line in lines)
 
 
 def _shown(argument: Argument) -> str:
     word = argument.rstrip("?")
-    word = "…" if word == "…" else f"'{word[:-1]}'" if word.endswith("…") else "value" if word == "one" else word
+    word = (
+        "…"
+        if word == "…"
+        else f"'{word[:-1]}'"
+        if word.endswith("…")
+        else "value"
+        if word == "one"
+        else word
+    )
     return f"[{word}]" if argument.endswith("?") else word

@@ -41,9 +41,15 @@ def json_path(text: str, *, number: bool = False, braces: bool = False) -> tuple
         while found := _STEP.match(text, place):
             quoted, plain, listed = found.groups()
             steps.append(
-                int(listed.removeprefix("#")) if listed is not None else quoted if quoted is not None else plain
+                int(listed.removeprefix("#"))
+                if listed is not None
+                else quoted
+                if quoted is not None
+                else plain
             )
             place = found.end()
         if place == len(text):
             return tuple(steps)
-    raise InvalidInputError(f"{text[:60]!r} is no place in JSON", remedy="metadata ->> 'page', or '$.lines[0]'")
+    raise InvalidInputError(
+        f"{text[:60]!r} is no place in JSON", remedy="metadata ->> 'page', or '$.lines[0]'"
+    )

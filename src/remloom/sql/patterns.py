@@ -1,4 +1,5 @@
-"""Patterns of texts: of LIKE, regular expressions, and graph paths. Each is bounded before anything runs it."""
+"""Patterns of texts: of LIKE, regular expressions, and graph paths. Each is bounded before anything
+runs it."""
 
 from __future__ import annotations
 
@@ -40,20 +41,27 @@ def like(pattern: str, escape: str = "") -> str:
         if escape and character == escape:
             place += 1
             if place == len(pattern):
-                raise InvalidInputError("the escape character of a LIKE stands at its end", remedy="write it twice")
+                raise InvalidInputError(
+                    "the escape character of a LIKE stands at its end", remedy="write it twice"
+                )
             character = pattern[place]
             found.append(f"\\{character}" if character in "%_\\" else character)
         else:
             found.append("\\\\" if character == "\\" else character)
         place += 1
-    return re.sub(r"(?<!\\)%%+", "%", "".join(found)) if "\\" not in pattern + escape else "".join(found)
+    return (
+        re.sub(r"(?<!\\)%%+", "%", "".join(found))
+        if "\\" not in pattern + escape
+        else "".join(found)
+    )
 
 
 def regular_expression(pattern: str) -> str:
     """A regular expression, if it is one.
 
     Raises:
-        InvalidInputError: it is none, is longer than `MAX_REGEX`, or refers back to what it has matched.
+        InvalidInputError: it is none, is longer than `MAX_REGEX`, or refers back to what it has
+            matched.
     """
     if len(pattern) > MAX_REGEX:
         raise InvalidInputError(
@@ -68,11 +76,13 @@ def regular_expression(pattern: str) -> str:
         raise InvalidInputError(f"{pattern!r} is no regular expression: {error}") from None
     if _POSIX.search(pattern):
         raise InvalidInputError(
-            "a regular expression may not hold a class such as [[:alpha:]]", remedy="write \\w, \\d or [a-z]"
+            "a regular expression may not hold a class such as [[:alpha:]]",
+            remedy="write \\w, \\d or [a-z]",
         )
     if _BACK.search(pattern.replace("\\\\", "")):
         raise InvalidInputError(
-            "a regular expression may not refer back to what it has matched", remedy="write the pattern without \\1"
+            "a regular expression may not refer back to what it has matched",
+            remedy="write the pattern without \\1",
         )
     _check_repeats(pattern)
     return pattern
@@ -98,7 +108,8 @@ def graph_path(path: str) -> InPath:
         InvalidInputError: it is no path of an edge.
 
     >>> graph_path("/resources/Kick Off/related/*")
-    InPath(schema='resources', source='kick-off', rel_type='related', shared=None, target=None, tells=False)
+    InPath(schema='resources', source='kick-off', rel_type='related', shared=None, target=None,
+    tells=False)
     """
     try:
         match labels.split_path(path):
@@ -106,7 +117,14 @@ def graph_path(path: str) -> InPath:
                 rel = None if rel_type == "*" else rel_type
                 return InPath(_any(schema, raw=True), _any(source), rel, None, _any(target))
             case [schema, source, "entity", shared, target]:
-                return InPath(_any(schema, raw=True), _any(source), "entity", _any(shared), _any(target), tells=True)
+                return InPath(
+                    _any(schema, raw=True),
+                    _any(source),
+                    "entity",
+                    _any(shared),
+                    _any(target),
+                    tells=True,
+                )
     except LabelError:
         pass
     raise InvalidInputError(

@@ -52,13 +52,16 @@ def statement(select: Select) -> str:
     from .columns import columns
 
     outputs = [
-        shown(output.value) + ("" if output.name == name_of(output.value) else f" AS {_named(output.name)}")
+        shown(output.value)
+        + ("" if output.name == name_of(output.value) else f" AS {_named(output.name)}")
         for output in select.outputs
     ]
     every = list(columns(select.schema).items())
     if [(output.name, output.value) for output in select.outputs] == every:
         outputs = ["*"]
-    parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{', '.join(outputs)} FROM {select.schema}"]
+    parts = [
+        f"SELECT {'DISTINCT ' if select.distinct else ''}{', '.join(outputs)} FROM {select.schema}"
+    ]
     if select.where is not None:
         parts.append(f"WHERE {shown(select.where)}")
     if select.groups:
@@ -69,7 +72,11 @@ def statement(select: Select) -> str:
         terms = (
             shown(term.value)
             + (" DESC" if term.descending else "")
-            + ("" if term.nulls_first != term.descending else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}")
+            + (
+                ""
+                if term.nulls_first != term.descending
+                else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+            )
             for term in select.order
         )
         parts.append(f"ORDER BY {', '.join(terms)}")
@@ -91,18 +98,25 @@ def shown(value: Expression) -> str:
         case Column(name=name):
             return name
         case Json(column=column, steps=steps):
-            return column + "".join(f" ->> {step if isinstance(step, int) else _quoted(step)}" for step in steps)
+            return column + "".join(
+                f" ->> {step if isinstance(step, int) else _quoted(step)}" for step in steps
+            )
         case Value(value=given, type=kind):
             return _literal(given, kind)
         case Now():
             return "now()"
-        case Arithmetic(operator=operator, left=left, right=right) | Compare(operator=operator, left=left, right=right):
+        case (
+            Arithmetic(operator=operator, left=left, right=right)
+            | Compare(operator=operator, left=left, right=right)
+        ):
             return f"{_inner(left)} {operator} {_inner(right)}"
         case Same(left=left, right=right):
             return f"{_inner(left)} IS NOT DISTINCT FROM {_inner(right)}"
         case Shift(part=part, months=months, micros=micros):
             sign, months, micros = (
-                ("-", -months, -micros) if min(months, micros) < 0 >= max(months, micros) else ("+", months, micros)
+                ("-", -months, -micros)
+                if min(months, micros) < 0 >= max(months, micros)
+                else ("+", months, micros)
             )
             return f"{_inner(part)} {sign} interval '{_interval(months, micros)}'"
         case And(parts=parts) | Or(parts=parts):
@@ -132,13 +146,17 @@ def shown(value: Expression) -> str:
         case InPath():
             return f"contains(graph_paths, {_quoted(_path(value))})"
         case Case(whens=whens, otherwise=otherwise):
-            arms = "".join(f" WHEN {shown(condition)} THEN {shown(then)}" for condition, then in whens)
+            arms = "".join(
+                f" WHEN {shown(condition)} THEN {shown(then)}" for condition, then in whens
+            )
             return f"CASE{arms}{'' if otherwise is None else f' ELSE {shown(otherwise)}'} END"
         case Cast(part=part, type=kind):
             return f"CAST({shown(part)} AS {_TYPES.get(kind, kind.upper())})"
         case Aggregate(name=name, part=part, distinct=distinct, where=where, separator=separator):
             inside = "*" if part is None else shown(part)
-            between = f", {_quoted(separator)}" if name == "group_concat" and separator != "," else ""
+            between = (
+                f", {_quoted(separator)}" if name == "group_concat" and separator != "," else ""
+            )
             among = "" if where is None else f" FILTER (WHERE {shown(where)})"
             return f"{name}({'DISTINCT ' if distinct else ''}{inside}{between}){among}"
         case Call(name=name, arguments=arguments):
@@ -154,7 +172,9 @@ def shown(value: Expression) -> str:
 
 def _inner(value: Expression) -> str:
     text = shown(value)
-    plain = isinstance(value, Column | Value | Now | Cast | Aggregate | Contains | Starts | Ends | InPath | Case)
+    plain = isinstance(
+        value, Column | Value | Now | Cast | Aggregate | Contains | Starts | Ends | InPath | Case
+    )
     plain = plain or (isinstance(value, Call) and value.name != "||")
     return text if plain else f"({text})"
 
@@ -189,5 +209,14 @@ def _named(name: str) -> str:
 
 
 def _path(path: InPath) -> str:
-    parts = [path.schema, path.source, path.rel_type, *([path.shared] if path.tells else []), path.target]
-    return "".join(f"/{'*' if part is None else part.replace('%', '%25').replace('/', '%2F')}" for part in parts)
+    parts = [
+        path.schema,
+        path.source,
+        path.rel_type,
+        *([path.shared] if path.tells else []),
+        path.target,
+    ]
+    return "".join(
+        f"/{'*' if part is None else part.replace('%', '%25').replace('/', '%2F')}"
+        for part in parts
+    )

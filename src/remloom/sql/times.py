@@ -64,7 +64,8 @@ def instant(what: str, text: str) -> int:
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInputError(
-            f"{what} is a time, {text[:60]!r} is none", remedy="write '2025-01-31' or '2025-01-31T10:00:00Z'"
+            f"{what} is a time, {text[:60]!r} is none",
+            remedy="write '2025-01-31' or '2025-01-31T10:00:00Z'",
         ) from None
     return (at - _EPOCH) // _MICROSECOND
 
@@ -78,7 +79,9 @@ def shown(micros: int, *, date: bool = False) -> str:
     try:
         at = _EPOCH + timedelta(microseconds=micros)
     except OverflowError:
-        raise InvalidInputError("a time is out of range", remedy="stay between the years 1 and 9999") from None
+        raise InvalidInputError(
+            "a time is out of range", remedy="stay between the years 1 and 9999"
+        ) from None
     return at.date().isoformat() if date else at.isoformat().replace("+00:00", "Z")
 
 
@@ -90,7 +93,8 @@ def unit(text: str) -> str:
 
 
 def interval(text: str, named: str = "") -> tuple[int, int]:
-    """Months and microseconds of an interval, such as `7 days` or `1 month 2 days`, or `7` with a unit named.
+    """Months and microseconds of an interval, such as `7 days` or `1 month 2 days`, or `7` with a
+    unit named.
 
     Raises:
         InvalidInputError: it is none, or longer than 10,000 years.
@@ -120,7 +124,8 @@ def interval(text: str, named: str = "") -> tuple[int, int]:
         ):
             return months, micros
     raise InvalidInputError(
-        f"{whole[:60]!r} is no interval", remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}"
+        f"{whole[:60]!r} is no interval",
+        remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}",
     )
 
 

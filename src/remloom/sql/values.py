@@ -1,6 +1,7 @@
 """What a SELECT or a condition can say: frozen values, of which every store writes its SQL.
 
-A literal is bound, never written; everything else is a word of this list. Each value knows its type.
+A literal is bound, never written; everything else is a word of this list. Each value knows its
+type.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ __all__ = [
     "Ordered", "Output", "Same", "Select", "Shift", "Starts", "Type", "Value", "children", "walk",
 ]  # fmt: skip
 
-# A time is microseconds since 1970 UTC wherever it is computed with; a date is the time of its midnight. `number` is
-# one that came out of JSON: computed with as a real, and shown whole if it is. `json` is a value whose type only the
-# row knows; `any` an SQL value of such a type.
-Type: TypeAlias = Literal["text", "integer", "number", "real", "boolean", "time", "date", "json", "any", "null"]
+# A time is microseconds since 1970 UTC wherever it is computed with; a date is the time of its
+# midnight. `number` is one that came out of JSON: computed with as a real, and shown whole if it
+# is. `json` is a value whose type only the row knows; `any` an SQL value of such a type.
+Type: TypeAlias = Literal[
+    "text", "integer", "number", "real", "boolean", "time", "date", "json", "any", "null"
+]
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 
 
@@ -33,7 +36,8 @@ class Json(Struct, frozen=True):
     """A value within a JSON column."""
 
     column: str
-    steps: tuple[str | int, ...]  # keys of objects, places in lists (from 0; from the end if negative)
+    # keys of objects, places in lists (from 0; from the end if negative)
+    steps: tuple[str | int, ...]
     type: ClassVar[Type] = "json"
 
 
@@ -77,7 +81,8 @@ class Shift(Struct, frozen=True):
 
 
 class Compare(Struct, frozen=True):
-    """Two values of one type; or one of JSON (`left`) with one of a type that JSON has, which it must then be of."""
+    """Two values of one type; or one of JSON (`left`) with one of a type that JSON has, which it
+    must then be of."""
 
     operator: Operator
     left: Expression
@@ -145,7 +150,8 @@ class AnyOf(Struct, frozen=True):
 
 
 class Contains(Struct, frozen=True):
-    """A list has the value as an element, or one of that name; a text has it in it, whatever its case."""
+    """A list has the value as an element, or one of that name; a text has it in it, whatever its
+    case."""
 
     part: Expression
     value: Value
@@ -165,8 +171,9 @@ class Ends(Struct, frozen=True):
 
 
 class Like(Struct, frozen=True):
-    """A text fits a pattern of `%` and `_`, in which a backslash takes the meaning of the next character away.
-    The case of letters does not matter: of those of ASCII, or of all when the pattern has others."""
+    """A text fits a pattern of `%` and `_`, in which a backslash takes the meaning of the next
+    character away. The case of letters does not matter: of those of ASCII, or of all when the
+    pattern has others."""
 
     part: Expression
     pattern: str
@@ -256,7 +263,9 @@ class Select(Struct, frozen=True):
         """Whether a row of the answer stands for many."""
         if self.groups or self.having is not None:
             return True
-        return any(isinstance(node, Aggregate) for output in self.outputs for node in walk(output.value)) or any(
+        return any(
+            isinstance(node, Aggregate) for output in self.outputs for node in walk(output.value)
+        ) or any(
             isinstance(node, Aggregate) for ordered in self.order for node in walk(ordered.value)
         )
 
@@ -266,7 +275,11 @@ def children(value: Expression) -> tuple[Expression, ...]:
     match value:
         case Call(arguments=parts) | And(parts=parts) | Or(parts=parts):
             return parts
-        case Arithmetic(left=left, right=right) | Compare(left=left, right=right) | Same(left=left, right=right):
+        case (
+            Arithmetic(left=left, right=right)
+            | Compare(left=left, right=right)
+            | Same(left=left, right=right)
+        ):
             return left, right
         case Case(whens=whens, otherwise=otherwise):
             pairs = tuple(part for pair in whens for part in pair)

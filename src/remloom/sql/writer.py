@@ -1,7 +1,8 @@
 """SQL out of values: what both stores write alike. A provider's writer says the rest.
 
-The text is made of what is written here and in the table of functions, of names of columns, of whole numbers, and of
-marks where a bound value stands. Keys within JSON that are plain words are written too: an index knows them only so.
+The text is made of what is written here and in the table of functions, of names of columns, of
+whole numbers, and of marks where a bound value stands. Keys within JSON that are plain words are
+written too: an index knows them only so.
 """
 
 from __future__ import annotations
@@ -62,14 +63,17 @@ class Writer(ABC):
     _templates: Mapping[str, str]  # of the functions, by their names
 
     def __init_subclass__(cls) -> None:
-        cls._templates = {function.name: cls.template(function.sqlite, function.postgres) for function in FUNCTIONS}
+        cls._templates = {
+            function.name: cls.template(function.sqlite, function.postgres)
+            for function in FUNCTIONS
+        }
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
         self.values: list[Any] = []
         self._numbers: dict[tuple[Any, Type], int] = {}
 
-    # -- what a provider says --------------------------------------------------------------------------------------
+    # -- what a provider says ----------------------------------------------------------------------
 
     @staticmethod
     @abstractmethod
@@ -131,7 +135,9 @@ class Writer(ABC):
     def cast(self, part: Expression, kind: Type) -> str: ...
 
     @abstractmethod
-    def aggregate(self, name: str, part: Expression, distinct: str, separator: str, kind: Type) -> str: ...
+    def aggregate(
+        self, name: str, part: Expression, distinct: str, separator: str, kind: Type
+    ) -> str: ...
 
     @abstractmethod
     def arithmetic(self, operator: str, left: str, right: str, kind: Type) -> str: ...
@@ -159,7 +165,7 @@ class Writer(ABC):
         places = [int(number) for number in self.mark.findall(sql)]
         return self.mark.sub(mark, sql), [self.values[place - 1] for place in places]
 
-    # -- values ------------------------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def write(self, value: Expression) -> str:
         """The SQL of a value."""
@@ -186,12 +192,15 @@ class Writer(ABC):
         return f"{self.prefix}time_shift({at}, {self.bind(value.months, 'integer')}, {micros})"
 
     def _arithmetic(self, value: Arithmetic) -> str:
-        return self.arithmetic(value.operator, self.write(value.left), self.write(value.right), value.type)
+        return self.arithmetic(
+            value.operator, self.write(value.left), self.write(value.right), value.type
+        )
 
     def _call(self, value: Call) -> str:
         name, arguments = value.name, value.arguments
         if name == "||":
-            return f"({' || '.join(f'({self.write(argument)})' for argument in arguments)})"  # `->>` binds no tighter
+            # `->>` binds no tighter
+            return f"({' || '.join(f'({self.write(argument)})' for argument in arguments)})"
         if name == "json_array_length":
             return self.json_length(arguments[0])
         if name == "json_typeof":
@@ -216,9 +225,12 @@ class Writer(ABC):
     def _joined(self, value: And | Or) -> str:
         word, empty = (" AND ", self.true) if isinstance(value, And) else (" OR ", self.false)
         written = [self.write(part) for part in value.parts]
-        while len(written) > 1:  # as a balanced tree: a store's parser goes down every bracket
+        # as a balanced tree: a store's parser goes down every bracket
+        while len(written) > 1:
             written = [
-                f"({word.join(written[place : place + 2])})" if place + 1 < len(written) else written[place]
+                f"({word.join(written[place : place + 2])})"
+                if place + 1 < len(written)
+                else written[place]
                 for place in range(0, len(written), 2)
             ]
         return written[0] if written else empty
@@ -236,7 +248,10 @@ class Writer(ABC):
         return f"({self.is_null(value.part)} IS {'NOT ' if value.negated else ''}NULL)"
 
     def _case(self, value: Case) -> str:
-        arms = "".join(f" WHEN {self.write(condition)} THEN {self.write(then)}" for condition, then in value.whens)
+        arms = "".join(
+            f" WHEN {self.write(condition)} THEN {self.write(then)}"
+            for condition, then in value.whens
+        )
         default = "" if value.otherwise is None else f" ELSE {self.write(value.otherwise)}"
         return f"(CASE{arms}{default} END)"
 
@@ -316,9 +331,10 @@ def asks_for(where: Expression | None, *names: str) -> bool:
         match part:
             case And(parts=parts):
                 waiting += parts
-            case Compare(operator="=", left=Column(name=name), right=Value()) | AnyOf(part=Column(name=name)) if (
-                name in names
-            ):
+            case (
+                Compare(operator="=", left=Column(name=name), right=Value())
+                | AnyOf(part=Column(name=name))
+            ) if name in names:
                 return True
             case Compare(operator="=", left=Value(), right=Column(name=name)) if name in names:
                 return True

@@ -1,4 +1,5 @@
-"""Where memories are kept: a folder or a PostgreSQL database. What differs between them is here, and not above."""
+"""Where memories are kept: a folder or a PostgreSQL database. What differs between them is here,
+and not above."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ class Place(Protocol):
         ...
 
     def migrate(self, *, citus: bool) -> tuple[int, int]:
-        """Bring it to the schema this version knows, and distribute it if `citus`; returns the version it had and the
-        one it has."""
+        """Bring it to the schema this version knows, and distribute it if `citus`; returns the
+        version it had and the one it has."""
         ...
 
     def tenants(self) -> list[TenantInfo]:
@@ -39,7 +40,8 @@ class Place(Protocol):
         ...
 
     def adopt(self, tenant: str, key: str) -> None:
-        """Give what stands under a tenant's name that name. Raises TenantNotFoundError when nothing does."""
+        """Give what stands under a tenant's name that name. Raises TenantNotFoundError when nothing
+        does."""
         ...
 
     def repair(self, tenant: str, key: str) -> list[str]:
@@ -106,19 +108,23 @@ class _Folder:
                 if now == folder and now is not None:
                     if looked == now or isinstance(error, StoreBusyError):
                         raise
-                    looked = now  # what is wrong is wrong at a second look, too
+                    # what is wrong is wrong at a second look, too
+                    looked = now
                 elif now is None:
                     if not tries:
                         raise
-                    tries -= 1  # made by us, and deleted by another; or it could not be made
-                continue  # it was deleted meanwhile, and perhaps made anew
+                    # made by us, and deleted by another; or it could not be made
+                    tries -= 1
+                # it was deleted meanwhile, and perhaps made anew
+                continue
             if self._home.identity(tenant) == folder:
                 return store
             store.close()
 
     def migrate(self, *, citus: bool) -> tuple[int, int]:
         raise InvalidInputError(
-            "memories in a folder are brought up to date when they are opened", remedy="migrate a postgresql:// URL"
+            "memories in a folder are brought up to date when they are opened",
+            remedy="migrate a postgresql:// URL",
         )
 
     def tenants(self) -> list[TenantInfo]:
@@ -139,7 +145,10 @@ class _Folder:
         self._home.delete(tenant)
 
     def unfinished(self) -> list[str]:
-        return [f"{path} is left of a deleted tenant, and cannot be removed" for path in self._home.unfinished()]
+        return [
+            f"{path} is left of a deleted tenant, and cannot be removed"
+            for path in self._home.unfinished()
+        ]
 
     def backup(self, store: Store, tenant: str, target: Path) -> None:
         backup(store, self._home.path(tenant).parent, target)
@@ -190,11 +199,14 @@ class _Database:
 
     def adopt(self, tenant: str, key: str) -> None:
         raise InvalidInputError(
-            "a tenant in PostgreSQL has its name in every row", remedy="copy it under another: remloom copy --as NAME"
+            "a tenant in PostgreSQL has its name in every row",
+            remedy="copy it under another: remloom copy --as NAME",
         )
 
     def repair(self, tenant: str, key: str) -> list[str]:
-        raise InvalidInputError("PostgreSQL repairs its own log", remedy="see the server's log, or restore a backup")
+        raise InvalidInputError(
+            "PostgreSQL repairs its own log", remedy="see the server's log, or restore a backup"
+        )
 
     def unfinished(self) -> list[str]:
         return []  # a deletion is one transaction
@@ -210,4 +222,8 @@ class _Database:
 
 
 def _hnsw(settings: Settings) -> dict[str, int]:
-    return {"m": settings.hnsw_m, "ef_construction": settings.hnsw_ef_construction, "ef": settings.hnsw_ef}
+    return {
+        "m": settings.hnsw_m,
+        "ef_construction": settings.hnsw_ef_construction,
+        "ef": settings.hnsw_ef,
+    }

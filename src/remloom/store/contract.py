@@ -1,16 +1,17 @@
 """What a store must do, for whoever writes one and whoever uses one.
 
-Everything here is below `Memory`: values are already validated (`store.batch`), labels are already keys, SQL is
-already compiled. A provider implements `Store` and nothing else, and passes all of
+Everything here is below `Memory`: values are already validated (`store.batch`), labels are already
+keys, SQL is already compiled. A provider implements `Store` and nothing else, and passes all of
 `remloom.testing.conformance`, which is the definition where prose is not enough.
 
 Guarantees every provider gives:
 
 * **Sealed.** A store object is one tenant. No argument reaches another tenant's rows.
-* **Atomic and durable.** `write` and `delete` happen wholly or not at all; once they return, the effect is on
-  disk and every later read of any kind sees it, in this process and every other.
-* **Nothing lost between.** What is written because of what was read is written by `update`, or by a `write` whose
-  `expected` says what was read: nowhere is something read, changed, and then written over what others wrote meanwhile.
+* **Atomic and durable.** `write` and `delete` happen wholly or not at all; once they return, the
+  effect is on disk and every later read of any kind sees it, in this process and every other.
+* **Nothing lost between.** What is written because of what was read is written by `update`, or by a
+  `write` whose `expected` says what was read: nowhere is something read, changed, and then written
+  over what others wrote meanwhile.
 * **Indexed.** No operation but `select` may scan. Costs are stated for each.
 * **Thread-safe.** Any method may be called from any thread.
 """
@@ -54,7 +55,8 @@ __all__ = [
 ]
 
 TOP = "\U0010ffff"  # sorts behind every character that an id continues with
-ERASING = "erasing"  # journal kind of what a store still has to erase: its own matter, which is not copied
+# journal kind of what a store still has to erase: its own matter, which is not copied
+ERASING = "erasing"
 INDEX = "index"  # journal kind of what `create_index` made; the id is `<schema>.<path>`
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,
@@ -66,49 +68,64 @@ SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
 class Vector(Struct, frozen=True, gc=False):
     """One embedded window of a record: which characters of its text, and the unit vector of them."""
 
-    start: int  # character offsets into what is embedded of the record (see `store.batch.embedded_text`)
+    # character offsets into what is embedded of the record (see `store.batch.embedded_text`)
+    start: int
     end: int
     data: bytes  # float32, unit length
-    digest: bytes = b""  # first 16 bytes of the sha256 of the embedded text; lets it be found again by `cached`
+    # first 16 bytes of the sha256 of the embedded text; lets it be found again by `cached`
+    digest: bytes = b""
 
 
 class BatchRecord(Struct, frozen=True, gc=False):
     """A validated record on its way in."""
 
-    record: Record  # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
+    # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
+    record: Record
     keys: tuple[str, ...]  # the key of its name first, then those of its aliases; none twice
-    text: str  # what text search indexes (see `store.batch.searchable_text`); empty: nothing, nor is anything embedded
+    # what text search indexes (see `store.batch.searchable_text`); empty: nothing, nor is anything
+    # embedded
+    text: str
     vectors: tuple[Vector, ...] = ()
     parents: tuple[str, ...] = ()
     embed: bool = False  # its text is to be embedded later: queue it
     fresh: bool = False  # its id was made just now: no record can have it
-    merge: bool = False  # an entity found by name: what is stored of it is kept (`store.batch.merge`)
+    # an entity found by name: what is stored of it is kept (`store.batch.merge`)
+    merge: bool = False
 
 
 class Preconditions(Struct, frozen=True):
-    """What must be so for a batch to be written. It is looked at inside the transaction: nobody can come in between."""
+    """What must be so for a batch to be written. It is looked at inside the transaction: nobody can
+    come in between."""
 
     there: tuple[str, ...] = ()  # ids of records that must be there
-    records: dict[str, datetime | None] = {}  # id -> `updated_at` that the stored record must have; None: not there
-    edges: dict[tuple[str, str, str], Edge | None] = {}  # (src, rel_type, dst) -> the edge as it must be; None: not
-    notes: dict[tuple[str, str], int] = {}  # (kind, id) -> version that the journal entry must have; 0: none
+    # id -> `updated_at` that the stored record must have; None: not there
+    records: dict[str, datetime | None] = {}
+    # (src, rel_type, dst) -> the edge as it must be; None: not
+    edges: dict[tuple[str, str, str], Edge | None] = {}
+    # (kind, id) -> version that the journal entry must have; 0: none
+    notes: dict[tuple[str, str], int] = {}
 
 
 class Batch(Struct, frozen=True):
     """What one `write` makes true, wholly or not at all."""
 
     records: tuple[BatchRecord, ...] = ()
-    edges: tuple[Edge, ...] = ()  # src and dst are keys; created_at is set, of each later than of the one before
-    names: dict[str, tuple[str, str]] = {}  # key at an edge's end -> name and type of the thin entity, if it needs one
+    # src and dst are keys; created_at is set, of each later than of the one before
+    edges: tuple[Edge, ...] = ()
+    # key at an edge's end -> name and type of the thin entity, if it needs one
+    names: dict[str, tuple[str, str]] = {}
     removed: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does
     dims: int = 0  # of the vectors in it; 0 when there are none
     model: str = ""  # the embedder that made them
-    unlinked: tuple[tuple[str, str, str], ...] = ()  # edges to delete first: (src, rel_type, dst), the ends as keys
-    places: tuple[int, ...] = ()  # of each record handed in, its place in `records`; empty: they are the same
+    # edges to delete first: (src, rel_type, dst), the ends as keys
+    unlinked: tuple[tuple[str, str, str], ...] = ()
+    # of each record handed in, its place in `records`; empty: they are the same
+    places: tuple[int, ...] = ()
     struck: tuple[tuple[str, str], ...] = ()  # (kind, id) of journal entries to remove
     journal: tuple[JournalEntry, ...] = ()  # to write, after `removed` and `struck`
     expected: Preconditions | None = None  # else nothing is written
-    exact: bool = False  # a copy: no edge follows a record whose name is another, and what it was is not noted
+    # a copy: no edge follows a record whose name is another, and what it was is not noted
+    exact: bool = False
 
 
 class Written(Struct, frozen=True):
@@ -141,9 +158,12 @@ class Deletion(Struct, frozen=True):
     keys: int = 0
     edges: int = 0
     derived: int = 0
-    remaining: tuple[str, ...] = ()  # what a sweep of every table and index still found; empty is right
-    pending: tuple[str, ...] = ()  # what still lies in a file that could not be emptied yet, and when it will be
-    traces: tuple[str, ...] = ()  # where a copy may lie that no part of the store can read, and when that goes
+    # what a sweep of every table and index still found; empty is right
+    remaining: tuple[str, ...] = ()
+    # what still lies in a file that could not be emptied yet, and when it will be
+    pending: tuple[str, ...] = ()
+    # where a copy may lie that no part of the store can read, and when that goes
+    traces: tuple[str, ...] = ()
 
 
 class Match(Struct, frozen=True, gc=False):
@@ -155,11 +175,13 @@ class Match(Struct, frozen=True, gc=False):
 
 
 class EdgeOrder(Struct, frozen=True):
-    """In which order a node's edges are given and followed: by a column of the edge, or the key at its far end.
+    """In which order a node's edges are given and followed: by a column of the edge, or the key at
+    its far end.
 
-    Unset values are lowest. Whichever way the order goes, equal edges come newest first; those of one time by their far
-    key, by `rel_type`, those that leave before those that enter, and by their near key, each ascending, byte by byte.
-    So every store has one order, for both directions and all keys of a node together.
+    Unset values are lowest. Whichever way the order goes, equal edges come newest first; those of
+    one time by their far key, by `rel_type`, those that leave before those that enter, and by their
+    near key, each ascending, byte by byte. So every store has one order, for both directions and
+    all keys of a node together.
     """
 
     field: str = "created_at"  # created_at | weight | rel_type | valid_from | valid_to | dst
@@ -185,8 +207,8 @@ class EdgeCount(Struct, frozen=True):
 class Walk(Struct, frozen=True):
     """What a breadth-first walk over edges found.
 
-    `steps` are in the order of the edges that reached them (ties: as reached, level by level and node by node), the
-    first `limit`; no key twice, no start key.
+    `steps` are in the order of the edges that reached them (ties: as reached, level by level and
+    node by node), the first `limit`; no key twice, no start key.
     """
 
     steps: tuple[Step, ...] = ()
@@ -210,23 +232,27 @@ class Capabilities(Struct, frozen=True):
 
     name: str
     encrypted: bool = False
-    writable: bool = True  # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
-    erases: bool = True  # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
+    # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
+    writable: bool = True
+    # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
+    erases: bool = True
 
 
 class Reads(Protocol):
-    """What can be read inside `Store.update`, as its transaction sees it; of the whole store, as it is on disk."""
+    """What can be read inside `Store.update`, as its transaction sees it; of the whole store, as it
+    is on disk."""
 
     def get(self, schema: str | None, id: str) -> Record | None:
-        """The record with this id, or None; None too when it is of another schema. One index probe; the record
-        comes without `graph_paths`."""
+        """The record with this id, or None; None too when it is of another schema. One index probe;
+        the record comes without `graph_paths`."""
         ...
 
     def lookup(
         self, keys: Sequence[str], *, edges: int = 100, as_of: datetime | None = None
     ) -> dict[str, list[Record]]:
-        """Records of every schema by key (names and aliases), in the order of `keys`, each with its newest
-        `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`. O(1) probes a key."""
+        """Records of every schema by key (names and aliases), in the order of `keys`, each with its
+        newest `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`. O(1)
+        probes a key."""
         ...
 
     def children(self, id: str) -> list[str]:
@@ -238,18 +264,27 @@ class Reads(Protocol):
         ...
 
     def chunks(
-        self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
+        self,
+        uri: str,
+        *,
+        after: int = -1,
+        before: int | None = None,
+        limit: int | None = None,
+        last: bool = False,
     ) -> list[Resource]:
-        """The resources with this uri in the order of their ordinals, of those above `after` and below `before`; of
-        more than `limit` the first, or the `last`. One range of an index: it costs what it returns."""
+        """The resources with this uri in the order of their ordinals, of those above `after` and
+        below `before`; of more than `limit` the first, or the `last`. One range of an index: it
+        costs what it returns."""
         ...
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
-        """The turns of the chat with this uri whose message had one of these ids. An index probe for each."""
+        """The turns of the chat with this uri whose message had one of these ids. An index probe
+        for each."""
         ...
 
     def referring(self, ids: Sequence[str]) -> list[Moment]:
-        """The moments that refer to one of these records, each once, in the order written. An index range for each."""
+        """The moments that refer to one of these records, each once, in the order written. An index
+        range for each."""
         ...
 
     def edges(
@@ -262,21 +297,24 @@ class Reads(Protocol):
         order: EdgeOrder | None = None,
         as_of: datetime | None = None,
     ) -> list[Edge]:
-        """Edges at these keys, in force at `as_of` (now when None), whole, each once: key by key, and behind these keys
-        the others of their records in key order. `limit` is for each key."""
+        """Edges at these keys, in force at `as_of` (now when None), whole, each once: key by key,
+        and behind these keys the others of their records in key order. `limit` is for each key."""
         ...
 
     def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
-        """Every edge at these very keys (no others of their records), whatever its validity. Index ranges."""
+        """Every edge at these very keys (no others of their records), whatever its validity. Index
+        ranges."""
         ...
 
-    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
+    def degrees(
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
+    ) -> int:
         """How many edges there are at these keys, each counted once. Cheaper than `count_edges`."""
         ...
 
     def query(self, schema: str, query: Query) -> list[Record]:
-        """Records of one schema by predicate. Uses what `create_index` made; `VectorSimilar` uses the
-        vector index. Raises UnknownNameError for a field the schema does not have."""
+        """Records of one schema by predicate. Uses what `create_index` made; `VectorSimilar` uses
+        the vector index. Raises UnknownNameError for a field the schema does not have."""
         ...
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
@@ -296,7 +334,13 @@ class Reads(Protocol):
         ...
 
     def journal(
-        self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
+        self,
+        kind: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[JournalEntry]:
         """See `journal.Journal`."""
         ...
@@ -307,33 +351,38 @@ class Reads(Protocol):
 
 
 class Store(Reads, Journal, Protocol):
-    """One tenant's memory on disk. See the module for what every method guarantees, `Journal` for the journal."""
+    """One tenant's memory on disk. See the module for what every method guarantees, `Journal` for
+    the journal."""
 
     capabilities: Capabilities
 
-    # -- writing -------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def write(self, batch: Batch) -> Written:
-        """Upsert records, vectors, text, keys, edges, provenance and journal entries in one transaction.
+        """Upsert records, vectors, text, keys, edges, provenance and journal entries in one
+        transaction.
 
-        A record whose id is stored replaces it; one that equals what is stored (times apart) is `unchanged`
-        and writes nothing. A `merge` entity joins the one of that key and type, or a thin one of that key, or,
-        without a type of its own, the only one of that key, and takes its id. Edges merge as `model.Edge` says.
-        A label at either end of an edge that no record has becomes a thin entity, and one that `unlinked` leaves
-        without edges goes. When a stored record gets a name of another key, the edges at the key of the old one are
-        its, and follow, unless another record was called so too. Cost: a transaction, never an index build.
+        A record whose id is stored replaces it; one that equals what is stored (times apart) is
+        `unchanged` and writes nothing. A `merge` entity joins the one of that key and type, or a
+        thin one of that key, or, without a type of its own, the only one of that key, and takes its
+        id. Edges merge as `model.Edge` says. A label at either end of an edge that no record has
+        becomes a thin entity, and one that `unlinked` leaves without edges goes. When a stored
+        record gets a name of another key, the edges at the key of the old one are its, and follow,
+        unless another record was called so too. Cost: a transaction, never an index build.
 
-        Raises: ConflictError (an id that a record of another schema has), GoneError (of `expected.there`),
-            ChangedError (of what else is expected), EmbedderMismatchError, VectorError (dimension), StoreFullError,
-            ReadOnlyStoreError, StoreBusyError.
+        Raises: ConflictError (an id that a record of another schema has), GoneError (of
+            `expected.there`), ChangedError (of what else is expected), EmbedderMismatchError,
+            VectorError (dimension), StoreFullError, ReadOnlyStoreError, StoreBusyError.
         """
         ...
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
-        """Write batches one after another in one transaction: all, or, when one fails or `batches` raises, none.
+        """Write batches one after another in one transaction: all, or, when one fails or `batches`
+        raises, none.
 
-        They are taken as they come, so any number of them needs little memory; others' writes wait until the last.
-        `batches` is called again when the store has to begin anew. Returns the sum, without `ids`.
+        They are taken as they come, so any number of them needs little memory; others' writes wait
+        until the last. `batches` is called again when the store has to begin anew. Returns the sum,
+        without `ids`.
 
         Raises: what `write` raises, and what `batches` raises.
         """
@@ -342,68 +391,80 @@ class Store(Reads, Journal, Protocol):
     def update(self, work: Callable[[Reads], Batch]) -> Written:
         """Write what `work` makes of what it reads, in the transaction that it reads in.
 
-        Nobody writes between what `work` reads and what is written: of any number of updates at once, from any number
-        of threads and processes, each sees what those before it wrote. So every read-modify-write is one of these, or
-        a `write` that says what it `expected` to find. `work` reads only through the `Reads` that it is given; it may
-        run in another thread, and more than once, so it does nothing but read and return; nobody else writes while it
-        runs, so it is short: what is slow (a model, a file) is done before. What it raises is raised, and nothing is
-        written.
+        Nobody writes between what `work` reads and what is written: of any number of updates at
+        once, from any number of threads and processes, each sees what those before it wrote. So
+        every read-modify-write is one of these, or a `write` that says what it `expected` to find.
+        `work` reads only through the `Reads` that it is given; it may run in another thread, and
+        more than once, so it does nothing but read and return; nobody else writes while it runs, so
+        it is short: what is slow (a model, a file) is done before. What it raises is raised, and
+        nothing is written.
 
         Raises: what `write` raises; InvalidInputError (`work` writes, or searches by likeness).
         """
         ...
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
-        """What `update` does, and of what the batch has `removed` what `delete` with `erase` does: what is looked up,
-        what is deleted and what is written without it are of one state."""
+        """What `update` does, and of what the batch has `removed` what `delete` with `erase` does:
+        what is looked up, what is deleted and what is written without it are of one state."""
         ...
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
-        """Remove records with their vectors, text, keys, queue entries, references from moments, the journal
-        entries that have one of them (or of `ids`, stored or not) among their subjects, and, when `derived`,
-        every record that has one of them among its parents, transitively. A key that no other record has goes
-        with all its edges, and a thin entity that is left without edges goes too.
-        With `erase`, nothing of them remains in any file: snapshots are dropped and freed pages zeroed. What cannot be
-        emptied yet because somebody reads it is `pending`: it is emptied once it can be, and `check` says if not."""
+        """Remove records with their vectors, text, keys, queue entries, references from moments,
+        the journal entries that have one of them (or of `ids`, stored or not) among their subjects,
+        and, when `derived`, every record that has one of them among its parents, transitively. A
+        key that no other record has goes with all its edges, and a thin entity that is left without
+        edges goes too. With `erase`, nothing of them remains in any file: snapshots are dropped and
+        freed pages zeroed. What cannot be emptied yet because somebody reads it is `pending`: it is
+        emptied once it can be, and `check` says if not."""
         ...
 
-    # -- by id and key -------------------------------------------------------------------------------------
+    # -- by id and key -----------------------------------------------------------------------------
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         """Names whose key starts with this key prefix, in key order. One range of an index."""
         ...
 
     def first_words(self, words: Sequence[str]) -> set[str]:
-        """Those of these words that are the key of a name or alias, or what one begins with before its first hyphen
-        (a few more may be among them). One range of an index a word."""
+        """Those of these words that are the key of a name or alias, or what one begins with before
+        its first hyphen (a few more may be among them). One range of an index a word."""
         ...
 
-    # -- by likeness ---------------------------------------------------------------------------------------
+    # -- by likeness -------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:
-        """Names and aliases of every schema like the text, best first. Inverted index, never a scan. A `type` has those
-        below it: "person" has "person/employee"; the name of a schema has all of its records.
+        """Names and aliases of every schema like the text, best first. Inverted index, never a
+        scan. A `type` has those below it: "person" has "person/employee"; the name of a schema has
+        all of its records.
 
-        Scores are 0..1: 1.0 for the same key, edit similarity otherwise, of the whole name or of the words
-        that the text has. A record comes once, with its best name.
+        Scores are 0..1: 1.0 for the same key, edit similarity otherwise, of the whole name or of
+        the words that the text has. A record comes once, with its best name.
         """
         ...
 
     def search_vector(
-        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        *,
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
-        """The records whose best window has the highest cosine with the vector. ANN index plus the exact
-        tail; exact wherever the filter keeps at most a tenth, so that filters lose no recall.
+        """The records whose best window has the highest cosine with the vector. ANN index plus the
+        exact tail; exact wherever the filter keeps at most a tenth, so that filters lose no recall.
 
         Raises: VectorError (dimension differs from the store's).
         """
         ...
 
-    def search_text(self, text: str, *, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
-        """The records with the highest BM25 (k1 1.2, b 0.75; stop words out, stemmed). Inverted index."""
+    def search_text(
+        self, text: str, *, schema: str | None, where: Predicate | None, limit: int
+    ) -> list[Match]:
+        """The records with the highest BM25 (k1 1.2, b 0.75; stop words out, stemmed). Inverted
+        index."""
         ...
 
-    # -- edges ---------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def edge_keys(
         self,
@@ -414,7 +475,8 @@ class Store(Reads, Journal, Protocol):
         limit: int,
         as_of: datetime | None = None,
     ) -> list[tuple[str, str, str]]:
-        """Edges at these keys as (src, rel_type, dst), newest first, as `edges` gives them, but `limit` in all."""
+        """Edges at these keys as (src, rel_type, dst), newest first, as `edges` gives them, but
+        `limit` in all."""
         ...
 
     def count_edges(
@@ -435,13 +497,18 @@ class Store(Reads, Journal, Protocol):
         limit: int | None = None,
         as_of: datetime | None = None,
     ) -> Walk:
-        """Breadth-first from the keys: follow each node's edges, in order, up to `breadth`, `depth` levels
-        deep, no key twice; then keep the first `limit` in that order. Keys of one record are one node.
-        Cost O(keys visited); loads no record. Raises UnknownNameError for an edge type that was never used."""
+        """Breadth-first from the keys: follow each node's edges, in order, up to `breadth`, `depth`
+        levels deep, no key twice; then keep the first `limit` in that order. Keys of one record are
+        one node. Cost O(keys visited); loads no record. Raises UnknownNameError for an edge type
+        that was never used."""
         ...
 
     def degrees_by(
-        self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
+        self,
+        groups: Sequence[Sequence[str]],
+        *,
+        direction: Direction,
+        as_of: datetime | None = None,
     ) -> list[int]:
         """`degrees` of the keys of the first group, of the first two together, and so on."""
         ...
@@ -450,17 +517,19 @@ class Store(Reads, Journal, Protocol):
         """Every edge type in use."""
         ...
 
-    # -- by field ------------------------------------------------------------------------------------------
+    # -- by field ----------------------------------------------------------------------------------
 
     def create_index(self, schema: str, field: str) -> None:
-        """Index one field (or JSON path) of a schema, and note it in the journal; does nothing when it is there."""
+        """Index one field (or JSON path) of a schema, and note it in the journal; does nothing when
+        it is there."""
         ...
 
     def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
-        """Run a SELECT over this tenant's schemas in a read-only transaction. It means the same in every store.
+        """Run a SELECT over this tenant's schemas in a read-only transaction. It means the same in
+        every store.
 
-        Returns columns, at most `limit` rows, and whether there were more. Raises StoreBusyError after
-        `timeout` seconds, InvalidInputError for rows beyond `sql.answers.MAX_FETCHED`."""
+        Returns columns, at most `limit` rows, and whether there were more. Raises StoreBusyError
+        after `timeout` seconds, InvalidInputError for rows beyond `sql.answers.MAX_FETCHED`."""
         ...
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
@@ -471,15 +540,15 @@ class Store(Reads, Journal, Protocol):
         """The columns `select` knows for a schema."""
         ...
 
-    # -- embedding queue -----------------------------------------------------------------------------------
+    # -- embedding queue ---------------------------------------------------------------------------
 
     def pending(self, limit: int) -> list[Pending]:
         """Texts waiting for their embedding, oldest first; parked ones (see `park`) are left out."""
         ...
 
     def queued(self) -> tuple[int, int]:
-        """How many texts wait for their embedding, and how many are parked. It costs what it counts, whatever else the
-        store holds."""
+        """How many texts wait for their embedding, and how many are parked. It costs what it
+        counts, whatever else the store holds."""
         ...
 
     def embed(
@@ -491,14 +560,15 @@ class Store(Reads, Journal, Protocol):
         current: bool = True,
         versions: Mapping[str, int] = {},
     ) -> None:
-        """Store the vectors of records and take them off the queue. A record that is gone is ignored; so is one whose
-        text is no longer of this version (see `Pending`): it stays in the queue, and its vectors stay as they are.
-        With `current` false they are of a model that is to follow the current one, and serve after `adopt`."""
+        """Store the vectors of records and take them off the queue. A record that is gone is
+        ignored; so is one whose text is no longer of this version (see `Pending`): it stays in the
+        queue, and its vectors stay as they are. With `current` false they are of a model that is to
+        follow the current one, and serve after `adopt`."""
         ...
 
     def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
-        """Records with text and no vectors of this model yet, for moving to it: those whose text has a higher version
-        than `after`, the lowest first."""
+        """Records with text and no vectors of this model yet, for moving to it: those whose text
+        has a higher version than `after`, the lowest first."""
         ...
 
     def adopt(self, model: str) -> None:
@@ -517,15 +587,16 @@ class Store(Reads, Journal, Protocol):
         """Vectors (float32) of texts embedded before by this model, by `Vector.digest`."""
         ...
 
-    # -- whole store ---------------------------------------------------------------------------------------
+    # -- whole store -------------------------------------------------------------------------------
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Reads of this thread inside the context see one state of the store. Nests; keep it short."""
         ...
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
-        """Every record, with `parents`; a consistent snapshot. In the order written, and behind them the thin entities,
-        which go and come back with their edges, in the order of their ids."""
+        """Every record, with `parents`; a consistent snapshot. In the order written, and behind
+        them the thin entities, which go and come back with their edges, in the order of their ids.
+        """
         ...
 
     def all_edges(self) -> Iterator[Edge]:
@@ -542,15 +613,18 @@ class Store(Reads, Journal, Protocol):
         ...
 
     def settle(self) -> None:
-        """Finish the background work on derived indexes now. May take minutes; never needed for right answers."""
+        """Finish the background work on derived indexes now. May take minutes; never needed for
+        right answers."""
         ...
 
     def backup(self, path: str) -> None:
-        """Write a consistent copy of the store, encrypted as the store is. Refuses an existing path."""
+        """Write a consistent copy of the store, encrypted as the store is. Refuses an existing
+        path."""
         ...
 
     def look(self) -> None:
-        """Notice that somebody deleted the tenant, so that later calls raise StoreClosedError. Called once a second."""
+        """Notice that somebody deleted the tenant, so that later calls raise StoreClosedError.
+        Called once a second."""
         ...
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """Copying a tenant from one store into another, whatever the two are.
 
-What arrives is what was there: ids and times, texts, vectors, keys, edges with their validity, provenance, the queue,
-the journal, and the indexes that `create_index` made. While it is under way the target has a journal entry that names
-the source. A copy that was broken off finds it and goes on: what is there already is compared, not written again.
+What arrives is what was there: ids and times, texts, vectors, keys, edges with their validity,
+provenance, the queue, the journal, and the indexes that `create_index` made. While it is under way
+the target has a journal entry that names the source. A copy that was broken off finds it and goes
+on: what is there already is compared, not written again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["copy", "copy_tenant", "unfinished"]
 
-_UNDER_WAY = "copy"  # journal kind of the mark in a target that is not complete; the id is the source
+# journal kind of the mark in a target that is not complete; the id is the source
+_UNDER_WAY = "copy"
 _OWN = frozenset((_UNDER_WAY, ERASING))  # kinds that speak of one store alone
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
@@ -59,18 +61,25 @@ class _Sums(Struct):
         return f"{self.records:,} records, {self.edges:,} edges, {self.vectors:,} vectors, {self.journal:,} notes"
 
 
-def copy_tenant(source: Settings, target: Settings, *, plain: bool, progress: Progress | None) -> Copied:
-    """Copy the tenant that one value of settings names to where the other does, and make that if need be.
+def copy_tenant(
+    source: Settings, target: Settings, *, plain: bool, progress: Progress | None
+) -> Copied:
+    """Copy the tenant that one value of settings names to where the other does, and make that if
+    need be.
 
     A home may be written `sqlite:FOLDER`. A key is that of a folder; a database has none.
 
     Raises:
-        InvalidInputError: the two are the same; or an encrypted tenant would be plain, and `plain` is not set.
-        TenantNotFoundError, WrongKeyError, StoreError: it cannot be opened. For the others see `copy`.
+        InvalidInputError: the two are the same; or an encrypted tenant would be plain, and `plain`
+            is not set.
+        TenantNotFoundError, WrongKeyError, StoreError: it cannot be opened. For the others see
+            `copy`.
     """
     source, target = _without_scheme(source), _without_scheme(target)
     if (source.home, source.tenant) == (target.home, target.tenant):
-        raise InvalidInputError("source and target are the same tenant", remedy="name another home, or --as NAME")
+        raise InvalidInputError(
+            "source and target are the same tenant", remedy="name another home, or --as NAME"
+        )
     with closing(place(source).open(source, create=False)) as theirs:
         if theirs.capabilities.encrypted and not target.key and not plain:
             raise InvalidInputError(
@@ -78,7 +87,9 @@ def copy_tenant(source: Settings, target: Settings, *, plain: bool, progress: Pr
                 remedy="add --plain if that is meant, and let the server encrypt its disks",
             )
         with closing(place(target).open(target, create=True)) as ours:
-            return copy(theirs, ours, origin=f"{source.shown_home} {source.tenant}", progress=progress)
+            return copy(
+                theirs, ours, origin=f"{source.shown_home} {source.tenant}", progress=progress
+            )
 
 
 def _without_scheme(settings: Settings) -> Settings:
@@ -113,7 +124,9 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
             remedy="copy into a new tenant (--as NAME), or delete this one first",
         )
     target.note([JournalEntry(_UNDER_WAY, origin, b"{}")])
-    copying = _Copying(source, target, resumed, sum(theirs["records"].values()) + theirs["edges"], progress)
+    copying = _Copying(
+        source, target, resumed, sum(theirs["records"].values()) + theirs["edges"], progress
+    )
     written = copying.run()
     expected, found = _sums(source), _sums(target)
     if expected != found:
@@ -136,7 +149,9 @@ def unfinished(store: Store) -> list[str]:
 class _Copying:
     """One attempt."""
 
-    def __init__(self, source: Store, target: Store, resumed: bool, total: int, progress: Progress | None) -> None:
+    def __init__(
+        self, source: Store, target: Store, resumed: bool, total: int, progress: Progress | None
+    ) -> None:
         self._source, self._target = source, target
         self._resumed = resumed
         self._model, self._dims = source.model() or ("", 0)
@@ -163,7 +178,10 @@ class _Copying:
                 self._target.note(entries)
 
     def _records(self) -> None:
-        there = {record.id: _digest(record, windows) for record, windows in _with_vectors(self._target, self._resumed)}
+        there = {
+            record.id: _digest(record, windows)
+            for record, windows in _with_vectors(self._target, self._resumed)
+        }
         waiting = {pending.id for pending in self._source.pending(_TEXTS_AT_ONCE)}
         parked = self._source.queued()[1] > 0
         for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
@@ -172,20 +190,28 @@ class _Copying:
                 if there.pop(record.id, b"") == _digest(record, windows):
                     continue
                 item = _item(record, tuple(windows))
-                queued = record.id in waiting or (parked and not windows and bool(item.text.strip()))
+                queued = record.id in waiting or (
+                    parked and not windows and bool(item.text.strip())
+                )
                 batch.append(replace(item, embed=queued))
             if batch:
                 dims = self._dims if any(item.vectors for item in batch) else 0
                 self._target.write(Batch(tuple(batch), dims=dims, model=self._model, exact=True))
             self._advance(len(records), len(batch))
-        if there:  # written by an earlier attempt, and gone from the source since
+        # written by an earlier attempt, and gone from the source since
+        if there:
             self._target.delete(there, derived=False, erase=False)
 
     def _edges(self) -> None:
-        there = {_ends(edge): _edge_digest(edge) for edge in self._target.all_edges()} if self._resumed else {}
+        there = (
+            {_ends(edge): _edge_digest(edge) for edge in self._target.all_edges()}
+            if self._resumed
+            else {}
+        )
         for edges in _batches(self._source.all_edges(), _AT_ONCE):
             changed = [edge for edge in edges if there.get(_ends(edge)) != _edge_digest(edge)]
-            stale = tuple(_ends(edge) for edge in changed if _ends(edge) in there)  # a merge would keep parts of it
+            # a merge would keep parts of it
+            stale = tuple(_ends(edge) for edge in changed if _ends(edge) in there)
             if changed:
                 self._target.write(Batch(edges=tuple(changed), unlinked=stale))
             for edge in edges:
@@ -260,7 +286,7 @@ def _entries(store: Store, kind: str) -> Iterator[JournalEntry]:
         after = found[-1].id
 
 
-# -- what tells one content from another -------------------------------------------------------------------------
+# -- what tells one content from another -----------------------------------------------------------
 
 
 def _sums(store: Store) -> _Sums:

@@ -12,10 +12,11 @@ __all__ = ["chosen"]
 def chosen(
     stored: Sequence[tuple[int, str, int, bool]], name: str, dims: int, *, current: bool = True
 ) -> tuple[int, bool]:
-    """The number of an embedder among those stored (number, name, dimensions, whether it serves); whether it is new.
+    """The number of an embedder among those stored (number, name, dimensions, whether it serves);
+    whether it is new.
 
-    A text may be queued before its embedder was ever loaded: 0 dimensions are number 0, and register nothing. With
-    `current` false it is to follow the one that serves.
+    A text may be queued before its embedder was ever loaded: 0 dimensions are number 0, and
+    register nothing. With `current` false it is to follow the one that serves.
 
     Raises:
         EmbedderMismatchError: another one made the vectors that serve.
@@ -38,5 +39,16 @@ def chosen(
         return number, False
     if not dims:
         return 0, False
-    found = next((number for number, other, size, now in stored if not current and (other, size) == (name, dims)), None)
-    return (found, False) if found is not None else (max((row[0] for row in stored), default=0) + 1, True)
+    found = next(
+        (
+            number
+            for number, other, size, now in stored
+            if not current and (other, size) == (name, dims)
+        ),
+        None,
+    )
+    return (
+        (found, False)
+        if found is not None
+        else (max((row[0] for row in stored), default=0) + 1, True)
+    )

@@ -1,12 +1,13 @@
 """The data key of an encrypted tenant: random, and kept only wrapped by the master key.
 
-The tenant file holds the wrapped key. Destroying it destroys the tenant: the master key alone opens nothing. The master
-key comes from the settings and is a key of 256 bits (64 hex digits, or 44 characters of base64), a passphrase,
-`file:<path>`, `shared-file:<path>` or `keyring:<service>/<name>`.
+The tenant file holds the wrapped key. Destroying it destroys the tenant: the master key alone opens
+nothing. The master key comes from the settings and is a key of 256 bits (64 hex digits, or 44
+characters of base64), a passphrase, `file:<path>`, `shared-file:<path>` or
+`keyring:<service>/<name>`.
 
-A passphrase is stretched by scrypt with the least cost that OWASP's Password Storage Cheat Sheet recommends (n 2^17,
-r 8, p 1: 128 MB and about 0.3 s), once a process for each tenant. A tenant that was made with less is wrapped anew when
-it is opened.
+A passphrase is stretched by scrypt with the least cost that OWASP's Password Storage Cheat Sheet
+recommends (n 2^17, r 8, p 1: 128 MB and about 0.3 s), once a process for each tenant. A tenant that
+was made with less is wrapped anew when it is opened.
 """
 
 from __future__ import annotations
@@ -38,21 +39,27 @@ _stretching = threading.Lock()  # one at a time: each takes 128 MB
 
 
 def new_key(file: str | os.PathLike[str] | None = None) -> str:
-    """A fresh master key; in a new file of its owner's, if one is given. For the errors see `Memory.new_key`."""
+    """A fresh master key; in a new file of its owner's, if one is given. For the errors see
+    `Memory.new_key`."""
     fresh = secrets.token_hex(32)
     if file is not None:
         path = Path(file).expanduser()
         try:
             write_new(path, f"{fresh}\n".encode())
         except FileExistsError:
-            raise ConflictError(f"{path} is there already", remedy="choose a new file name") from None
+            raise ConflictError(
+                f"{path} is there already", remedy="choose a new file name"
+            ) from None
         except OSError as error:
-            raise told(error, f"{path} cannot be written", "choose a folder you may write") from error
+            raise told(
+                error, f"{path} cannot be written", "choose a folder you may write"
+            ) from error
     return fresh
 
 
 def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
-    """A new data key for a tenant: the file to store, and the key in hex. Without a master key there is none."""
+    """A new data key for a tenant: the file to store, and the key in hex. Without a master key
+    there is none."""
     if not master:
         return TenantFile(tenant=tenant), ""
     data_key = secrets.token_hex(32)
@@ -74,7 +81,8 @@ def unwrap(file: TenantFile, master: str) -> str:
         return ""
     if not master:
         raise WrongKeyError(
-            f"tenant {file.tenant!r} is encrypted and no key was given", remedy="set REMLOOM_KEY to its master key"
+            f"tenant {file.tenant!r} is encrypted and no key was given",
+            remedy="set REMLOOM_KEY to its master key",
         )
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -82,10 +90,15 @@ def unwrap(file: TenantFile, master: str) -> str:
     blob = bytes.fromhex(file.wrapped_key)
     material = _material(master)
     try:
-        return AESGCM(_wrapping_key(material, file)).decrypt(blob[:12], blob[12:], file.tenant.encode()).hex()
+        return (
+            AESGCM(_wrapping_key(material, file))
+            .decrypt(blob[:12], blob[12:], file.tenant.encode())
+            .hex()
+        )
     except (InvalidTag, ValueError):
         raise WrongKeyError(
-            f"the key does not open tenant {file.tenant!r}", remedy="set REMLOOM_KEY to the key it was created with"
+            f"the key does not open tenant {file.tenant!r}",
+            remedy="set REMLOOM_KEY to the key it was created with",
         ) from None
 
 
@@ -113,14 +126,18 @@ def refuse_weak(master: str) -> None:
         SettingsError: it could be guessed.
     """
     if master and (why := weakness(master)):
-        raise SettingsError(f"{why}: whoever has the disk could guess it", setting="key", remedy=_MAKE_ONE)
+        raise SettingsError(
+            f"{why}: whoever has the disk could guess it", setting="key", remedy=_MAKE_ONE
+        )
 
 
 def weakness(master: str) -> str:
     """What is wrong with a master key, or nothing."""
     material = _material(master)
     if _raw(material) is not None:
-        return "the master key is one digit again and again" if len(set(material.lower())) == 1 else ""
+        return (
+            "the master key is one digit again and again" if len(set(material.lower())) == 1 else ""
+        )
     if len(material) < _SHORTEST:
         return f"the master key is a passphrase of {len(material)} characters, and {_SHORTEST} is the least"
     if len(set(material)) < _FEWEST:
@@ -131,9 +148,13 @@ def weakness(master: str) -> str:
 def _sealed(file: TenantFile, material: str, data_key: str) -> TenantFile:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    file = replace(file, salt="" if _raw(material) is not None else secrets.token_hex(16), scrypt=COST)
+    file = replace(
+        file, salt="" if _raw(material) is not None else secrets.token_hex(16), scrypt=COST
+    )
     nonce = secrets.token_bytes(12)
-    sealed = AESGCM(_wrapping_key(material, file)).encrypt(nonce, bytes.fromhex(data_key), file.tenant.encode())
+    sealed = AESGCM(_wrapping_key(material, file)).encrypt(
+        nonce, bytes.fromhex(data_key), file.tenant.encode()
+    )
     return replace(file, wrapped_key=(nonce + sealed).hex())
 
 
@@ -151,7 +172,9 @@ def _wrapping_key(material: str, file: TenantFile) -> bytes:
     with _stretching:
         if (known := _stretched.get(asked)) is None:
             cost = file.scrypt
-            stretching = Scrypt(salt=bytes.fromhex(file.salt), length=32, n=cost.n, r=cost.r, p=cost.p)
+            stretching = Scrypt(
+                salt=bytes.fromhex(file.salt), length=32, n=cost.n, r=cost.r, p=cost.p
+            )
             known = stretching.derive(material.encode())
             while len(_stretched) >= _KEPT:
                 del _stretched[next(iter(_stretched))]
@@ -193,7 +216,9 @@ def _from_file(place: str, *, shared: bool) -> str:
             found = stream.read()
     except OSError as error:
         raise SettingsError(
-            f"the key file {place} cannot be read: {error.strerror}", setting="key", remedy="check REMLOOM_KEY"
+            f"the key file {place} cannot be read: {error.strerror}",
+            setting="key",
+            remedy="check REMLOOM_KEY",
         ) from error
     if os.name == "posix" and not shared and stat.S_ISREG(mode) and mode & 0o077:
         raise SettingsError(
@@ -203,7 +228,9 @@ def _from_file(place: str, *, shared: bool) -> str:
     try:
         return found.decode().strip()
     except UnicodeDecodeError:
-        raise SettingsError(f"the key file {place} holds no text", setting="key", remedy=_MAKE_ONE) from None
+        raise SettingsError(
+            f"the key file {place} holds no text", setting="key", remedy=_MAKE_ONE
+        ) from None
 
 
 def _from_keyring(place: str) -> str:
@@ -216,10 +243,14 @@ def _from_keyring(place: str) -> str:
         found = keyring.get_password(service, name or "master")
     except keyring.errors.KeyringError as error:
         raise SettingsError(
-            f"the keyring does not answer: {error}", setting="key", remedy="use a key file: REMLOOM_KEY=file:PATH"
+            f"the keyring does not answer: {error}",
+            setting="key",
+            remedy="use a key file: REMLOOM_KEY=file:PATH",
         ) from error
     if not found:
         raise SettingsError(
-            f"the keyring has no entry {place!r}", setting="key", remedy=f"keyring set {service} {name or 'master'}"
+            f"the keyring has no entry {place!r}",
+            setting="key",
+            remedy=f"keyring set {service} {name or 'master'}",
         )
     return str(found)

@@ -1,4 +1,5 @@
-"""Folders and files of which everything is private, whole or not there, and never reached through a link."""
+"""Folders and files of which everything is private, whole or not there, and never reached through a
+link."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _LOOK = 0.01  # seconds between looks whether a lock is free
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone. What is there stays as it is."""
+    """Make a folder, and those above it that are missing, for its owner alone. What is there stays
+    as it is."""
     try:
         folder.mkdir(mode=0o700)
     except FileNotFoundError:
@@ -57,7 +59,8 @@ def sync(folder: Path) -> None:
 
 
 def write_new(path: Path | str, data: bytes, *, within: int | None = None) -> None:
-    """Make a file that only its owner may read, on disk and whole when this returns; gone again when that fails.
+    """Make a file that only its owner may read, on disk and whole when this returns; gone again
+    when that fails.
 
     `within` is the descriptor of an open folder that `path` is relative to.
 
@@ -80,7 +83,8 @@ def write_new(path: Path | str, data: bytes, *, within: int | None = None) -> No
 
 @contextmanager
 def alone_in(folder: Path, patience: float) -> Iterator[None]:
-    """One process, and one thread of it, at a time is in here for a folder. (Windows has no such lock on folders.)
+    """One process, and one thread of it, at a time is in here for a folder. (Windows has no such
+    lock on folders.)
 
     Raises:
         StoreBusyError: another was in here for as many seconds.
@@ -99,7 +103,9 @@ def alone_in(folder: Path, patience: float) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > ends:
-                    raise StoreBusyError(f"another process changes {folder}", remedy="try again") from None
+                    raise StoreBusyError(
+                        f"another process changes {folder}", remedy="try again"
+                    ) from None
                 time.sleep(_LOOK)
         yield
     finally:
@@ -115,7 +121,8 @@ def read_whole(path: Path | str, *, within: int | None = None) -> bytes:
 def replace_in(within: int | None, folder: Path, name: str, data: bytes) -> None:
     """Put new content under a name of a folder, wholly or not at all.
 
-    With `within`, its descriptor, it is that folder, even when it is moved or another takes its place meanwhile.
+    With `within`, its descriptor, it is that folder, even when it is moved or another takes its
+    place meanwhile.
     """
     temporary = f"{name}.{secrets.token_hex(8)}.tmp"
     if within is None:
@@ -136,7 +143,8 @@ def refuse_links(paths: Iterable[Path]) -> None:
     for path in paths:
         try:
             linked = stat.S_ISLNK(os.lstat(path).st_mode)
-        except OSError:  # nothing of that name, or not to be looked at: whoever opens it says so
+        except OSError:
+            # nothing of that name, or not to be looked at: whoever opens it says so
             continue
         if linked:
             raise StoreError(
@@ -148,8 +156,8 @@ def refuse_links(paths: Iterable[Path]) -> None:
 def destroy(folder: Path, *, secret: str) -> None:
     """Remove a folder so that a stop at any moment leaves nothing readable that was not so before.
 
-    The files whose name begins with `secret` (they hold keys) are overwritten first and go last. Any number of threads
-    and processes may destroy one folder at once, or go on with it.
+    The files whose name begins with `secret` (they hold keys) are overwritten first and go last.
+    Any number of threads and processes may destroy one folder at once, or go on with it.
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         entries = sorted(folder.iterdir(), key=lambda path: path.name.startswith(secret))
@@ -176,7 +184,8 @@ def _overwrite(path: Path) -> None:
 
 
 def _only_name(path: Path) -> bool:
-    """Whether this is a file of which nothing else is a name: what has another is not ours to write to."""
+    """Whether this is a file of which nothing else is a name: what has another is not ours to write
+    to."""
     found = os.lstat(path)
     return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 

@@ -1,8 +1,10 @@
-"""Forgetting: what a name, id or source stands for goes, what was made of it goes or is remade, and it is looked for.
+"""Forgetting: what a name, id or source stands for goes, what was made of it goes or is remade, and
+it is looked for.
 
-What was made of a record is known by provenance: records derived from it are its children, moments refer to it, edges
-stand at its labels, journal entries name it among their subjects. Who makes texts out of records in another way hands
-in a `Remake`, which makes them again without what goes. All of it is looked up and written in one transaction.
+What was made of a record is known by provenance: records derived from it are its children, moments
+refer to it, edges stand at its labels, journal entries name it among their subjects. Who makes
+texts out of records in another way hands in a `Remake`, which makes them again without what goes.
+All of it is looked up and written in one transaction.
 """
 
 from __future__ import annotations
@@ -37,8 +39,11 @@ __all__ = [
     "targets",
 ]
 
-_TOLD = ("about", "attended_by")  # edge types from a moment to what the texts that it refers to name
-_MANY = 64  # edges of a name beyond those that go, from which it is not asked whose they are: it is known elsewhere
+# edge types from a moment to what the texts that it refers to name
+_TOLD = ("about", "attended_by")
+# edges of a name beyond those that go, from which it is not asked whose they are: it is known
+# elsewhere
+_MANY = 64
 
 Going: TypeAlias = Mapping[str, Record]  # what goes, by id
 Triple: TypeAlias = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
@@ -48,7 +53,8 @@ class Remade(Struct, frozen=True):
     """What becomes of what was made of records that go."""
 
     gone: tuple[Record, ...] = ()  # what nothing is left of
-    records: tuple[Record, ...] = ()  # as they are without them; of one given twice, each change counts
+    # as they are without them; of one given twice, each change counts
+    records: tuple[Record, ...] = ()
     unlinked: tuple[Triple, ...] = ()  # edges that are no longer true
     moved: tuple[Triple, ...] = ()  # edges that are at other labels now, or say something else
     edges: tuple[Edge, ...] = ()  # these, and new ones
@@ -83,26 +89,41 @@ def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
         InvalidInputError: one of them is no text, or a blank one, or what no store can keep.
     """
     for name in wanted:
-        # Whatever was not read has "" for its uri: a variable left empty must not stand for all of that.
+        # Whatever was not read has "" for its uri: a variable left empty must not stand for all of
+        # that.
         if not isinstance(name, str) or not name.strip() or not labels.storable(name):
             raise InvalidInputError(
-                f"{name!r} names nothing", remedy="give an id, a label, or the uri that something was read from"
+                f"{name!r} names nothing",
+                remedy="give an id, a label, or the uri that something was read from",
             )
     found = {name: _records(store, name) for name in wanted}
     for name, records in found.items():
         if not records:
-            near = dict.fromkeys(match.record.name for match in store.fuzzy(name, type=None, threshold=0.5, limit=3))
-            remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "see what there is: `remloom stats`"
-            raise NotFoundError(f"nothing has the id, source or label {name!r}", remedy=remedy, id=name)
+            near = dict.fromkeys(
+                match.record.name for match in store.fuzzy(name, type=None, threshold=0.5, limit=3)
+            )
+            remedy = (
+                f"did you mean {' or '.join(map(repr, near))}?"
+                if near
+                else "see what there is: `remloom stats`"
+            )
+            raise NotFoundError(
+                f"nothing has the id, source or label {name!r}", remedy=remedy, id=name
+            )
     return found
 
 
 def forget(
-    store: Store, wanted: Sequence[str], *, build: Build, remakes: Sequence[Remake] = (), dry_run: bool = False
+    store: Store,
+    wanted: Sequence[str],
+    *,
+    build: Build,
+    remakes: Sequence[Remake] = (),
+    dry_run: bool = False,
 ) -> Receipt:
-    """Remove what the wanted names stand for, what was derived from it, and entities known from nowhere else; remake
-    what quotes it. The receipt says what went, and what a sweep for its words afterwards found. With `dry_run` it says
-    what would go.
+    """Remove what the wanted names stand for, what was derived from it, and entities known from
+    nowhere else; remake what quotes it. The receipt says what went, and what a sweep for its words
+    afterwards found. With `dry_run` it says what would go.
 
     Raises:
         NotFoundError: see `targets`. Nothing was removed.
@@ -150,15 +171,18 @@ def forget(
 
 def keys_of(record: Record) -> list[str]:
     """Every key that a record has."""
-    return list(dict.fromkeys(labels.key(label) for label in (record.name, *getattr(record, "aliases", ()))))
+    return list(
+        dict.fromkeys(labels.key(label) for label in (record.name, *getattr(record, "aliases", ())))
+    )
 
 
 def label_subject(key: str) -> str:
-    """What a journal entry names among its subjects that speaks of a label, so that it goes with that."""
+    """What a journal entry names among its subjects that speaks of a label, so that it goes with
+    that."""
     return f"label:{key}"
 
 
-# -- what goes ---------------------------------------------------------------------------------------------------
+# -- what goes -------------------------------------------------------------------------------------
 
 
 def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence[Remake]) -> _Plan:
@@ -175,7 +199,9 @@ def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence
         going.update((entity.id, entity) for entity in orphans(reads, going, cut))
         if len(going) == before:
             break
-    keys = frozenset(_given_up(reads, going, [key for record in going.values() for key in keys_of(record)]))
+    keys = frozenset(
+        _given_up(reads, going, [key for record in going.values() for key in keys_of(record)])
+    )
     edges = tuple(reads.stored_edges(sorted(keys), direction="both")) if keys else ()
     return _Plan(asked, going, keys, edges, tuple(loose), remade)
 
@@ -184,11 +210,20 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     """What the plan comes to as one write."""
     records: dict[str, Record] = {}
     for remade in plan.remade:
-        records.update((record.id, record) for record in remade.records if record.id not in plan.going)
-    edges = [edge for remade in plan.remade for edge in remade.edges if not {edge.src, edge.dst} & plan.keys]
+        records.update(
+            (record.id, record) for record in remade.records if record.id not in plan.going
+        )
+    edges = [
+        edge
+        for remade in plan.remade
+        for edge in remade.edges
+        if not {edge.src, edge.dst} & plan.keys
+    ]
     moved = [link for remade in plan.remade for link in remade.moved]
     parented = [
-        replace(record, parents=tuple(reads.parents(record.id))) if isinstance(record, Resource) else record
+        replace(record, parents=tuple(reads.parents(record.id)))
+        if isinstance(record, Resource)
+        else record
         for record in records.values()
     ]
     gone = {_triple(edge) for edge in plan.edges} | plan.cut
@@ -197,7 +232,11 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     batch = build(reads, [*parented, *edges])
     struck = [place for record in records.values() for place in _past(reads, record)]
     return replace(
-        batch, removed=(*plan.going, *subjects), unlinked=(*moved, *plan.cut), struck=tuple(struck), exact=True
+        batch,
+        removed=(*plan.going, *subjects),
+        unlinked=(*moved, *plan.cut),
+        struck=tuple(struck),
+        exact=True,
     )
 
 
@@ -259,8 +298,8 @@ def _given_up(reads: Reads, going: Going, keys: Iterable[str]) -> set[str]:
 
 
 def _loose(reads: Reads, going: Going) -> list[Triple]:
-    """Edges that reading made of a record that goes, at a key that somebody else has too: a note called "Paris" and
-    Paris."""
+    """Edges that reading made of a record that goes, at a key that somebody else has too: a note
+    called "Paris" and Paris."""
     read = {key for record in going.values() if _is_read(record) for key in keys_of(record)}
     held = reads.lookup(sorted(read), edges=0)
     shared = [
@@ -280,12 +319,14 @@ def _is_read(record: Record) -> bool:
     return not isinstance(record, Entity) or "uri" in record.properties
 
 
-def orphans(reads: Reads, going: Going, loose: Iterable[Triple] = (), named: Iterable[str] = ()) -> list[Entity]:
+def orphans(
+    reads: Reads, going: Going, loose: Iterable[Triple] = (), named: Iterable[str] = ()
+) -> list[Entity]:
     """The entities that are known only from reading, and that nothing which stays leads to.
 
-    Looked for are those at the labels of what goes, at the other ends of its edges, and at the labels in `named`. The
-    edges in `loose` go as well. What such entities have with each other counts, unless reading made it: somebody wrote
-    it.
+    Looked for are those at the labels of what goes, at the other ends of its edges, and at the
+    labels in `named`. The edges in `loose` go as well. What such entities have with each other
+    counts, unless reading made it: somebody wrote it.
     """
     cut = set(loose)
     keys = {key for record in going.values() for key in keys_of(record)}
@@ -296,9 +337,12 @@ def orphans(reads: Reads, going: Going, loose: Iterable[Triple] = (), named: Ite
         record.id: record
         for records in known.values()
         for record in records
-        if isinstance(record, Entity) and record.properties.get(EXTRACTED) and record.id not in going
+        if isinstance(record, Entity)
+        and record.properties.get(EXTRACTED)
+        and record.id not in going
     }
-    around: dict[str, list[Edge] | None] = {}  # the edges of each, None where there are too many to all go
+    # the edges of each, None where there are too many to all go
+    around: dict[str, list[Edge] | None] = {}
     for id, entity in found.items():
         own = keys_of(entity)
         going_too = sum(bool({edge.src, edge.dst} & set(own)) for edge in edges)
@@ -306,15 +350,24 @@ def orphans(reads: Reads, going: Going, loose: Iterable[Triple] = (), named: Ite
         around[id] = None if many else reads.stored_edges(own, direction="both")
     holders: dict[str, list[str]] = {}
     ends = {key for some in around.values() for edge in some or () for key in (edge.src, edge.dst)}
-    moments: set[str] = set()  # that reading or dreaming made: what they tell of, texts speak of
+    # that reading or dreaming made: what they tell of, texts speak of
+    moments: set[str] = set()
     for key, records in reads.lookup(sorted(ends), edges=0).items():
         holders[key] = [record.id for record in records]
-        moments.update(r.id for r in records if isinstance(r, Moment) and {"made_by", "uri"} & r.metadata.keys())
+        moments.update(
+            r.id
+            for r in records
+            if isinstance(r, Moment) and {"made_by", "uri"} & r.metadata.keys()
+        )
 
     def stays(entity: Entity) -> bool:
         own = set(keys_of(entity))
         for edge in around[entity.id] or ():
-            told = edge.rel_type in _TOLD and holders[edge.src] and moments.issuperset(holders[edge.src])
+            told = (
+                edge.rel_type in _TOLD
+                and holders[edge.src]
+                and moments.issuperset(holders[edge.src])
+            )
             if told or _triple(edge) in cut:
                 continue
             others = [key for key in (edge.src, edge.dst) if key not in own]
@@ -335,7 +388,7 @@ def _triple(edge: Edge) -> Triple:
     return edge.src, edge.rel_type, edge.dst
 
 
-# -- what a name stands for --------------------------------------------------------------------------------------
+# -- what a name stands for ------------------------------------------------------------------------
 
 
 def _records(reads: Reads, name: str) -> list[Record]:
@@ -344,12 +397,17 @@ def _records(reads: Reads, name: str) -> list[Record]:
     if found := reads.chunks(name):
         return [*found, *_described(reads, found), *_describing(reads, found)]
     try:
-        named = [record for records in reads.lookup([labels.key(name)], edges=0).values() for record in records]
+        named = [
+            record
+            for records in reads.lookup([labels.key(name)], edges=0).values()
+            for record in records
+        ]
     except LabelError:
         named = []
     if named:
         return [record for part in named for record in (part, *_source_of(reads, part))]
-    # What a source was called may be left when every chunk of it was forgotten: no index leads there.
+    # What a source was called may be left when every chunk of it was forgotten: no index leads
+    # there.
     return [
         *reads.query("entities", Query().filter(Eq("properties.uri", name))),
         *reads.query("moments", Query().filter(Eq("metadata.uri", name))),
@@ -371,7 +429,11 @@ def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
 
 def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
     """The moments of the source of these chunks."""
-    return [moment for moment in reads.referring([c.id for c in chunks]) if moment.metadata.get("uri") == chunks[0].uri]
+    return [
+        moment
+        for moment in reads.referring([c.id for c in chunks])
+        if moment.metadata.get("uri") == chunks[0].uri
+    ]
 
 
 def _source_of(reads: Reads, record: Record) -> list[Record]:

@@ -1,8 +1,9 @@
-"""What entities were: each change of one is noted, in the transaction that makes it, so that `AS OF` finds it.
+"""What entities were: each change of one is noted, in the transaction that makes it, so that `AS
+OF` finds it.
 
-A note holds what the change took away, so what was is found by going back from what is. Notes are journal entries with
-the entity for their subject: they are copied with a tenant, and forgotten with the entity. Of each entity the newest
-`KEPT` are kept. An export holds what is, not what was.
+A note holds what the change took away, so what was is found by going back from what is. Notes are
+journal entries with the entity for their subject: they are copied with a tenant, and forgotten with
+the entity. Of each entity the newest `KEPT` are kept. An export holds what is, not what was.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ __all__ = [
     "told",
 ]
 
-CHANGE = "entity.change"  # kind of journal entry; the id is the entity's and the time, in microseconds since 1970
+# kind of journal entry; the id is the entity's and the time, in microseconds since 1970
+CHANGE = "entity.change"
 NAME = "entity.name"  # … of a key that an entity gave up; the id is the key and the entity's
 KEPT = 1_000  # changes of one entity
 _MARK = "\x1f"  # between the parts of an id
@@ -50,7 +52,8 @@ _FIELDS = ("name", "type", "aliases", "summary", "thin")
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one change took away: the fields that it changed, and the properties, as they were before."""
+    """What one change took away: the fields that it changed, and the properties, as they were
+    before."""
 
     at: datetime
     number: int  # from 1, of this entity
@@ -63,7 +66,8 @@ _decode = msgspec.json.Decoder(Change).decode
 
 
 def last_of(id: str) -> tuple[str, str]:
-    """Where the changes of an entity are: the kind, and what their ids begin with. The last has the highest id."""
+    """Where the changes of an entity are: the kind, and what their ids begin with. The last has the
+    highest id."""
     return CHANGE, id + _MARK
 
 
@@ -77,13 +81,29 @@ def noted(old: Entity, new: Entity, last: JournalEntry | None) -> list[JournalEn
     change = Change(
         at=moment_of(at) or datetime.now(UTC),
         number=before.number + 1 if before else 1,
-        fields={name: value for name in _FIELDS if (value := getattr(old, name)) != getattr(new, name)},
-        properties={name: value for name, value in was.items() if name not in now or not same(now[name], value)},
+        fields={
+            name: value for name in _FIELDS if (value := getattr(old, name)) != getattr(new, name)
+        },
+        properties={
+            name: value
+            for name, value in was.items()
+            if name not in now or not same(now[name], value)
+        },
         added=tuple(name for name in now if name not in was),
     )
-    entries = [JournalEntry(CHANGE, f"{new.id}{_MARK}{at:0{_DIGITS}}", msgspec.json.encode(change), subjects=(new.id,))]
+    entries = [
+        JournalEntry(
+            CHANGE,
+            f"{new.id}{_MARK}{at:0{_DIGITS}}",
+            msgspec.json.encode(change),
+            subjects=(new.id,),
+        )
+    ]
     lost = _keys(old).keys() - _keys(new).keys()
-    entries += [JournalEntry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", subjects=(new.id,)) for key in lost]
+    entries += [
+        JournalEntry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", subjects=(new.id,))
+        for key in lost
+    ]
     return entries
 
 
@@ -97,7 +117,9 @@ def changes(store: Store, id: str) -> Iterator[Change]:
     kind, prefix = last_of(id)
     after = ""
     while found := store.journal(kind, prefix=prefix, after=after, limit=_PAGE, newest_first=True):
-        yield from (_decode(entry.data) for entry in found if len(entry.id) == len(prefix) + _DIGITS)
+        yield from (
+            _decode(entry.data) for entry in found if len(entry.id) == len(prefix) + _DIGITS
+        )
         after = found[-1].id
 
 
@@ -126,10 +148,13 @@ def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
 
 
 def told(store: Store, entity: Entity) -> Iterator[dict[str, Any]]:
-    """The changes of an entity that are kept, newest first: when, and each field and property from what to what."""
+    """The changes of an entity that are kept, newest first: when, and each field and property from
+    what to what."""
     for change in changes(store, entity.id):
         before = _undone(entity, change)
-        fields = {name: _step(getattr(before, name), getattr(entity, name)) for name in change.fields}
+        fields = {
+            name: _step(getattr(before, name), getattr(entity, name)) for name in change.fields
+        }
         names = dict.fromkeys((*change.properties, *change.added))
         if names:
             was, now = before.properties, entity.properties
@@ -151,19 +176,29 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
     found = store.lookup(keys, as_of=at)
     for key in found:
         there = {record.id for record in found[key]}
-        former = [entry.id.rpartition(_MARK)[2] for entry in store.journal(NAME, prefix=_short(key) + _MARK)]
+        former = [
+            entry.id.rpartition(_MARK)[2]
+            for entry in store.journal(NAME, prefix=_short(key) + _MARK)
+        ]
         for id in dict.fromkeys(former):
             record = None if id in there else store.get("entities", id)
             if record is not None:
                 named = labels.key(record.name)
-                found[key] += [one for one in store.lookup([named], as_of=at)[named] if one.id == id]
+                found[key] += [
+                    one for one in store.lookup([named], as_of=at)[named] if one.id == id
+                ]
         then = [record_at(store, record, at) for record in found[key]]
-        found[key] = [was for was in then if was is not None and (not isinstance(was, Entity) or key in _keys(was))]
+        found[key] = [
+            was
+            for was in then
+            if was is not None and (not isinstance(was, Entity) or key in _keys(was))
+        ]
     return found
 
 
 def record_at(store: Store, record: Record, at: datetime) -> Record | None:
-    """A record as it was (of resources and moments only what is, is kept); None when it was not there yet.
+    """A record as it was (of resources and moments only what is, is kept); None when it was not
+    there yet.
 
     Raises:
         NotFoundError: see `entity_at`.
@@ -177,7 +212,9 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
 
 
 def _undone(entity: Entity, change: Change) -> Entity:
-    properties = {name: value for name, value in entity.properties.items() if name not in change.added}
+    properties = {
+        name: value for name, value in entity.properties.items() if name not in change.added
+    }
     fields = dict(change.fields)
     if "aliases" in fields:
         fields["aliases"] = tuple(fields["aliases"])
@@ -189,4 +226,8 @@ def _keys(entity: Entity) -> dict[str, None]:
 
 
 def _short(key: str) -> str:
-    return key if len(key) <= _LONGEST else f"{key[:_LONGEST]}{_MARK}{sha256(key.encode()).hexdigest()}"
+    return (
+        key
+        if len(key) <= _LONGEST
+        else f"{key[:_LONGEST]}{_MARK}{sha256(key.encode()).hexdigest()}"
+    )

@@ -1,8 +1,10 @@
-"""The tenants of one home folder: a folder each, `<home>/tenants/<tenant>`, with `memory.db` and `tenant.json`.
+"""The tenants of one home folder: a folder each, `<home>/tenants/<tenant>`, with `memory.db` and
+`tenant.json`.
 
-A tenant comes and goes whole, by one renaming. It is made in a folder of its own and then given its name, which only
-the first of several can do; it is deleted by taking its name away, and then destroyed. What a killed process leaves of
-either has no tenant's name: it lies in `tenants/.staging`, in nobody's way, and the next start clears it.
+A tenant comes and goes whole, by one renaming. It is made in a folder of its own and then given its
+name, which only the first of several can do; it is deleted by taking its name away, and then
+destroyed. What a killed process leaves of either has no tenant's name: it lies in
+`tenants/.staging`, in nobody's way, and the next start clears it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ __all__ = ["Home", "backup", "tenant_name"]
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@+-]{0,126}[A-Za-z0-9_@+-])?")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _DATABASE = "memory.db"
-_FILES = (tenant_file.NAME, _DATABASE, *(f"{_DATABASE}-{beside}" for beside in ("wal", "shm", "journal", "mark")))
+_FILES = (
+    tenant_file.NAME,
+    _DATABASE,
+    *(f"{_DATABASE}-{beside}" for beside in ("wal", "shm", "journal", "mark")),
+)
 _NEW, _GONE = "new-", "gone-"
 _TRIES = 20  # of a name that others give and take away
 _FORSAKEN = 3600.0  # seconds after which nobody is making a tenant any more
@@ -78,14 +84,17 @@ class Home:
                 file, damaged = None, True
             size = 0 if folder.is_symlink() else _held(folder)
             encrypted = file is not None and bool(file.wrapped_key)
-            found.append(TenantInfo(name=folder.name, encrypted=encrypted, bytes=size, damaged=damaged))
+            found.append(
+                TenantInfo(name=folder.name, encrypted=encrypted, bytes=size, damaged=damaged)
+            )
         return found
 
     def identity(self, tenant: str) -> tuple[int, ...] | None:
-        """Tells the folder of a tenant from that of one made later under its name; None while there is none.
+        """Tells the folder of a tenant from that of one made later under its name; None while there
+        is none.
 
-        A disk gives the number of what was deleted to what is made next: so its tenant file, and when that was written,
-        count too.
+        A disk gives the number of what was deleted to what is made next: so its tenant file, and
+        when that was written, count too.
         """
         folder = self.path(tenant).parent
         try:
@@ -98,7 +107,8 @@ class Home:
         return found.st_dev, found.st_ino
 
     def create(self, tenant: str, master: str) -> None:
-        """Make a tenant, encrypted when there is a master key. Of several who try at once, one does.
+        """Make a tenant, encrypted when there is a master key. Of several who try at once, one
+        does.
 
         Raises:
             ConflictError: it is there already.
@@ -114,7 +124,8 @@ class Home:
             folders.make_private(self._staging)
             making = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._staging))
             try:
-                folders.write_new(making / _DATABASE, b"")  # its log and shared memory are as private as it is
+                # its log and shared memory are as private as it is
+                folders.write_new(making / _DATABASE, b"")
                 _fill(making / _DATABASE, data_key)
                 folders.write_new(making / tenant_file.NAME, tenant_file.encode(file))
                 folders.sync(making)
@@ -162,14 +173,16 @@ class Home:
                 raise self._missing(tenant)
         data_key = encryption.unwrap(file, master)
         if not _size(database):
-            if tenant_file.read(database.parent) != file:  # deleted meanwhile, and perhaps made anew
+            # deleted meanwhile, and perhaps made anew
+            if tenant_file.read(database.parent) != file:
                 return self.open(tenant, master, create=create)
             raise CorruptStoreError(
                 f"{database} is {'empty' if database.exists() else 'gone'}",
                 remedy="restore it from a backup, or delete the tenant to begin anew",
             )
         if encryption.weaker(file):
-            with suppress(OSError):  # no room, or nothing may be written here: at another opening
+            # no room, or nothing may be written here: at another opening
+            with suppress(OSError):
                 tenant_file.change(database.parent, lambda now: encryption.rewrap(now, master))
         if data_key and (why := encryption.weakness(master)):
             told = f"{why}: copy tenant {tenant!r} to one with a better key (remloom copy --to-key file:PATH)"
@@ -177,7 +190,8 @@ class Home:
         return data_key
 
     def adopt(self, tenant: str, master: str) -> None:
-        """Make the folder of this name a tenant of this name: one that was copied, renamed, or restored as another.
+        """Make the folder of this name a tenant of this name: one that was copied, renamed, or
+        restored as another.
 
         It keeps its data key. One that is this tenant already stays as it is.
 
@@ -196,11 +210,13 @@ class Home:
         try:
             tenant_file.change(folder, lambda now: encryption.rewrap(now, master, tenant=tenant))
         except OSError as error:
-            raise folders.told(error, f"{folder} cannot be written", "check its permissions") from error
+            raise folders.told(
+                error, f"{folder} cannot be written", "check its permissions"
+            ) from error
 
     def delete(self, tenant: str) -> None:
-        """Destroy a tenant: its name, its key, its database. There is no way back, and what is begun is finished, if
-        need be by the next who opens or lists a tenant of this home.
+        """Destroy a tenant: its name, its key, its database. There is no way back, and what is
+        begun is finished, if need be by the next who opens or lists a tenant of this home.
 
         Raises:
             TenantNotFoundError: there is no such tenant.
@@ -221,17 +237,22 @@ class Home:
             raise self._missing(tenant) from None  # another was faster
         except OSError as error:
             raise folders.told(
-                error, f"cannot delete tenant {tenant!r} in {self.folder}", "close it, and check its permissions"
+                error,
+                f"cannot delete tenant {tenant!r} in {self.folder}",
+                "close it, and check its permissions",
             ) from error
         try:
             folders.destroy(gone, secret=tenant_file.NAME)
         except OSError as error:
             raise folders.told(
-                error, f"tenant {tenant!r} is deleted, and what it held is still in {gone}", f"remove {gone}"
+                error,
+                f"tenant {tenant!r} is deleted, and what it held is still in {gone}",
+                f"remove {gone}",
             ) from error
 
     def finish(self) -> None:
-        """Finish deletions that were killed, and clear what was left of tenants that were never whole."""
+        """Finish deletions that were killed, and clear what was left of tenants that were never
+        whole."""
         try:
             left = list(os.scandir(self._staging))
         except OSError:
@@ -246,16 +267,20 @@ class Home:
         """What a killed deletion left and `finish` could not remove: where it is."""
         self.finish()
         with suppress(OSError):
-            return [entry.path for entry in os.scandir(self._staging) if entry.name.startswith(_GONE)]
+            return [
+                entry.path for entry in os.scandir(self._staging) if entry.name.startswith(_GONE)
+            ]
         return []
 
     def _read(self, tenant: str, folder: Path) -> tenant_file.TenantFile | None:
-        """The tenant file, if it is this tenant's; None when there is no tenant, and nothing of one."""
+        """The tenant file, if it is this tenant's; None when there is no tenant, and nothing of
+        one."""
         self._refuse_links(folder)
         before = self.identity(tenant)
         file = tenant_file.read(folder)
         bare = file is None and self._bare(folder)
-        if bare and before is not None and self.identity(tenant) == before:  # else it came, or went, meanwhile
+        # else it came, or went, meanwhile
+        if bare and before is not None and self.identity(tenant) == before:
             raise StoreError(
                 f"{folder} holds a database but no tenant.json",
                 remedy=f"restore tenant.json from a backup, or give it up: remloom tenant delete {tenant}",
@@ -272,10 +297,14 @@ class Home:
         before = self.identity(tenant)
         held = (folder.exists() and not folder.is_dir()) or any(_others(folder))
         if self._read(tenant, folder) is not None:
-            raise ConflictError(f"tenant {tenant!r} is there already", remedy="choose another name, or open it")
-        if held and before is not None and self.identity(tenant) == before:  # else it came, or went, meanwhile
+            raise ConflictError(
+                f"tenant {tenant!r} is there already", remedy="choose another name, or open it"
+            )
+        # else it came, or went, meanwhile
+        if held and before is not None and self.identity(tenant) == before:
             raise StoreError(
-                f"{folder} is there, and holds no tenant", remedy="move what is there elsewhere, or choose another name"
+                f"{folder} is there, and holds no tenant",
+                remedy="move what is there elsewhere, or choose another name",
             )
 
     def _refuse_links(self, folder: Path) -> None:
@@ -344,12 +373,14 @@ def _clear_stale(folder: Path) -> None:
         for path in folder.iterdir():
             if _is_stale(path):
                 path.unlink(missing_ok=True)
-    with suppress(OSError):  # somebody was first, or it holds something: the renaming says so
+    # somebody was first, or it holds something: the renaming says so
+    with suppress(OSError):
         folder.rmdir()
 
 
 def tenant_name(tenant: str) -> str:
-    """The name, if a tenant can have it: the same for every store, so that each can be copied into any.
+    """The name, if a tenant can have it: the same for every store, so that each can be copied into
+    any.
 
     Raises:
         InvalidInputError: the name could leave the home or is no portable file name.
@@ -373,7 +404,9 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     try:
         target.mkdir(mode=0o700, parents=True)
     except FileExistsError:
-        raise ConflictError(f"{target} is there already", remedy="choose a new folder name") from None
+        raise ConflictError(
+            f"{target} is there already", remedy="choose a new folder name"
+        ) from None
     except OSError as error:
         raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
     try:
@@ -385,5 +418,6 @@ def backup(store: Store, folder: Path, target: Path) -> None:
         if kept is not None:  # last, for nothing opens a folder without it
             folders.write_new(target / tenant_file.NAME, kept)
     except BaseException:
-        shutil.rmtree(target, ignore_errors=True)  # half a backup must not be taken for a whole one
+        # half a backup must not be taken for a whole one
+        shutil.rmtree(target, ignore_errors=True)
         raise

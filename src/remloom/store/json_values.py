@@ -1,4 +1,5 @@
-"""What users may put into `properties` and `metadata`: what every store keeps exactly as it is, and nothing else."""
+"""What users may put into `properties` and `metadata`: what every store keeps exactly as it is, and
+nothing else."""
 
 from __future__ import annotations
 
@@ -22,26 +23,36 @@ _INSTEAD: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "text: .isoformat()"),
     (Decimal, "a float, or text"),
 )
-_EXPONENT = re.compile(rb"[:\[,]-?[0-9.]+e[0-9+]")  # of a float that is a whole number of 17 digits and more
+# of a float that is a whole number of 17 digits and more
+_EXPONENT = re.compile(rb"[:\[,]-?[0-9.]+e[0-9+]")
 _encode = msgspec.json.Encoder().encode
 
 
 def check(value: Any, path: str, depth: int = 0) -> None:
-    """Refuse what would come back as something else: everything but text, booleans, None, finite floats, whole numbers
-    of 64 bits, and lists and objects of these. (A tuple comes back as a list.)
+    """Refuse what would come back as something else: everything but text, booleans, None, finite
+    floats, whole numbers of 64 bits, and lists and objects of these. (A tuple comes back as a
+    list.)
 
     Raises:
         InvalidInputError: names the path, what is there, and what it could be instead.
     """
     if isinstance(value, (dict, list, tuple)):
         if depth >= DEEPEST:
-            raise _refused(path[:200], f"more than {DEEPEST} lists or objects inside each other", "make it flatter")
+            raise _refused(
+                path[:200],
+                f"more than {DEEPEST} lists or objects inside each other",
+                "make it flatter",
+            )
         if isinstance(value, dict):
             for key, item in value.items():
                 if type(key) is str and "\0" not in key and type(item) is str and "\0" not in item:
                     continue  # what nearly all are
                 if not isinstance(key, str):
-                    raise _refused(f"{path}.{key!r}", f"a name that is a {type(key).__name__}", f"use {str(key)!r}")
+                    raise _refused(
+                        f"{path}.{key!r}",
+                        f"a name that is a {type(key).__name__}",
+                        f"use {str(key)!r}",
+                    )
                 check(key, f"{path}.{key!r}")
                 check(item, f"{path}.{key}", depth + 1)
         else:
@@ -57,15 +68,20 @@ def check(value: Any, path: str, depth: int = 0) -> None:
             raise _refused(path, "a whole number of more than 64 bits", "write it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise _refused(path, f"{value!r}, which is no number in JSON", "leave it out, or write None")
+            raise _refused(
+                path, f"{value!r}, which is no number in JSON", "leave it out, or write None"
+            )
     else:
-        instead = next((words for kinds, words in _INSTEAD if isinstance(value, kinds)), "text, numbers or lists")
+        instead = next(
+            (words for kinds, words in _INSTEAD if isinstance(value, kinds)),
+            "text, numbers or lists",
+        )
         raise _refused(path, f"of type {type(value).__name__}", f"write it as {instead}")
 
 
 def encode_free(value: Any) -> str:
-    """A value as JSON for a store that keeps numbers as it would write them: floats without an exponent, since a whole
-    number of many digits comes back as one only with its point."""
+    """A value as JSON for a store that keeps numbers as it would write them: floats without an
+    exponent, since a whole number of many digits comes back as one only with its point."""
     encoded = _encode(value)
     if _EXPONENT.search(encoded):
         encoded = _encode(_pointed(msgspec.to_builtins(value)))

@@ -1,8 +1,8 @@
 """A memory as JSON lines: written by `export`, read by `import_`, the same for every provider.
 
-The first line is a header, then a line for each record (with its vectors, if asked for) and each edge. The last says
-how many there were of each, and the SHA-256 of all lines before it: an export that was cut off has none, and one that
-was changed on its way has another.
+The first line is a header, then a line for each record (with its vectors, if asked for) and each
+edge. The last says how many there were of each, and the SHA-256 of all lines before it: an export
+that was cut off has none, and one that was changed on its way has another.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class _EndLine(msgspec.Struct, tag="end", tag_field="line"):
 
 
 class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
-    """An edge as a path string, from another system; never written by `export`, which keeps weights and properties."""
+    """An edge as a path string, from another system; never written by `export`, which keeps weights
+    and properties."""
 
     path: str
 
@@ -65,7 +66,9 @@ _decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _
 _encode = msgspec.json.encode
 
 
-def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True) -> dict[str, int]:
+def export(
+    store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True
+) -> dict[str, int]:
     """Write a whole memory; returns how many lines of each kind."""
     name, dims = (store.model() or ("", 0)) if vectors else ("", 0)
     digest = sha256()
@@ -93,16 +96,19 @@ def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool =
     return {"records": end.records, "edges": end.edges}
 
 
-def import_(store: Store, stream: Iterable[bytes], *, model: str = "", incomplete: bool = False) -> dict[str, int]:
-    """Write an exported memory into this one, by id; what is there already is replaced or left as it is. It is one
-    transaction: all of the export is in the memory afterwards, or nothing.
+def import_(
+    store: Store, stream: Iterable[bytes], *, model: str = "", incomplete: bool = False
+) -> dict[str, int]:
+    """Write an exported memory into this one, by id; what is there already is replaced or left as
+    it is. It is one transaction: all of the export is in the memory afterwards, or nothing.
 
     Args:
         model: the embedder of this memory: texts without vectors of its are queued for it.
         incomplete: take what is there of an export that was cut off, or that has no last line.
 
     Raises:
-        InvalidInputError: a line is not of the format; says which. Or the export is not whole, or not what was written.
+        InvalidInputError: a line is not of the format; says which. Or the export is not whole, or
+            not what was written.
         StoreBusyError: the store had to begin anew, and this stream cannot.
     """
     reading = _Import(stream, model, incomplete)
@@ -148,7 +154,9 @@ class _Import:
         batch = _Gathered(self._model)
         for number, line in enumerate(self._stream, 1):
             if end is not None and line.strip():
-                raise InvalidInputError(f"line {number} stands behind the export's last", remedy=_AGAIN)
+                raise InvalidInputError(
+                    f"line {number} stands behind the export's last", remedy=_AGAIN
+                )
             value = self._decoded(number, line, header) if line.strip() else None
             if value is None:
                 pass
@@ -157,7 +165,9 @@ class _Import:
                 self._check(end, number, digest.hexdigest())
             elif header is None:
                 if not isinstance(value, _Header) or value.format != FORMAT:
-                    raise InvalidInputError("this is no Remloom export: its first line is no header of format 1")
+                    raise InvalidInputError(
+                        "this is no Remloom export: its first line is no header of format 1"
+                    )
                 header = batch.header = value
             else:
                 if not isinstance(value, _RecordLine) and batch.records:
@@ -200,7 +210,9 @@ class _Import:
         elif isinstance(value, _PathLine):
             batch.add_path(value.path)
         else:
-            raise InvalidInputError("a second header: two exports in one file", remedy="import them one by one")
+            raise InvalidInputError(
+                "a second header: two exports in one file", remedy="import them one by one"
+            )
         self.edges += 1
 
     def _check(self, end: _EndLine, number: int, digest: str) -> None:
@@ -235,7 +247,9 @@ class _Gathered:
     def add_record(self, line: _RecordLine) -> None:
         found = _batch_record(line, self.header, self._model)
         if found.record.id in self._ids:
-            raise InvalidInputError(f"the record {found.record.id} stands here a second time", remedy=_AGAIN)
+            raise InvalidInputError(
+                f"the record {found.record.id} stands here a second time", remedy=_AGAIN
+            )
         self._ids.add(found.record.id)
         self.records.append(found)
 
@@ -280,13 +294,17 @@ def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
     except ValueError as error:
         raise VectorError(f"a vector of the export is damaged: {error}") from error
     if numbers.size != dims or not (np.abs(numbers) <= _LONGEST).all():  # nor is NaN
-        raise VectorError(f"a vector of the export is damaged: it is not {dims} finite numbers of a length of 1")
+        raise VectorError(
+            f"a vector of the export is damaged: it is not {dims} finite numbers of a length of 1"
+        )
     return vector
 
 
 def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord:
     if line.schema not in SCHEMAS:
-        raise InvalidInputError(f"unknown schema {line.schema!r} in an export", remedy="upgrade remloom")
+        raise InvalidInputError(
+            f"unknown schema {line.schema!r} in an export", remedy="upgrade remloom"
+        )
     try:
         record: Record = msgspec.json.decode(line.record, type=SCHEMAS[line.schema])
     except msgspec.MsgspecError as error:
@@ -299,7 +317,9 @@ def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord
     if parents:
         record = replace(record, parents=())
     keys = dict.fromkeys((labels.key(record.name), *map(labels.key, _aliases(record))))
-    return BatchRecord(record, tuple(keys), text, windows, parents, bool(model and text.strip() and not windows))
+    return BatchRecord(
+        record, tuple(keys), text, windows, parents, bool(model and text.strip() and not windows)
+    )
 
 
 def _aliases(record: Any) -> Iterator[str]:

@@ -18,10 +18,13 @@ def ids_of(expected: Preconditions) -> list[str]:
 
 
 def compare(expected: Preconditions, found: Mapping[str, int]) -> None:
-    """Refuse if records are missing, or were updated at another time than expected; `found` has the times by id."""
+    """Refuse if records are missing, or were updated at another time than expected; `found` has the
+    times by id."""
     if missing := tuple(id for id in expected.there if id not in found):
         raise GoneError(
-            "what this was to rest on was forgotten meanwhile", remedy="start it again: it goes on without", ids=missing
+            "what this was to rest on was forgotten meanwhile",
+            remedy="start it again: it goes on without",
+            ids=missing,
         )
     for id, at in expected.records.items():
         if found.get(id) != micros(at):
@@ -40,7 +43,9 @@ def expected(entries: Sequence[JournalEntry]) -> JournalEntry:
         InvalidInputError: there is none, or there are several.
     """
     if len(entries) != 1:
-        raise InvalidInputError(f"expect is about one entry, not {len(entries)}", remedy="note them one by one")
+        raise InvalidInputError(
+            f"expect is about one entry, not {len(entries)}", remedy="note them one by one"
+        )
     return entries[0]
 
 

@@ -1,4 +1,5 @@
-"""Predicates for a provider: as values (`remloom.sql`), which its writer makes SQL of. Values are always bound."""
+"""Predicates for a provider: as values (`remloom.sql`), which its writer makes SQL of. Values are
+always bound."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
     if isinstance(where, And):
         found = [part for part in where.predicates if isinstance(part, VectorSimilar)]
         if len(found) > 1:
-            raise InvalidInputError("a query takes one VectorSimilar", remedy="run one query for each vector")
+            raise InvalidInputError(
+                "a query takes one VectorSimilar", remedy="run one query for each vector"
+            )
         if found:
             return found[0], And(tuple(part for part in where.predicates if part is not found[0]))
     return None, where
@@ -63,7 +66,11 @@ class Compiler(Conditions):
     """
 
     def __init__(
-        self, schema: str, has_path: Callable[[str], bool], writer: Callable[[str], Writer], mark: str
+        self,
+        schema: str,
+        has_path: Callable[[str], bool],
+        writer: Callable[[str], Writer],
+        mark: str,
     ) -> None:
         super().__init__(schema, has_path)
         self._writer = writer

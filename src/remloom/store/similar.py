@@ -15,7 +15,8 @@ def similar(store: Store, schema: str, query: Query) -> tuple[Predicate, list[Ma
 
     Raises:
         UnknownNameError: there is no such schema.
-        InvalidInputError: a negative limit or offset; two VectorSimilar, or one whose top_k or min_score is none.
+        InvalidInputError: a negative limit or offset; two VectorSimilar, or one whose top_k or
+            min_score is none.
     """
     known(schema)
     check_window(query.count, query.skip)
@@ -24,7 +25,11 @@ def similar(store: Store, schema: str, query: Query) -> tuple[Predicate, list[Ma
         return rest, None
     limit, least = wanted.top_k, wanted.min_score
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_RESULTS:
-        raise InvalidInputError(f"top_k is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}")
+        raise InvalidInputError(
+            f"top_k is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}"
+        )
     if not isinstance(least, (int, float)) or not -1 <= least <= 1:  # nor is NaN
         raise InvalidInputError(f"min_score is a cosine, a number from -1 to 1, not {least!r}")
-    return rest, store.search_vector(wanted.query, schema=schema, where=rest, limit=limit, min_score=least)
+    return rest, store.search_vector(
+        wanted.query, schema=schema, where=rest, limit=limit, min_score=least
+    )

@@ -1,8 +1,10 @@
-"""The sweep: whether the words of what was forgotten can still be found, in texts and fields that were made of others.
+"""The sweep: whether the words of what was forgotten can still be found, in texts and fields that
+were made of others.
 
-What somebody wrote or what was read, and stays, may say the same words: they are its own. Everything else that the
-system keeps (contexts, tags, summaries, names it found) must not hold words that no such source has. Looked at is what
-lay beside the forgotten, and what an index finds by its words: that costs by what was forgotten, not by the store.
+What somebody wrote or what was read, and stays, may say the same words: they are its own.
+Everything else that the system keeps (contexts, tags, summaries, names it found) must not hold
+words that no such source has. Looked at is what lay beside the forgotten, and what an index finds
+by its words: that costs by what was forgotten, not by the store.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
         ids, keys: records that were made of what was forgotten, and labels that lay beside it.
     """
     held = store.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
-    shared = [key for key, records in held.items() if records]  # what leads on from them was perhaps theirs
+    # what leads on from them was perhaps theirs
+    shared = [key for key, records in held.items() if records]
     led = store.edges(shared, direction="out", rel_types=None, limit=_BESIDE) if shared else ()
     near = _near(store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in led)))))
     own: set[str] = set()  # words of sources that stay
@@ -91,7 +94,11 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
                 _look(store, trace, own, phrases, place, text, found)
     for key, records in held.items():
         for record in records:
-            if isinstance(record, Entity) and record.thin and not store.degrees([key], direction="both"):
+            if (
+                isinstance(record, Entity)
+                and record.thin
+                and not store.degrees([key], direction="both")
+            ):
                 found[f"label {key}"] = key
     return tuple(f"{place}: {word!r}" for place, word in found.items())
 
@@ -102,7 +109,12 @@ def tokens(text: str) -> list[str]:
 
 
 def _telling(word: str) -> bool:
-    return len(word) >= _LEAST and not word.isdigit() and word not in _DATES and word not in _stop_words()
+    return (
+        len(word) >= _LEAST
+        and not word.isdigit()
+        and word not in _DATES
+        and word not in _stop_words()
+    )
 
 
 @cache
@@ -119,7 +131,9 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> dict[str, Record]:
     """The records that are looked at."""
-    found = {id: record for id in list(ids)[:_BESIDE] if (record := store.get(None, id)) is not None}
+    found = {
+        id: record for id in list(ids)[:_BESIDE] if (record := store.get(None, id)) is not None
+    }
     for records in store.lookup(list(keys)[:_BESIDE], edges=0).values() if keys else ():
         found.update((record.id, record) for record in records)
     step = max(1, len(trace.texts) // _PROBES)
@@ -147,9 +161,14 @@ def _rarest(text: str) -> str:
 
 
 def _own(record: Record) -> Iterator[str]:
-    """What a record says of its own: what was read, what somebody wrote, what a model made of sources it names."""
+    """What a record says of its own: what was read, what somebody wrote, what a model made of
+    sources it names."""
     if isinstance(record, Resource):
-        told = {name: value for name, value in record.metadata.items() if name not in ("heading", "superseded")}
+        told = {
+            name: value
+            for name, value in record.metadata.items()
+            if name not in ("heading", "superseded")
+        }
         yield from (record.name, record.content, record.uri, *_texts(told))
         if not _is_chunk(record):
             yield from (record.context, *record.related_entities)
@@ -194,7 +213,9 @@ def _is_made(moment: Moment) -> bool:
 
 def _of_edge(edge: Edge) -> Iterator[str]:
     yield from (name.partition("/")[2] for name in edge.properties if "/" in name)
-    yield from _texts({name: value for name, value in edge.properties.items() if name != "dst_entity_type"})
+    yield from _texts(
+        {name: value for name, value in edge.properties.items() if name != "dst_entity_type"}
+    )
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""`tenant.json`, beside a tenant's database: whose it is, and its data key, wrapped. Losing it loses the tenant."""
+"""`tenant.json`, beside a tenant's database: whose it is, and its data key, wrapped. Losing it
+loses the tenant."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _RESTORE = "restore it from a backup; without it an encrypted tenant is lost"
 
 
 class ScryptCost(Struct, frozen=True, omit_defaults=False):
-    """What one guess at a passphrase costs: `128 * n * r` bytes, and time in proportion to `n * r * p`."""
+    """What one guess at a passphrase costs: `128 * n * r` bytes, and time in proportion to `n * r *
+    p`."""
 
     n: int
     r: int
@@ -39,7 +41,8 @@ class TenantFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     format: int = 1  # written since the first version that had another
     wrapped_key: str = ""  # hex of nonce and AES-256-GCM of the data key; empty: not encrypted
     salt: str = ""  # hex; of the passphrase; empty when the master key is a key of 256 bits
-    scrypt: ScryptCost = ScryptCost(2**15, 8, 1)  # by which the passphrase was stretched; format 1 did not say
+    # by which the passphrase was stretched; format 1 did not say
+    scrypt: ScryptCost = ScryptCost(2**15, 8, 1)
 
     def __post_init__(self) -> None:
         bytes.fromhex(self.wrapped_key + self.salt)
@@ -66,13 +69,15 @@ def read(folder: Path) -> TenantFile | None:
 def change(folder: Path, changed: Callable[[TenantFile], TenantFile]) -> None:
     """Replace the tenant file of a folder by what `changed` makes of it, wholly or not at all.
 
-    It is the folder of this moment that is changed: when it is deleted meanwhile, and another made in its place, that
-    one keeps its own.
+    It is the folder of this moment that is changed: when it is deleted meanwhile, and another made
+    in its place, that one keeps its own.
 
     Raises:
         OSError: it cannot be written.
     """
-    within = None if os.name == "nt" else os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    within = (
+        None if os.name == "nt" else os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    )
     try:
         if (file := _read(folder, within)) is not None:
             replace_in(within, folder, NAME, encode(changed(file)))
@@ -84,11 +89,15 @@ def change(folder: Path, changed: Callable[[TenantFile], TenantFile]) -> None:
 def _read(folder: Path, within: int | None) -> TenantFile | None:
     path = folder / NAME
     try:
-        file = msgspec.json.decode(read_whole(path if within is None else NAME, within=within), type=TenantFile)
+        file = msgspec.json.decode(
+            read_whole(path if within is None else NAME, within=within), type=TenantFile
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ReadOnlyStoreError(f"{path} cannot be read: {error.strerror}", remedy="check its permissions") from error
+        raise ReadOnlyStoreError(
+            f"{path} cannot be read: {error.strerror}", remedy="check its permissions"
+        ) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptStoreError(f"{path} is damaged: {error}", remedy=_RESTORE) from error
     if file.format > FORMAT:

@@ -3,15 +3,17 @@
 A case file (`cases/*.json`) is an object:
 
 * `about`: one line.
-* `given`: `records` (objects with `schema` and the fields of that model) and `edges`; written into an empty memory
-  in this order before the first case. No case of a file changes it.
-* `cases`: objects with `name`, a `statement` (text) or a `value` (`[query_type, parameters]`, as `rem_query`
-  takes them), and either
+* `given`: `records` (objects with `schema` and the fields of that model) and `edges`; written into
+  an empty memory in this order before the first case. No case of a file changes it.
+* `cases`: objects with `name`, a `statement` (text) or a `value` (`[query_type, parameters]`, as
+  `rem_query` takes them), and either
     * `result`: what the answer must show, or
-    * `error`: `type` (the error's class), and optionally `says` (texts its message has) and `position`.
+    * `error`: `type` (the error's class), and optionally `says` (texts its message has) and
+      `position`.
 
-What a case expects of an answer is matched against `Answer.as_dict()` with `query_type`, `statement` (canonical),
-`names` (of the records or nodes, in order) and `suggested` (names of the suggestions) added:
+What a case expects of an answer is matched against `Answer.as_dict()` with `query_type`,
+`statement` (canonical), `names` (of the records or nodes, in order) and `suggested` (names of the
+suggestions) added:
 
 * an object: every key in it matches; other keys of the answer do not matter;
 * a list: as many elements, each matching in turn;
@@ -20,7 +22,8 @@ What a case expects of an answer is matched against `Answer.as_dict()` with `que
 * `{"$least": n, "$most": n}`: a number in this range;
 * anything else: equal (numbers within 1e-6).
 
-Every statement is also parsed, written as canonical text and parsed again, which must give the same value.
+Every statement is also parsed, written as canonical text and parsed again, which must give the same
+value.
 """
 
 from __future__ import annotations
@@ -88,7 +91,9 @@ def prepare(memory: Memory, given: Given) -> None:
     records = []
     for fields in given.records:
         kind = SCHEMAS[fields["schema"]]
-        records.append(msgspec.convert({name: fields[name] for name in fields if name != "schema"}, kind))
+        records.append(
+            msgspec.convert({name: fields[name] for name in fields if name != "schema"}, kind)
+        )
     memory.write([*records, *given.edges])
 
 
@@ -101,8 +106,12 @@ def check(memory: Memory, case: Case) -> None:
     from ..query.parser import parse
     from ..query.statements import render
 
-    assert (case.statement is None) != (case.value is None), f"{case.name}: a case has a statement or a value"
-    assert (case.result is None) != (case.error is None), f"{case.name}: a case has a result or an error"
+    assert (case.statement is None) != (case.value is None), (
+        f"{case.name}: a case has a statement or a value"
+    )
+    assert (case.result is None) != (case.error is None), (
+        f"{case.name}: a case has a result or an error"
+    )
     try:
         if case.statement is not None:
             parsed = parse(case.statement)
@@ -116,7 +125,9 @@ def check(memory: Memory, case: Case) -> None:
             raise
         _check_error(error, case.error)
         return
-    assert case.result is not None, f"expected {case.error}, but there was an answer: {shown(answer)}"
+    assert case.result is not None, (
+        f"expected {case.error}, but there was an answer: {shown(answer)}"
+    )
     _match(case.result, shown(answer), "answer")
 
 
@@ -132,12 +143,16 @@ def shown(answer: Answer) -> dict[str, Any]:
 
 
 def _check_error(error: RemloomError, expected: ExpectedError) -> None:
-    assert type(error).__name__ == expected.type, f"expected {expected.type}, got {type(error).__name__}: {error}"
+    assert type(error).__name__ == expected.type, (
+        f"expected {expected.type}, got {type(error).__name__}: {error}"
+    )
     for text in expected.says:
         assert text in str(error), f"{text!r} is not in the message: {error}"
     if expected.position is not None:
         position = error.fields["position"]
-        assert position == expected.position, f"expected position {expected.position}, got {position}: {error}"
+        assert position == expected.position, (
+            f"expected position {expected.position}, got {position}: {error}"
+        )
 
 
 def _match(expected: Any, found: Any, where: str) -> None:
@@ -180,7 +195,9 @@ def _unordered(wanted: list[Any], found: Any, where: str) -> None:
 
 
 def _contains(wanted: Any, found: Any, where: str) -> None:
-    inside = wanted in found if isinstance(found, str) else any(_fits(wanted, other) for other in found)
+    inside = (
+        wanted in found if isinstance(found, str) else any(_fits(wanted, other) for other in found)
+    )
     assert inside, f"{where}: {wanted!r} is not in {found!r}"
 
 

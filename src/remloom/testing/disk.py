@@ -1,7 +1,9 @@
-"""What is on disk: the bytes of files, with the pages of databases as they were before they were sealed.
+"""What is on disk: the bytes of files, with the pages of databases as they were before they were
+sealed.
 
-For tests that look for what must not be there any more. The pages of a tenant without a key are sealed under a key that
-everyone has, so that to search the files as they are would find nothing, whatever they hold.
+For tests that look for what must not be there any more. The pages of a tenant without a key are
+sealed under a key that everyone has, so that to search the files as they are would find nothing,
+whatever they hold.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ _LOG_HEADER, _FRAME_HEADER = 32, 24  # bytes
 
 
 def on_disk(folder: Path, key: str = "") -> bytes:
-    """Everything in the files below a folder: databases page by page, free ones as well, and every frame of their logs.
+    """Everything in the files below a folder: databases page by page, free ones as well, and every
+    frame of their logs.
 
     Args:
         folder: with one tenant or many, open or closed.
@@ -32,7 +35,8 @@ def on_disk(folder: Path, key: str = "") -> bytes:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         if path.name.endswith(".db"):
             found += _pages(path, key)
-        elif not path.name.endswith(".db-shm"):  # which holds numbers alone, and locks that reading it would give up
+        elif not path.name.endswith(".db-shm"):
+            # which holds numbers alone, and locks that reading it would give up
             found.append(path.read_bytes())
     return b"\n".join(found)
 

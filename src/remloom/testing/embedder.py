@@ -18,8 +18,9 @@ _WORD = re.compile(r"\w+")
 class WordEmbedder:
     """Hashes each word of a text to a direction and adds them up.
 
-    Texts that share words are alike, texts that share none are nearly not. Where it differs from a real
-    embedder: synonyms are strangers, word order does not count, and no text is too long for it.
+    Texts that share words are alike, texts that share none are nearly not. Where it differs from a
+    real embedder: synonyms are strangers, word order does not count, and no text is too long for
+    it.
     """
 
     def __init__(self, name: str = "words-256", dims: int = 256) -> None:
@@ -30,12 +31,17 @@ class WordEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         import numpy as np
 
-        return np.stack([self.embed_query(text) for text in texts]) if texts else np.empty((0, self.dims), np.float32)
+        return (
+            np.stack([self.embed_query(text) for text in texts])
+            if texts
+            else np.empty((0, self.dims), np.float32)
+        )
 
     def embed_query(self, text: str) -> Floats:
         import numpy as np
 
-        total = np.full(self.dims, 1e-3, np.float32)  # so that a text without words has a direction too
+        # so that a text without words has a direction too
+        total = np.full(self.dims, 1e-3, np.float32)
         for word in _WORD.findall(text.casefold()):
             seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest())
             total += np.random.default_rng(seed).standard_normal(self.dims, dtype=np.float32)

@@ -1,4 +1,5 @@
-"""The contract of a job queue as tests. A queue's test module inherits `QueueConformance` and supplies one fixture.
+"""The contract of a job queue as tests. A queue's test module inherits `QueueConformance` and
+supplies one fixture.
 
     class TestStoredQueue(QueueConformance):
         @pytest.fixture
@@ -7,8 +8,8 @@
             yield lambda: StoredQueue(store)
             store.close()
 
-`opening()` gives the same queue each time it is called, as another worker would have it. The suite runs in real time
-with short leases.
+`opening()` gives the same queue each time it is called, as another worker would have it. The suite
+runs in real time with short leases.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class QueueConformance:
     def queue(self, opening: Callable[[], Queue]) -> Queue:
         return opening()
 
-    def test_a_job_is_claimed_by_one_worker_and_finished(self, opening: Callable[[], Queue]) -> None:
+    def test_a_job_is_claimed_by_one_worker_and_finished(
+        self, opening: Callable[[], Queue]
+    ) -> None:
         queue, other = opening(), opening()
         added = queue.add("read", {"source": "notes/", "recursive": True})
         claimed = other.claim("ann")
@@ -98,7 +101,9 @@ class QueueConformance:
         with pytest.raises(InvalidInputError, match="zone"):
             queue.add("read", not_before=datetime(2026, 1, 1))  # noqa: DTZ001
 
-    def test_when_a_lease_runs_out_another_worker_goes_on_and_the_first_is_told(self, queue: Queue) -> None:
+    def test_when_a_lease_runs_out_another_worker_goes_on_and_the_first_is_told(
+        self, queue: Queue
+    ) -> None:
         queue.add("dream")
         lost = queue.claim("ann", lease=SHORT)
         assert lost is not None
@@ -106,7 +111,12 @@ class QueueConformance:
         taken = queue.claim("bob")
         assert taken is not None
         assert (taken.id, taken.worker, taken.attempts) == (lost.id, "bob", 2)
-        for late in (queue.extend, queue.finish, queue.release, lambda job: queue.fail(job, "too late")):
+        for late in (
+            queue.extend,
+            queue.finish,
+            queue.release,
+            lambda job: queue.fail(job, "too late"),
+        ):
             with pytest.raises(LeaseLostError):
                 late(lost)
         assert queue.finish(taken).state == "done"
@@ -145,7 +155,9 @@ class QueueConformance:
             time.sleep(1.5 * SHORT)
         assert queue.claim("ann") is None
 
-    def test_a_released_job_can_be_claimed_at_once_and_nothing_is_counted(self, queue: Queue) -> None:
+    def test_a_released_job_can_be_claimed_at_once_and_nothing_is_counted(
+        self, queue: Queue
+    ) -> None:
         queue.add("dream")
         claimed = queue.claim("ann")
         assert claimed is not None
@@ -154,12 +166,17 @@ class QueueConformance:
         assert again is not None
         assert again.attempts == 1
 
-    def test_a_job_with_a_schedule_comes_back_once_for_all_the_times_that_were_missed(self, queue: Queue) -> None:
+    def test_a_job_with_a_schedule_comes_back_once_for_all_the_times_that_were_missed(
+        self, queue: Queue
+    ) -> None:
         long_ago = datetime.now(UTC) - timedelta(days=3)
         job = queue.add("affinity", every="0 2 * * *")
         assert timedelta(0) < job.not_before - datetime.now(UTC) <= timedelta(days=1)
         assert queue.claim("ann") is None
-        assert queue.add("affinity", key="soon", every="* * * * * *", not_before=long_ago).not_before > long_ago
+        assert (
+            queue.add("affinity", key="soon", every="* * * * * *", not_before=long_ago).not_before
+            > long_ago
+        )
         time.sleep(1.1)
         claimed = queue.claim("ann")
         assert claimed is not None

@@ -24,8 +24,9 @@ Said: TypeAlias = "str | ModelError | Mapping[str, Any] | list[Any]"
 
 
 class ScriptedModel:
-    """Replies by script. It differs from a real model in this: it heeds neither temperature nor seed nor limits, its
-    replies hold no schema unless the script does, and a token is four characters (rounded up).
+    """Replies by script. It differs from a real model in this: it heeds neither temperature nor
+    seed nor limits, its replies hold no schema unless the script does, and a token is four
+    characters (rounded up).
 
     >>> from remloom.llm import LLM
     >>> llm = LLM(ScriptedModel(["What is memory?"]))
@@ -33,9 +34,10 @@ class ScriptedModel:
     'What is memory?'
 
     Args:
-        replies: one reply after another (raises IndexError when they are used up); or by task, the same each time; or
-            from the request. A reply is a text, `Cut(text)`, a value that is sent as JSON, or a `ModelError`, which
-            is raised: `ModelUnavailableError("busy", status=429, retry_after=0.1)`, …
+        replies: one reply after another (raises IndexError when they are used up); or by task, the
+            same each time; or from the request. A reply is a text, `Cut(text)`, a value that is
+            sent as JSON, or a `ModelError`, which is raised: `ModelUnavailableError("busy",
+            status=429, retry_after=0.1)`, …
         latency: seconds that each reply takes.
         name: for the ledger.
         dollars: price of a token; None when it is not known.
@@ -105,5 +107,7 @@ class ScriptedModel:
 
 def _next(script: list[Said], request: Request) -> Said:
     if not script:
-        raise AssertionError(f"the script has no reply left for a request of the task {request.task!r}")
+        raise AssertionError(
+            f"the script has no reply left for a request of the task {request.task!r}"
+        )
     return script.pop(0)

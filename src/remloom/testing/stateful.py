@@ -1,6 +1,8 @@
-"""A store against a model of it: any sequence of writes, deletions and reopenings, and the same answers after each.
+"""A store against a model of it: any sequence of writes, deletions and reopenings, and the same
+answers after each.
 
-`StoreMachine` is a Hypothesis state machine over `store.contract.Store`. A provider gives it a way to open one tenant:
+`StoreMachine` is a Hypothesis state machine over `store.contract.Store`. A provider gives it a way
+to open one tenant:
 
     class Machine(StoreMachine):
         def opening(self) -> Store:
@@ -37,7 +39,8 @@ vectors = st.lists(st.integers(-3, 3), min_size=DIMS, max_size=DIMS).filter(any)
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """What was written and not deleted is found in every way; what was deleted in none; `check` has nothing to say."""
+    """What was written and not deleted is found in every way; what was deleted in none; `check` has
+    nothing to say."""
 
     def opening(self) -> Store:
         """Open the tenant in `self.folder`, or any other that is this machine's own."""
@@ -55,16 +58,21 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.close()
         shutil.rmtree(self.folder)
 
-    # -- what may happen -------------------------------------------------------------------------------------
+    # -- what may happen ---------------------------------------------------------------------------
 
     @rule(name=names, content=contents, vector=vectors, parent=st.integers(0, 9))
     def write_resource(self, name: str, content: str, vector: list[int], parent: int) -> None:
         parents = (list(self.resources)[parent],) if parent < len(self.resources) else ()
         resource = Resource(
-            name=f"{name} on {content}", content=content, embedding=vector, parents=parents, generation=len(parents)
+            name=f"{name} on {content}",
+            content=content,
+            embedding=vector,
+            parents=parents,
+            generation=len(parents),
         )
         (id,) = self._write(resource)
-        self.resources[id] = resource  # the same text under the same name is one record, as written last
+        # the same text under the same name is one record, as written last
+        self.resources[id] = resource
 
     @rule(name=names, summary=contents)
     def write_entity(self, name: str, summary: str) -> None:
@@ -118,7 +126,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.close()
         self.store = self.opening()
 
-    # -- what must hold --------------------------------------------------------------------------------------
+    # -- what must hold ----------------------------------------------------------------------------
 
     @invariant()
     def every_label_is_found_with_its_edges(self) -> None:
@@ -129,14 +137,18 @@ class StoreMachine(RuleBasedStateMachine):
             assert [r.id for r in records if not getattr(r, "thin", False)] == [
                 self.entities[key] for _ in range(key in self.entities)
             ]
-            paths = {(key, edge.dst): edge.weight for record in records for edge in record.graph_paths}
+            paths = {
+                (key, edge.dst): edge.weight for record in records for edge in record.graph_paths
+            }
             assert paths == {pair: weight for pair, weight in self.edges.items() if pair[0] == key}
 
     @invariant()
     def every_text_is_found_by_its_words(self) -> None:
         for word in WORDS:
             found = self.store.search_text(word, schema="resources", where=None, limit=100)
-            assert {m.record.id for m in found} == {id for id, r in self.resources.items() if word in r.content}
+            assert {m.record.id for m in found} == {
+                id for id, r in self.resources.items() if word in r.content
+            }
 
     @invariant()
     def the_nearest_is_found(self) -> None:
@@ -144,7 +156,9 @@ class StoreMachine(RuleBasedStateMachine):
             return
         for resource in list(self.resources.values())[-2:]:
             query = list(resource.embedding or ())
-            (best,) = self.store.search_vector(query, schema="resources", where=None, limit=1, min_score=None)
+            (best,) = self.store.search_vector(
+                query, schema="resources", where=None, limit=1, min_score=None
+            )
             cosines = [_cosine(query, other.embedding or ()) for other in self.resources.values()]
             assert abs(best.score - max(cosines)) < 2e-3, "vectors are kept in 16 bits"
 
@@ -158,7 +172,13 @@ class StoreMachine(RuleBasedStateMachine):
     def a_walk_reaches_what_edges_reach(self) -> None:
         for start in sorted({src for src, _ in self.edges})[:2]:
             walk = self.store.walk(
-                [start], rel_types=None, direction="out", depth=9, breadth=None, order=EdgeOrder(), limit=None
+                [start],
+                rel_types=None,
+                direction="out",
+                depth=9,
+                breadth=None,
+                order=EdgeOrder(),
+                limit=None,
             )
             reached, waiting = {start}, [start]
             while waiting:

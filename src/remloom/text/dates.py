@@ -14,7 +14,8 @@ _FORMATS = (
     "%d %B %Y %H:%M", "%I:%M %p on %d %B %Y", "%H:%M on %d %B %Y", "%Y",
     "%a %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y", "%d/%b/%Y:%H:%M:%S %z",
 )  # fmt: skip
-_MILLISECONDS = 10_000_000_000  # a larger epoch is in milliseconds: in seconds it would be after the year 2286
+# a larger epoch is in milliseconds: in seconds it would be after the year 2286
+_MILLISECONDS = 10_000_000_000
 _EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 
@@ -22,8 +23,9 @@ _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 def parse(value: Any) -> datetime | None:
     """The moment that a value names, aware; None when it names none.
 
-    Takes ISO 8601, seconds or milliseconds since 1970 (numbers, or text of nine digits and more), a year, and
-    the usual written forms. Day/month order of forms like 03/04/2024 is unknowable: those are not taken.
+    Takes ISO 8601, seconds or milliseconds since 1970 (numbers, or text of nine digits and more), a
+    year, and the usual written forms. Day/month order of forms like 03/04/2024 is unknowable: those
+    are not taken.
 
     >>> parse("2024-01-05T10:00:00Z").isoformat(), parse("1:56 pm on 8 May, 2023").isoformat()
     ('2024-01-05T10:00:00+00:00', '2023-05-08T13:56:00+00:00')
@@ -32,7 +34,8 @@ def parse(value: Any) -> datetime | None:
     """
     try:
         return _parse(value)
-    except OverflowError:  # before the year 1 or after 9999 once it is in UTC, or a number beyond all times
+    except OverflowError:
+        # before the year 1 or after 9999 once it is in UTC, or a number beyond all times
         return None
 
 
@@ -63,7 +66,8 @@ def _parse(value: Any) -> datetime | None:
 
 def _epoch(number: float) -> datetime | None:
     seconds = number / 1000 if number >= _MILLISECONDS else number
-    if not 100_000_000 <= seconds <= 32_503_680_000:  # 1973 to 3000: anything else is a count, not a time
+    # 1973 to 3000: anything else is a count, not a time
+    if not 100_000_000 <= seconds <= 32_503_680_000:
         return None
     return datetime.fromtimestamp(seconds, UTC)
 

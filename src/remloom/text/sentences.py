@@ -13,13 +13,17 @@ _WORD = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
 _IS_CJK = re.compile(rf"[{CJK}]")
 _CJK_END = re.compile(r"[。！？｡…]+[」』”’）】》]*\s*|(?<=[.!?])\s+|\n+")
 _CANDIDATE = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*\s+")
-# Beyond doubt: "… ended. They …". A word of four small letters or more, unless it is one of the long abbreviations.
-_SAFE = re.compile(r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pprox\.)\s+(?=[A-Z][a-z])")
+# Beyond doubt: "… ended. They …". A word of four small letters or more, unless it is one of the
+# long abbreviations.
+_SAFE = re.compile(
+    r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pprox\.)\s+(?=[A-Z][a-z])"
+)
 _QUOTES = re.compile('["“”«»]')  # inside them several sentences may be one
 _LONG = 4000  # characters from which quotes are cut too: pysbd's time grows faster than the text
 _LONGEST = 20_000  # characters that pysbd is given at once
 _PART = 4_000  # characters of the parts of a longer text
-# In a longer text, where it is parted: behind a question, a shout, or a word too long for an abbreviation.
+# In a longer text, where it is parted: behind a question, a shout, or a word too long for an
+# abbreviation.
 _CUT = re.compile(r"(?:(?<=[!?])|(?<=[^\W\d_]{5}\.)|(?<=\d\d\.))[\"'”’)\]*_]*\s+")
 
 
@@ -46,7 +50,11 @@ def sentence_ends(text: str) -> list[int]:
     else:
         ends = []
         start = 0
-        safe = [] if len(text) < _LONG and _QUOTES.search(text) else [found.end() for found in _SAFE.finditer(text)]
+        safe = (
+            []
+            if len(text) < _LONG and _QUOTES.search(text)
+            else [found.end() for found in _SAFE.finditer(text)]
+        )
         for end in [*safe, len(text)]:
             piece = text[start:end]
             doubtful = _CANDIDATE.search(piece.rstrip())
@@ -68,7 +76,8 @@ def _by_rule(text: str) -> list[int]:
         if not core:
             continue
         start = text.find(core, position)
-        if start < 0:  # the segmenter rewrote the sentence: go by the marks for the rest
+        # the segmenter rewrote the sentence: go by the marks for the rest
+        if start < 0:
             ends += [found.end() for found in _CANDIDATE.finditer(text, position)]
             position = len(text)
             break
@@ -88,7 +97,8 @@ def _in_parts(text: str) -> list[int]:
     size = _PART if len(text) > _LONGEST else _LONGEST
     while len(text) - start > size:
         cuts = [found.end() for found in _CUT.finditer(text, start, start + size)]
-        if not cuts and (found := _by_rule(text[start : start + _PART])[:-1]):  # the last is cut off
+        # the last is cut off
+        if not cuts and (found := _by_rule(text[start : start + _PART])[:-1]):
             ends += [start + end for end in found]
             cut = ends[-1]
         elif not cuts:  # no sentence ends in it: the marks must do

@@ -37,7 +37,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tuple[Edge, ...]:
-    """Edges without those by vectors that the model does not agree to; those it does tell its reason.
+    """Edges without those by vectors that the model does not agree to; those it does tell its
+    reason.
 
     Raises:
         BudgetError: the run's budget is spent; the verdicts until then are kept.
@@ -68,7 +69,10 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
         else:
             verdicts[pair] = reply
             data = msgspec.json.encode(reply)
-            writer.write(journal=[JournalEntry(JUDGED, item, data, subjects=tuple(ids))], struck=[place(KIND, item)])
+            writer.write(
+                journal=[JournalEntry(JUDGED, item, data, subjects=tuple(ids))],
+                struck=[place(KIND, item)],
+            )
     if spent:
         raise spent
     return tuple(
@@ -90,11 +94,20 @@ def _id(first: Resource, second: Resource) -> str:
 def _resources(store: Store, pairs: set[Pair]) -> dict[str, Resource]:
     keys = sorted({key for pair in pairs for key in pair})
     found = store.lookup(keys, edges=0) if keys else {}
-    return {key: record for key, records in found.items() for record in records if isinstance(record, Resource)}
+    return {
+        key: record
+        for key, records in found.items()
+        for record in records
+        if isinstance(record, Resource)
+    }
 
 
 def _asking(first: Resource, second: Resource, names: str) -> Call:
-    slots: dict[str, str | Quote] = {"first": quote(first), "second": quote(second), "names": names or "nothing known"}
+    slots: dict[str, str | Quote] = {
+        "first": quote(first),
+        "second": quote(second),
+        "names": names or "nothing known",
+    }
     return Call("affinity", slots, returns=Verdict, subjects=(first.id, second.id))
 
 
@@ -103,7 +116,16 @@ def _shared(edge: Edge) -> str:
 
 
 def _told(edge: Edge, verdict: Verdict, model: str) -> Edge:
-    said = {"match_type": "judged", "relation": verdict.relation, "context": verdict.reason, "judged_by": model}
+    said = {
+        "match_type": "judged",
+        "relation": verdict.relation,
+        "context": verdict.reason,
+        "judged_by": model,
+    }
     strength = min(1.0, max(0.0, verdict.strength))
-    properties = {**edge.properties, **{name: value for name, value in said.items() if value}, "confidence": strength}
+    properties = {
+        **edge.properties,
+        **{name: value for name, value in said.items() if value},
+        "confidence": strength,
+    }
     return replace(edge, properties=properties)

@@ -1,6 +1,8 @@
-"""Affinity: edges between resources that are about the same, by their vectors and by the names they share.
+"""Affinity: edges between resources that are about the same, by their vectors and by the names they
+share.
 
-Source: seed 5, "Second-Order Dreaming: Resource Affinity". What the thresholds were chosen by is in docs/moments.md.
+Source: seed 5, "Second-Order Dreaming: Resource Affinity". What the thresholds were chosen by is in
+docs/moments.md.
 """
 
 from __future__ import annotations
@@ -32,14 +34,17 @@ __all__ = ["ENTITY", "NEIGHBOURS", "RELATED", "Affinities", "Options", "find", "
 
 RELATED, ENTITY = "related", "entity"  # edge types: seed 5's two path forms
 NEIGHBOURS = 5  # edges of each type from one resource, at most
-DEVIATIONS = 3.0  # standard deviations above the mean cosine of two resources, from which they are related
+# standard deviations above the mean cosine of two resources, from which they are related
+DEVIATIONS = 3.0
 SHARED = 0.4  # weight from which the names two resources share make an edge
 _NAME = 0.6  # what a name that only two resources share adds, of what is missing to certainty
-_TELLING = 5  # words of its own that a text needs: "Thanks, that means a lot!" is like any other thanks
+# words of its own that a text needs: "Thanks, that means a lot!" is like any other thanks
+_TELLING = 5
 _COMMON = 0.03  # share of the short texts from which a word is nobody's own
 _FEW_TEXTS = 10  # that may have a word before it is common
 _SHORT = 60  # words; a longer text always has words of its own
-_RARE = 0.3  # rarity below which a name tells nothing of any two resources: about a tenth of 1,000 name it
+# rarity below which a name tells nothing of any two resources: about a tenth of 1,000 name it
+_RARE = 0.3
 _FEW = 100  # resources: in a smaller memory a name tells as much as in one of this size
 _HUB = 500  # resources above which it does not either
 _BLOCK = 512  # resources compared with all others at once: 20 MB for 10,000
@@ -52,7 +57,8 @@ class Options(Struct, frozen=True, kw_only=True):
     Args:
         since: edges only from what was remembered or happened since then, to whatever it is like.
         neighbours: edges of each type from one resource.
-        min_score: cosine from which two are related; None: found from the memory itself (see `threshold`).
+        min_score: cosine from which two are related; None: found from the memory itself (see
+            `threshold`).
     """
 
     since: datetime | None = None
@@ -79,9 +85,11 @@ def link(
     llm: LLM | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write the edges that `find` finds, block by block; with a model, of those by vectors only the ones it agrees to.
+    """Write the edges that `find` finds, block by block; with a model, of those by vectors only the
+    ones it agrees to.
 
-    Edges are merged into what is there: nothing that anybody wrote is lost (seed 5). Again, it writes nothing.
+    Edges are merged into what is there: nothing that anybody wrote is lost (seed 5). Again, it
+    writes nothing.
 
     Raises:
         BudgetError: the run's budget is spent; what was judged until then is written.
@@ -101,19 +109,26 @@ def link(
         writer.write((), edges)
 
 
-def find(store: Store, options: Options, *, progress: Callable[[int, int], None] | None = None) -> Iterator[Affinities]:
-    """Edges between resources, block by block: what is yielded can be written before the next is asked for.
+def find(
+    store: Store, options: Options, *, progress: Callable[[int, int], None] | None = None
+) -> Iterator[Affinities]:
+    """Edges between resources, block by block: what is yielded can be written before the next is
+    asked for.
 
-    Every resource as read (generation 0) is compared with every other, but those of its own document or session; it
-    gets edges to the most similar ones, `related`, and to those it shares the most telling names with, `entity`.
-    Resources whose name several bear are passed over, for an edge goes from label to label. Deterministic.
+    Every resource as read (generation 0) is compared with every other, but those of its own
+    document or session; it gets edges to the most similar ones, `related`, and to those it shares
+    the most telling names with, `entity`. Resources whose name several bear are passed over, for an
+    edge goes from label to label. Deterministic.
     """
     pool = _Pool(store)
     cosine = options.min_score if options.min_score is not None else pool.threshold()
     wanted = [place for place in range(len(pool)) if _recent(pool.resources[place], options.since)]
     for low in range(0, len(wanted), _BLOCK):
         rows = wanted[low : low + _BLOCK]
-        found = [*pool.related(rows, cosine, options.neighbours), *pool.sharing(rows, options.neighbours)]
+        found = [
+            *pool.related(rows, cosine, options.neighbours),
+            *pool.sharing(rows, options.neighbours),
+        ]
         edges = tuple(_unknown(store, found))
         done = low + len(rows)
         yield Affinities(
@@ -125,7 +140,9 @@ def find(store: Store, options: Options, *, progress: Callable[[int, int], None]
 
 
 def _recent(resource: Resource, since: datetime | None) -> bool:
-    return since is None or any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))
+    return since is None or any(
+        at is not None and at >= since for at in (resource.starts_at, resource.created_at)
+    )
 
 
 class _Pool:
@@ -172,29 +189,40 @@ class _Pool:
             for other in _best(row, threshold, count):
                 similarity = round(min(1.0, float(row[other])), 3)
                 yield self._edge(
-                    place, other, RELATED, similarity, {"match_type": "semantic", "semantic_similarity": similarity}
+                    place,
+                    other,
+                    RELATED,
+                    similarity,
+                    {"match_type": "semantic", "semantic_similarity": similarity},
                 )
 
     def sharing(self, rows: Sequence[int], count: int) -> Iterator[Edge]:
-        """Edges from these resources to those that name the same: the fewer others do, the more it tells."""
+        """Edges from these resources to those that name the same: the fewer others do, the more it
+        tells."""
         import numpy as np
 
         size = len(self)
-        missing = np.zeros((len(rows), size), np.float32)  # the logarithm of what is missing to certainty
+        # the logarithm of what is missing to certainty
+        missing = np.zeros((len(rows), size), np.float32)
         for row, place in zip(missing, rows, strict=True):
             for name in self._names[place]:
                 if rarity := self._rarity(name):
                     row[self._named[name]] += log1p(-_NAME * rarity)
         scores = 1 - np.exp(missing)
         scores[self._apart(rows)] = 0.0
-        scores += 1e-3 * (self._vectors[rows] @ self._vectors.T)  # of those that share as much, the most similar
+        # of those that share as much, the most similar
+        scores += 1e-3 * (self._vectors[rows] @ self._vectors.T)
         for place, row in zip(rows, scores, strict=True):
             for other in _best(row, SHARED, count):
                 shared = self._names[place].keys() & self._names[other].keys()
                 told = sorted(shared, key=lambda name: (-self._rarity(name), name))
                 weight = round(1 - float(np.exp(missing[rows.index(place), other])), 3)
-                properties = {SHARES + name: self._names[place][name] for name in told if self._rarity(name)}
-                yield self._edge(place, other, ENTITY, weight, {"match_type": "entity", **properties})
+                properties = {
+                    SHARES + name: self._names[place][name] for name in told if self._rarity(name)
+                }
+                yield self._edge(
+                    place, other, ENTITY, weight, {"match_type": "entity", **properties}
+                )
 
     def _rarity(self, name: str) -> float:
         """1 for what only one resource names, towards 0 for what all do."""
@@ -210,7 +238,9 @@ class _Pool:
         of_rows = self._occasion[np.asarray(rows)]
         return np.asarray(of_rows[:, None] == self._occasion[None, :])
 
-    def _edge(self, src: int, dst: int, rel_type: str, weight: float, properties: dict[str, Any]) -> Edge:
+    def _edge(
+        self, src: int, dst: int, rel_type: str, weight: float, properties: dict[str, Any]
+    ) -> Edge:
         target = self.resources[dst]
         about = {"dst_name": target.name, "dst_entity_type": f"resource/{target.kind}"}
         return Edge(
@@ -244,8 +274,11 @@ def _best(row: Floats, threshold: float, count: int) -> list[int]:
     return sorted(above.tolist(), key=lambda place: (-float(row[place]), place))
 
 
-def _names(store: Store, resources: Sequence[Resource], keys: Sequence[str]) -> list[dict[str, str]]:
-    """What each resource names, key to name. Who speaks in its source does not count: everybody there is spoken to."""
+def _names(
+    store: Store, resources: Sequence[Resource], keys: Sequence[str]
+) -> list[dict[str, str]]:
+    """What each resource names, key to name. Who speaks in its source does not count: everybody
+    there is spoken to."""
     speakers: dict[str, set[str]] = {}
     for resource in resources:
         if isinstance(speaker := resource.metadata.get("speaker"), str) and speaker.strip():
@@ -253,28 +286,42 @@ def _names(store: Store, resources: Sequence[Resource], keys: Sequence[str]) -> 
     mentioned: dict[str, dict[str, str]] = {}
     if "mentions" in store.rel_types():
         for low in range(0, len(keys), _BLOCK):
-            for edge in store.edges(keys[low : low + _BLOCK], direction="out", rel_types=["mentions"], limit=None):
-                mentioned.setdefault(edge.src, {})[edge.dst] = str(edge.properties.get("dst_name") or edge.dst)
+            for edge in store.edges(
+                keys[low : low + _BLOCK], direction="out", rel_types=["mentions"], limit=None
+            ):
+                mentioned.setdefault(edge.src, {})[edge.dst] = str(
+                    edge.properties.get("dst_name") or edge.dst
+                )
     found = []
     for resource, key in zip(resources, keys, strict=True):
-        names = {labels.key(name): name for name in resource.related_entities if name.strip()} | mentioned.get(key, {})
+        names = {
+            labels.key(name): name for name in resource.related_entities if name.strip()
+        } | mentioned.get(key, {})
         silent: Collection[str] = speakers.get(resource.uri, ())
         found.append(
-            {name: shown for name, shown in sorted(names.items()) if name != key and not _addresses(name, silent)}
+            {
+                name: shown
+                for name, shown in sorted(names.items())
+                if name != key and not _addresses(name, silent)
+            }
         )
     return found
 
 
 def _addresses(name: str, speakers: Collection[str]) -> bool:
     """Whether a name is that of somebody who speaks, or short for it ("Mel")."""
-    return any(speaker == name or (len(name) > 2 and speaker.startswith(name)) for speaker in speakers)
+    return any(
+        speaker == name or (len(name) > 2 and speaker.startswith(name)) for speaker in speakers
+    )
 
 
 def _unknown(store: Store, edges: Sequence[Edge]) -> Iterator[Edge]:
     """The edges that say more than what is there: a new one, a higher weight, another shared name."""
     types = [name for name in (RELATED, ENTITY) if name in store.rel_types()]
     keys = list(dict.fromkeys(labels.key(edge.src) for edge in edges))
-    stored = store.edges(keys, direction="out", rel_types=types, limit=None) if types and keys else []
+    stored = (
+        store.edges(keys, direction="out", rel_types=types, limit=None) if types and keys else []
+    )
     known = {(edge.src, edge.rel_type, edge.dst): edge for edge in stored}
     for edge in edges:
         there = known.get((labels.key(edge.src), edge.rel_type, labels.key(edge.dst)))

@@ -14,8 +14,8 @@ __all__ = ["occasions"]
 def occasions(resources: Sequence[Resource]) -> list[int]:
     """A number for each resource: the same for those of one source and one occasion.
 
-    A document is one occasion. What comes from one source over time (a chat, a diary) is parted by `SESSION_GAP` of
-    silence. A resource from nowhere is alone.
+    A document is one occasion. What comes from one source over time (a chat, a diary) is parted by
+    `SESSION_GAP` of silence. A resource from nowhere is alone.
     """
     by_source: dict[str, list[int]] = {}
     for place, resource in enumerate(resources):
@@ -24,7 +24,8 @@ def occasions(resources: Sequence[Resource]) -> list[int]:
     number = 0
     for places in by_source.values():
         dated = sorted(
-            ((at, place) for place in places if (at := resources[place].starts_at)), key=lambda pair: pair[0]
+            ((at, place) for place in places if (at := resources[place].starts_at)),
+            key=lambda pair: pair[0],
         )
         number += 1
         for place in places:

@@ -1,8 +1,8 @@
 """LangGraph checkpoints in the journal of a tenant, so that they are as sealed as the memory is.
 
-A thread's entries are `checkpoint`, with the id `<thread>/<namespace>/<checkpoint id>`, and `checkpoint.write`,
-with the task and number behind that. Only the latest checkpoints of a thread are kept, as many as `keep` says: to go
-on takes no more than one.
+A thread's entries are `checkpoint`, with the id `<thread>/<namespace>/<checkpoint id>`, and
+`checkpoint.write`, with the task and number behind that. Only the latest checkpoints of a thread
+are kept, as many as `keep` says: to go on takes no more than one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class JournalSaver(BaseCheckpointSaver[str]):
 
     Attributes:
         subjects: ids of the records that the state speaks of now.
-        paused: while it is set no checkpoint is noted: a run that is killed goes on from the last one before.
+        paused: while it is set no checkpoint is noted: a run that is killed goes on from the last
+            one before.
     """
 
     def __init__(self, journal: Journal, *, keep: int | None = 1, partial: bool = True) -> None:
@@ -74,7 +75,7 @@ class JournalSaver(BaseCheckpointSaver[str]):
         number = int(current.partition(".")[0]) if isinstance(current, str) else int(current or 0)
         return f"{number + 1:032}.0"
 
-    # -- reading ---------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint of the config's id, or else the latest of its thread."""
@@ -83,7 +84,12 @@ class JournalSaver(BaseCheckpointSaver[str]):
             found = self._journal.journal_entry(CHECKPOINT, _place(thread, space, id))
         else:
             found = next(
-                iter(self._journal.journal(CHECKPOINT, prefix=_place(thread, space), limit=1, newest_first=True)), None
+                iter(
+                    self._journal.journal(
+                        CHECKPOINT, prefix=_place(thread, space), limit=1, newest_first=True
+                    )
+                ),
+                None,
             )
         return self._tuple(found) if found else None
 
@@ -130,11 +136,13 @@ class JournalSaver(BaseCheckpointSaver[str]):
             config={"configurable": {**configured, "checkpoint_id": id}},
             checkpoint=self.serde.loads_typed((stored.kind, stored.data)),
             metadata=self.serde.loads_typed((stored.meta_kind, stored.meta)),
-            parent_config={"configurable": {**configured, "checkpoint_id": stored.parent}} if stored.parent else None,
+            parent_config={"configurable": {**configured, "checkpoint_id": stored.parent}}
+            if stored.parent
+            else None,
             pending_writes=writes,
         )
 
-    # -- writing ---------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def put(
         self,
@@ -146,7 +154,11 @@ class JournalSaver(BaseCheckpointSaver[str]):
         """Note a checkpoint, and strike those that are not to be kept."""
         thread, space = _thread(config)
         place: RunnableConfig = {
-            "configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": checkpoint["id"]}
+            "configurable": {
+                "thread_id": thread,
+                "checkpoint_ns": space,
+                "checkpoint_id": checkpoint["id"],
+            }
         }
         if self.paused:
             return place
@@ -154,13 +166,20 @@ class JournalSaver(BaseCheckpointSaver[str]):
         meta_kind, meta = self.serde.dumps_typed(get_checkpoint_metadata(config, metadata))
         stored = _Stored(kind, data, meta_kind, meta, parent=get_checkpoint_id(config) or "")
         entry = JournalEntry(
-            CHECKPOINT, _place(thread, space, checkpoint["id"]), msgspec.json.encode(stored), self.subjects
+            CHECKPOINT,
+            _place(thread, space, checkpoint["id"]),
+            msgspec.json.encode(stored),
+            self.subjects,
         )
         self._journal.note([entry], struck=self._outdated(thread, space))
         return place
 
     def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
     ) -> None:
         """Note what a task wrote before the step it belongs to was over."""
         if not self._partial:
@@ -192,10 +211,14 @@ class JournalSaver(BaseCheckpointSaver[str]):
             return ()
         there = self._journal.journal(CHECKPOINT, prefix=_place(thread, space), newest_first=True)
         gone = [entry.id for entry in there[self._keep - 1 :]]
-        writes = [(WRITE, entry.id) for id in gone for entry in self._journal.journal(WRITE, prefix=f"{id}/")]
+        writes = [
+            (WRITE, entry.id)
+            for id in gone
+            for entry in self._journal.journal(WRITE, prefix=f"{id}/")
+        ]
         return [*((CHECKPOINT, id) for id in gone), *writes]
 
-    # -- from an event loop ----------------------------------------------------------------------------------
+    # -- from an event loop ------------------------------------------------------------------------
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await asyncio.to_thread(self.get_tuple, config)
@@ -208,7 +231,9 @@ class JournalSaver(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        for found in await asyncio.to_thread(lambda: [*self.list(config, filter=filter, before=before, limit=limit)]):
+        for found in await asyncio.to_thread(
+            lambda: [*self.list(config, filter=filter, before=before, limit=limit)]
+        ):
             yield found
 
     async def aput(
@@ -221,7 +246,11 @@ class JournalSaver(BaseCheckpointSaver[str]):
         return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
     ) -> None:
         await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
 

@@ -1,13 +1,16 @@
 """Learning: documents in time order, and a REM cycle whenever a period is over (seed 1's diagram).
 
-The state machine is LangGraph's. In strict order it goes through one section of a document at a time:
+The state machine is LangGraph's. In strict order it goes through one section of a document at a
+time:
 
-    START -> rem -> chunk -> implant + entities -> entity_implant -> (period over?) -> rem -> chunk … -> END
+    START -> rem -> chunk -> implant + entities -> entity_implant -> (period over?) -> rem -> chunk
+    … -> END
 
-In relaxed order `window` stands for these four: many documents at once, up to the end of the period. The state
-is checkpointed after each document; a run that was killed goes on from there, and what its documents taught is written
-together with the note that they were learned, so that none is lost and none doubled. What it does again of the document
-that was at hand costs nothing: the model's replies are kept.
+In relaxed order `window` stands for these four: many documents at once, up to the end of the
+period. The state is checkpointed after each document; a run that was killed goes on from there, and
+what its documents taught is written together with the note that they were learned, so that none is
+lost and none doubled. What it does again of the document that was at hand costs nothing: the
+model's replies are kept.
 """
 
 from __future__ import annotations
@@ -86,7 +89,8 @@ def learn(
 
     Args:
         rule: what a period is.
-        strict: one document after another, so that the outcome can be had again; else `window` documents at once.
+        strict: one document after another, so that the outcome can be had again; else `window`
+            documents at once.
         dreams: of each REM cycle, see `sampling.how_many`.
         seed: of the dreams.
         progress: called after each document and each wave of dreams.
@@ -99,9 +103,13 @@ def learn(
 
     saver = JournalSaver(mind.store, partial=False)
     learner = Learner(mind, todo, saver, rule, dreams, seed, window, progress)
-    config: RunnableConfig = {"configurable": {"thread_id": mind.writer.id}, "recursion_limit": _FOREVER}
+    config: RunnableConfig = {
+        "configurable": {"thread_id": mind.writer.id},
+        "recursion_limit": _FOREVER,
+    }
     graph = learner.graph(strict=strict)
-    with tracing_context(enabled=False):  # LangGraph would send what it does away, were the environment to say so
+    # LangGraph would send what it does away, were the environment to say so
+    with tracing_context(enabled=False):
         graph.invoke(None if saver.get_tuple(config) else _start(), config, durability="sync")
     saver.delete_thread(mind.writer.id)
 
@@ -147,7 +155,8 @@ class Learner:
         self._rests = rests(parked(mind.store, "learn"))
         self._sections: deque[list[Passage]] = deque()  # of the document at hand
         self._lesson: Lesson | None = None
-        self._left = 0  # documents to be learned before a period may be over
+        # documents to be learned before a period may be over
+        self._left = 0
         self._done = 0
         self._counting = threading.Lock()
 
@@ -170,7 +179,9 @@ class Learner:
             graph.add_node("window", self._stretch)
         graph.add_edge(START, "rem")  # a period may have ended since the last run
         graph.add_conditional_edges("rem", lambda _: first if self._todo else END, [first, END])
-        graph.add_conditional_edges(last, lambda state: "rem" if self._over(state) else first, ["rem", first])
+        graph.add_conditional_edges(
+            last, lambda state: "rem" if self._over(state) else first, ["rem", first]
+        )
         return graph.compile(checkpointer=self._saver)
 
     def _over(self, state: REMState) -> bool:
@@ -179,7 +190,8 @@ class Learner:
 
     def _rem(self, state: REMState) -> dict[str, Any]:
         """Dream about the periods that are over."""
-        while self._todo and self._is_learned(self._todo[0]):  # the one that was at hand when the run was killed
+        # the one that was at hand when the run was killed
+        while self._todo and self._is_learned(self._todo[0]):
             self._todo.popleft()
         mind, following = self._mind, self._todo[0] if self._todo else None
         for period in self._rule.over(mind.store, following, datetime.now(UTC)):
@@ -187,17 +199,24 @@ class Learner:
             def told(done: int, total: int, name: str = period.label) -> None:
                 self._tell("dreaming", done, total, name)
 
-            cycle = Cycle(label=period.label, seed=self._seed, dreams=self._dreams, period=period, ids=period.ids)
+            cycle = Cycle(
+                label=period.label,
+                seed=self._seed,
+                dreams=self._dreams,
+                period=period,
+                ids=period.ids,
+            )
             rem(mind, cycle, done=told)
         self._left = self._rule.stretch(mind.store, self._todo)
         return {"current_chunk": []}
 
-    # -- strict order ----------------------------------------------------------------------------------------
+    # -- strict order ------------------------------------------------------------------------------
 
     def _chunk(self, state: REMState) -> dict[str, Any]:
         """Take the next section."""
         while not self._sections:
-            if not self._todo or self._left <= 0:  # none left: going on from a checkpoint, a period may be over by now
+            # none left: going on from a checkpoint, a period may be over by now
+            if not self._todo or self._left <= 0:
                 return {"current_document": "", "current_chunk": []}
             self._left -= 1
             self._begin(self._todo.popleft())
@@ -222,7 +241,9 @@ class Learner:
         """Cut a document that was not learned yet into sections."""
         self._lesson = lesson
         found = self._unlearned(lesson)
-        self._sections = deque(found[start : start + SECTION] for start in range(0, len(found), SECTION))
+        self._sections = deque(
+            found[start : start + SECTION] for start in range(0, len(found), SECTION)
+        )
 
     def _unlearned(self, lesson: Lesson) -> list[Passage]:
         return self._passages([id for id in lesson.ids if not self._known(id)])
@@ -282,14 +303,16 @@ class Learner:
 
     def _called(self, names: Sequence[str]) -> list[str]:
         """Ids of what has these names: the state speaks of them."""
-        found = self._mind.store.lookup([labels.key(name) for name in names], edges=0) if names else {}
+        found = (
+            self._mind.store.lookup([labels.key(name) for name in names], edges=0) if names else {}
+        )
         return [record.id for records in found.values() for record in records]
 
     def _speak_of(self, thoughts: Sequence[StepOutcome]) -> None:
         parents = {id for thought in thoughts if thought.insight for id in thought.insight.parents}
         self._saver.subjects = tuple({*self._saver.subjects, *parents})
 
-    # -- relaxed order ---------------------------------------------------------------------------------------
+    # -- relaxed order -----------------------------------------------------------------------------
 
     def _stretch(self, state: REMState) -> dict[str, Any]:
         """Learn the documents of a period, many at once."""
@@ -297,10 +320,13 @@ class Learner:
         self._left = 0
         with ThreadPoolExecutor(self._window, thread_name_prefix="remloom-learning") as threads:
             try:
-                for future in as_completed([threads.submit(self._whole, lesson) for lesson in stretch]):
+                for future in as_completed(
+                    [threads.submit(self._whole, lesson) for lesson in stretch]
+                ):
                     future.result()
             except BaseException:
-                threads.shutdown(wait=False, cancel_futures=True)  # those that have begun come to their end
+                # those that have begun come to their end
+                threads.shutdown(wait=False, cancel_futures=True)
                 raise
         return {"documents_processed": state["documents_processed"] + len(stretch), "last": True}
 
@@ -314,12 +340,19 @@ class Learner:
             last = start + SECTION >= len(found)
             self._store(lesson.uri, lesson.at, section, [*thoughts, *failed, *more], last=last)
 
-    # -- both ------------------------------------------------------------------------------------------------
+    # -- both --------------------------------------------------------------------------------------
 
     def _store(
-        self, uri: str, at: datetime | None, section: Sequence[Passage], thoughts: Sequence[StepOutcome], *, last: bool
+        self,
+        uri: str,
+        at: datetime | None,
+        section: Sequence[Passage],
+        thoughts: Sequence[StepOutcome],
+        *,
+        last: bool,
     ) -> list[str]:
-        """Write what came of a section, and count its document once it is whole; names of the insights."""
+        """Write what came of a section, and count its document once it is whole; names of the
+        insights."""
         mind = self._mind
         with self._counting:
             lesson = Lesson(uri, at, tuple(id for passage in section for id in passage.ids))
@@ -335,4 +368,6 @@ class Learner:
         if self._progress:
             calls = self._mind.writer.run.counts.get("calls", 0)
             tokens = self._mind.llm.spent
-            self._progress(Progress(phase=phase, done=done, total=total, name=name, calls=calls, tokens=tokens))
+            self._progress(
+                Progress(phase=phase, done=done, total=total, name=name, calls=calls, tokens=tokens)
+            )

@@ -1,4 +1,5 @@
-"""The rest of a passage: what a failed call kept from being thought about it, so that the next run asks no more."""
+"""The rest of a passage: what a failed call kept from being thought about it, so that the next run
+asks no more."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from ...runs.failures import Parked
 
 __all__ = ["EntityLearning", "PendingSteps", "Step", "joined", "left", "rests"]
 
-# The steps of a passage: what it means, whom it tells of, and what that adds to one of these; "": any of them.
+# The steps of a passage: what it means, whom it tells of, and what that adds to one of these; "":
+# any of them.
 Step: TypeAlias = Literal["", "implant", "entities", "entity"]
 
 
@@ -31,10 +33,13 @@ class PendingSteps(Struct, frozen=True, omit_defaults=True):
     ids: tuple[str, ...] = ()  # of the passage's resources; of another passage it says nothing
     implant: bool = True
     entities: bool = True
-    told: tuple[EntityLearning, ...] = ()  # learnings that were not held against what is known of their entities
+    # learnings that were not held against what is known of their entities
+    told: tuple[EntityLearning, ...] = ()
 
 
-def left(ids: tuple[str, ...], failed: Collection[tuple[Step, EntityLearning | None]]) -> PendingSteps:
+def left(
+    ids: tuple[str, ...], failed: Collection[tuple[Step, EntityLearning | None]]
+) -> PendingSteps:
     """What is left of a passage of which these steps failed."""
     steps = {step for step, _ in failed}
     if "" in steps:
@@ -45,7 +50,11 @@ def left(ids: tuple[str, ...], failed: Collection[tuple[Step, EntityLearning | N
 
 def rests(items: Iterable[Parked]) -> dict[str, PendingSteps]:
     """The rests of parked passages, by the passage's id."""
-    return {item.item: msgspec.convert(item.details["rest"], PendingSteps) for item in items if "rest" in item.details}
+    return {
+        item.item: msgspec.convert(item.details["rest"], PendingSteps)
+        for item in items
+        if "rest" in item.details
+    }
 
 
 def joined(told: Iterable[tuple[str, EntityLearning]]) -> dict[str, EntityLearning]:
@@ -57,5 +66,7 @@ def joined(told: Iterable[tuple[str, EntityLearning]]) -> dict[str, EntityLearni
             found[key] = item
         elif item != known:
             passages = tuple(dict.fromkeys((*known.passages, *item.passages)))
-            found[key] = replace(known, learning=f"{known.learning} {item.learning}", passages=passages)
+            found[key] = replace(
+                known, learning=f"{known.learning} {item.learning}", passages=passages
+            )
     return found

@@ -1,4 +1,5 @@
-"""Periods of reading: a month, a year, or every so many documents. When one is over, its REM cycle is due."""
+"""Periods of reading: a month, a year, or every so many documents. When one is over, its REM cycle
+is due."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Rule(Struct, frozen=True):
         whole = isinstance(self.unit, int) and not isinstance(self.unit, bool) and self.unit > 0
         if not (whole or self.unit in ("month", "year", "none")):
             raise InvalidInputError(
-                f"a period is not {self.unit!r}", remedy='use "month", "year", "none" or a number of documents'
+                f"a period is not {self.unit!r}",
+                remedy='use "month", "year", "none" or a number of documents',
             )
 
     def after(self, store: Store, lesson: Lesson, run: str, *, whole: bool) -> Period | None:
@@ -62,7 +64,9 @@ class Rule(Struct, frozen=True):
         """
         if isinstance(self.unit, int):
             period = self._current(store) or self._next(store)
-            return replace(period.of(run), documents=period.documents + whole, ids=(*period.ids, *lesson.ids))
+            return replace(
+                period.of(run), documents=period.documents + whole, ids=(*period.ids, *lesson.ids)
+            )
         label = self._label(lesson.at)
         if not label:
             return None
@@ -80,12 +84,15 @@ class Rule(Struct, frozen=True):
         return 1 + sum(1 for _ in takewhile(lambda label: label == first, labels))
 
     def over(self, store: Store, following: Lesson | None, now: datetime) -> list[Period]:
-        """The periods that were read from and are over before this lesson (None: nothing more is to be read), and were
-        not dreamt about yet; the oldest first."""
+        """The periods that were read from and are over before this lesson (None: nothing more is to
+        be read), and were not dreamt about yet; the oldest first."""
         if isinstance(self.unit, int):
-            return [period for period in _open(store) if period.ids and period.documents >= self.unit]
+            return [
+                period for period in _open(store) if period.ids and period.documents >= self.unit
+            ]
         dated = following is not None and following.at is not None
-        current = self._label(following.at if following and dated else now)  # nothing dated comes: as the calendar says
+        # nothing dated comes: as the calendar says
+        current = self._label(following.at if following and dated else now)
         return [
             period
             for period in _open(store)
@@ -99,7 +106,10 @@ class Rule(Struct, frozen=True):
 
     def _current(self, store: Store) -> Period | None:
         """The stretch of documents that is being read, of a rule that counts them."""
-        return next((found for found in _open(store) if found.ids and found.documents < int(self.unit)), None)
+        return next(
+            (found for found in _open(store) if found.ids and found.documents < int(self.unit)),
+            None,
+        )
 
     def _next(self, store: Store) -> Period:
         count = len(store.journal(PERIOD, prefix="documents "))
@@ -113,11 +123,17 @@ def bounds(label: str) -> tuple[datetime, datetime] | None:
     ['2024-02-01T00:00:00+00:00', '2024-02-29T23:59:59.999999+00:00']
     """
     year, _, month = label.partition("-")
-    if not (year.isdigit() and len(year) == 4 and (not month or (month.isdigit() and 1 <= int(month) <= 12))):
+    if not (
+        year.isdigit()
+        and len(year) == 4
+        and (not month or (month.isdigit() and 1 <= int(month) <= 12))
+    ):
         return None
     first, last = (int(month), int(month)) if month else (1, 12)
     days = calendar.monthrange(int(year), last)[1]
-    return datetime(int(year), first, 1, tzinfo=UTC), datetime(int(year), last, days, 23, 59, 59, 999_999, UTC)
+    return datetime(int(year), first, 1, tzinfo=UTC), datetime(
+        int(year), last, days, 23, 59, 59, 999_999, UTC
+    )
 
 
 def _open(store: Store) -> list[Period]:

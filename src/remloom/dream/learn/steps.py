@@ -1,7 +1,9 @@
-"""The reading cycle's steps (seed 1): what a passage means beside what is known, whom it tells of, and what that adds.
+"""The reading cycle's steps (seed 1): what a passage means beside what is known, whom it tells of,
+and what that adds.
 
-A lesson is taken section by section. All passages of a section are held against the memory as it was before it, so that
-their calls can be made at once and the outcome does not depend on which returns first.
+A lesson is taken section by section. All passages of a section are held against the memory as it
+was before it, so that their calls can be made at once and the outcome does not depend on which
+returns first.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ _RECENT = 12  # insights of an entity among which the nearest are looked for
 class Learning(Struct, frozen=True):
     """What a passage teaches of an entity or concept."""
 
-    entity: Annotated[str, Meta(extra_json_schema={"maxLength": 80})]  # asked for; what is longer is taken, too
+    # asked for; what is longer is taken, too
+    entity: Annotated[str, Meta(extra_json_schema={"maxLength": 80})]
     learning: Annotated[str, Meta(extra_json_schema={"maxLength": 400})]
 
 
@@ -65,19 +68,25 @@ class StepOutcome(Struct, frozen=True, omit_defaults=True):
     entity: str = ""
     reason: str = ""  # of failing
     step: Step = ""  # that failed
-    seen: tuple[str, ...] = ()  # ids of what the model was told then, and may have quoted in its refusal
+    # ids of what the model was told then, and may have quoted in its refusal
+    seen: tuple[str, ...] = ()
     told: EntityLearning | None = None  # that was not held against what is known of its entity
 
 
-def implants(mind: DreamContext, passages: Sequence[Passage], at: datetime | None) -> list[StepOutcome]:
+def implants(
+    mind: DreamContext, passages: Sequence[Passage], at: datetime | None
+) -> list[StepOutcome]:
     """How each passage relates to what was known before it."""
     some = _unimplanted(passages)
     ideas = _ideas(mind, some, at)
     return _thoughts(some, ideas, mind.ask_all(_implanting(ideas)))
 
 
-def entities(mind: DreamContext, passages: Sequence[Passage]) -> tuple[list[EntityLearning], list[StepOutcome]]:
-    """What the passages teach of whom, each entity once; and the passages of which the model did not tell."""
+def entities(
+    mind: DreamContext, passages: Sequence[Passage]
+) -> tuple[list[EntityLearning], list[StepOutcome]]:
+    """What the passages teach of whom, each entity once; and the passages of which the model did
+    not tell."""
     return _told(mind, passages, mind.ask_all(_telling(_untold(passages))))
 
 
@@ -89,17 +98,25 @@ def implants_and_entities(
     ideas = _ideas(mind, some, at)
     asked = _implanting(ideas)
     replies = mind.ask_all([*asked, *_telling(_untold(passages))])
-    return _thoughts(some, ideas, replies[: len(asked)]), *_told(mind, passages, replies[len(asked) :])
+    return _thoughts(some, ideas, replies[: len(asked)]), *_told(
+        mind, passages, replies[len(asked) :]
+    )
 
 
 def entity_implants(
-    mind: DreamContext, passages: Sequence[Passage], queue: Sequence[EntityLearning], at: datetime | None
+    mind: DreamContext,
+    passages: Sequence[Passage],
+    queue: Sequence[EntityLearning],
+    at: datetime | None,
 ) -> list[StepOutcome]:
-    """What each learning adds to what was known of its entity. The first one of an entity stands as it is."""
+    """What each learning adds to what was known of its entity. The first one of an entity stands as
+    it is."""
     by_id = {passage.id: passage for passage in passages}
     ideas = []
     for told, known in zip(queue, _known_of(mind, queue, at), strict=True):
-        parents = tuple(resource for id in told.passages if id in by_id for resource in by_id[id].resources)
+        parents = tuple(
+            resource for id in told.passages if id in by_id for resource in by_id[id].resources
+        )
         ideas.append(Idea(told.learning, parents, tuple(known)))
     replies = iter(
         mind.ask_all(
@@ -119,7 +136,12 @@ def entity_implants(
         )
     )
     return [
-        _thought_of(told, _thought(told.passages, idea, next(replies) if idea.neighbours else idea.text, "entity"))
+        _thought_of(
+            told,
+            _thought(
+                told.passages, idea, next(replies) if idea.neighbours else idea.text, "entity"
+            ),
+        )
         for told, idea in zip(queue, ideas, strict=True)
         if idea.parents
     ]
@@ -132,9 +154,11 @@ def store(
     thoughts: Sequence[StepOutcome],
     also: Sequence[JournalEntry] = (),
 ) -> list[str]:
-    """Write what was thought about passages, and that they were learned, in one transaction; names of the insights.
+    """Write what was thought about passages, and that they were learned, in one transaction; names
+    of the insights.
 
-    A passage with a failed call is parked with the reason; what else came of it is kept. `also` is noted with it.
+    A passage with a failed call is parked with the reason; what else came of it is kept. `also` is
+    noted with it.
     """
     known = {passage.id for passage in passages}
     if forgotten := {id for thought in thoughts for id in thought.passages} - known:
@@ -148,16 +172,24 @@ def store(
 def _without(
     forgotten: Collection[str], passages: Sequence[Passage], thoughts: Sequence[StepOutcome]
 ) -> tuple[list[Passage], list[StepOutcome]]:
-    """What is left when records were forgotten while they were thought about. What rested on them is to be thought
-    again."""
+    """What is left when records were forgotten while they were thought about. What rested on them
+    is to be thought again."""
     left = [passage for passage in passages if not {*passage.ids} & {*forgotten}]
     known = {passage.id for passage in left}
     found = []
     for thought in thoughts:
         own = tuple(id for id in thought.passages if id in known)
-        rested = (*thought.insight.parents,) if thought.insight else (*thought.told.passages,) if thought.told else ()
+        rested = (
+            (*thought.insight.parents,)
+            if thought.insight
+            else (*thought.told.passages,)
+            if thought.told
+            else ()
+        )
         if own and {*rested, *thought.seen} & {*forgotten}:
-            found.append(StepOutcome(own, "failed", reason="what it rests on was forgotten meanwhile"))
+            found.append(
+                StepOutcome(own, "failed", reason="what it rests on was forgotten meanwhile")
+            )
         elif own:
             found.append(replace(thought, passages=own))
     return left, found
@@ -183,7 +215,15 @@ def _store(
             records.append(record)
             if thought.entity:
                 about = {"dst_name": thought.entity}
-                edges.append(Edge(src=record.name, rel_type=ABOUT, dst=thought.entity, weight=0.8, properties=about))
+                edges.append(
+                    Edge(
+                        src=record.name,
+                        rel_type=ABOUT,
+                        dst=thought.entity,
+                        weight=0.8,
+                        properties=about,
+                    )
+                )
     notes: list[JournalEntry] = [*also]
     struck: list[tuple[str, str]] = []
     for passage in passages:
@@ -198,7 +238,11 @@ def _store(
                     "learn",
                     passage.id,
                     failed[-1].reason,
-                    tuple(dict.fromkeys((*passage.ids, *(id for by in told_by for id in _ids(by_id, by)), *seen))),
+                    tuple(
+                        dict.fromkeys(
+                            (*passage.ids, *(id for by in told_by for id in _ids(by_id, by)), *seen)
+                        )
+                    ),
                     name=passage.name,
                     details={"uri": uri, "rest": msgspec.to_builtins(rest)},
                     run=mind.writer.id,
@@ -259,7 +303,9 @@ def _implanting(ideas: Iterable[Idea]) -> list[Call]:
     return [asking(idea) for idea in ideas if idea.neighbours]
 
 
-def _thoughts(passages: Sequence[Passage], ideas: Sequence[Idea], answers: Iterable[Any]) -> list[StepOutcome]:
+def _thoughts(
+    passages: Sequence[Passage], ideas: Sequence[Idea], answers: Iterable[Any]
+) -> list[StepOutcome]:
     replies = iter(answers)
     return [
         _thought(passage.ids[:1], idea, next(replies), "implant")
@@ -271,7 +317,8 @@ def _thoughts(passages: Sequence[Passage], ideas: Sequence[Idea], answers: Itera
 
 def _telling(passages: Iterable[Passage]) -> list[Call]:
     return [
-        Call("entities", {"passage": _quote(passage)}, returns=Learnings, subjects=passage.ids) for passage in passages
+        Call("entities", {"passage": _quote(passage)}, returns=Learnings, subjects=passage.ids)
+        for passage in passages
     ]
 
 
@@ -282,10 +329,13 @@ def _told(
     failed = []
     for passage, reply in zip(_untold(passages), replies, strict=True):
         if isinstance(reply, ModelError):
-            failed.append(StepOutcome(passage.ids[:1], "failed", reason=reason(reply), step="entities"))
+            failed.append(
+                StepOutcome(passage.ids[:1], "failed", reason=reason(reply), step="entities")
+            )
             continue
         told += [
-            (key, EntityLearning(learning.entity, learning.learning, (passage.id,))) for key, learning in _useful(reply)
+            (key, EntityLearning(learning.entity, learning.learning, (passage.id,)))
+            for key, learning in _useful(reply)
         ]
     return _by_their_names(mind, joined(told)), failed
 
@@ -311,7 +361,9 @@ def _record(mind: DreamContext, passage: Passage, thought: StepOutcome, found: I
         id = _synthesis_id(mind, passage)
     return Resource(
         id=id,
-        name=f"{thought.entity}, from {passage.name}" if thought.entity else f"Synthesis of {passage.name}",
+        name=f"{thought.entity}, from {passage.name}"
+        if thought.entity
+        else f"Synthesis of {passage.name}",
         content=found.text,
         category="insight",
         kind="entity_insight" if thought.entity else "synthesis",
@@ -347,17 +399,22 @@ def _useful(learnings: Iterable[Learning]) -> list[tuple[str, Learning]]:
 
 
 def _by_their_names(mind: DreamContext, told: dict[str, EntityLearning]) -> list[EntityLearning]:
-    """The learnings under the names that the memory knows their entities by, where these are known by another one."""
+    """The learnings under the names that the memory knows their entities by, where these are known
+    by another one."""
     known = mind.store.lookup(list(told), edges=0) if told else {}
     named = []
     for key, item in told.items():
-        entities = (record.name for record in known[key] if isinstance(record, Entity) and not record.thin)
+        entities = (
+            record.name for record in known[key] if isinstance(record, Entity) and not record.thin
+        )
         name = next(entities, item.entity)
         named.append((labels.key(name), replace(item, entity=name)))
     return list(joined(named).values())
 
 
-def _known_of(mind: DreamContext, queue: Sequence[EntityLearning], at: datetime | None) -> list[list[Resource]]:
+def _known_of(
+    mind: DreamContext, queue: Sequence[EntityLearning], at: datetime | None
+) -> list[list[Resource]]:
     """For each entity the insights about it that are most like what was learned now, from before."""
     with mind.store.snapshot():
         if not queue or ABOUT not in mind.store.rel_types():
@@ -368,7 +425,10 @@ def _known_of(mind: DreamContext, queue: Sequence[EntityLearning], at: datetime 
             edges = mind.store.edge_keys([key], direction="in", rel_types=[ABOUT], limit=_RECENT)
             sources.append([src for src, _, _ in edges])
         named = mind.store.lookup([src for some in sources for src in some], edges=0)
-    return [_nearest(mind, told, at, [named[src] for src in some]) for told, some in zip(queue, sources, strict=True)]
+    return [
+        _nearest(mind, told, at, [named[src] for src in some])
+        for told, some in zip(queue, sources, strict=True)
+    ]
 
 
 def _nearest(
@@ -396,5 +456,7 @@ def _most_like(mind: DreamContext, text: str, records: Sequence[Resource]) -> li
 
     query = np.asarray(mind.embed_query(text), np.float32)
     scores = matrix(mind.store, [record.id for record in records]) @ query
-    ranked = sorted(zip(scores.tolist(), records, strict=True), key=lambda pair: (-pair[0], pair[1].id))
+    ranked = sorted(
+        zip(scores.tolist(), records, strict=True), key=lambda pair: (-pair[0], pair[1].id)
+    )
     return [record for _, record in ranked[: mind.limits.about_entity]]

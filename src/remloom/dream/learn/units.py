@@ -1,7 +1,7 @@
 """What is learned at once, and in which order: a document, or a day of a chat, by its time.
 
-Dated lessons come first, the oldest first (those of one time by where they were read); undated ones follow, by where
-they were read.
+Dated lessons come first, the oldest first (those of one time by where they were read); undated ones
+follow, by where they were read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .pending import PendingSteps
 
 __all__ = ["LEARNED", "Lesson", "Passage", "learned", "lessons", "passages"]
 
-LEARNED = "learned"  # kind of the journal entries that say of a resource, by its id, that it was learned
+# kind of the journal entries that say of a resource, by its id, that it was learned
+LEARNED = "learned"
 PASSAGE_WORDS = 300  # of a chat's turns that are one passage
 
 
@@ -62,7 +63,11 @@ def lessons(store: Store, uris: Collection[str] | None = None) -> list[Lesson]:
     found: dict[tuple[str, str], list[tuple[datetime | None, int, str]]] = {}
     for resource in _read(store, uris):
         if resource.id not in done:
-            day = resource.starts_at.date().isoformat() if _speaker(resource) and resource.starts_at else ""
+            day = (
+                resource.starts_at.date().isoformat()
+                if _speaker(resource) and resource.starts_at
+                else ""
+            )
             place = (resource.uri or resource.id, day)
             found.setdefault(place, []).append((resource.starts_at, resource.ordinal, resource.id))
     ordered = []
@@ -70,7 +75,13 @@ def lessons(store: Store, uris: Collection[str] | None = None) -> list[Lesson]:
         parts.sort(key=lambda part: (part[1], part[2]))
         times = [at for at, _, _ in parts if at]
         ordered.append(Lesson(uri, min(times, default=None), tuple(id for _, _, id in parts)))
-    ordered.sort(key=lambda lesson: (lesson.at is None, lesson.at.timestamp() if lesson.at else 0.0, lesson.uri))
+    ordered.sort(
+        key=lambda lesson: (
+            lesson.at is None,
+            lesson.at.timestamp() if lesson.at else 0.0,
+            lesson.uri,
+        )
+    )
     return ordered
 
 
@@ -80,9 +91,11 @@ def learned(passage: Passage, run: str) -> list[JournalEntry]:
     return [JournalEntry(LEARNED, id, data, subjects=(id,)) for id in passage.ids]
 
 
-def passages(store: Store, ids: Sequence[str], rests: Mapping[str, PendingSteps] = {}) -> list[Passage]:
-    """The passages of these resources, in order, with what is left of those in `rests`. What is gone by now is left
-    out."""
+def passages(
+    store: Store, ids: Sequence[str], rests: Mapping[str, PendingSteps] = {}
+) -> list[Passage]:
+    """The passages of these resources, in order, with what is left of those in `rests`. What is
+    gone by now is left out."""
     found: list[list[Resource]] = []
     words = 0
     for id in ids:
@@ -90,7 +103,12 @@ def passages(store: Store, ids: Sequence[str], rests: Mapping[str, PendingSteps]
         if not isinstance(resource, Resource) or not resource.content.strip():
             continue
         count = len(resource.content.split())
-        if found and _speaker(resource) and _speaker(found[-1][0]) and words + count <= PASSAGE_WORDS:
+        if (
+            found
+            and _speaker(resource)
+            and _speaker(found[-1][0])
+            and words + count <= PASSAGE_WORDS
+        ):
             found[-1].append(resource)
             words += count
         else:
@@ -109,7 +127,11 @@ def _read(store: Store, uris: Collection[str] | None) -> Iterable[Resource]:
     if uris is None:
         records: Iterable[object] = store.records("resources")
     else:
-        records = (record for uri in uris for record in store.query("resources", Query().filter(Eq("uri", uri))))
+        records = (
+            record
+            for uri in uris
+            for record in store.query("resources", Query().filter(Eq("uri", uri)))
+        )
     for record in records:
         if isinstance(record, Resource) and not record.generation and record.content.strip():
             yield record

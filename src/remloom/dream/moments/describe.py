@@ -1,4 +1,5 @@
-"""What a stretch of time was about, told without a model: who spoke, of what, and in whose words it is best said."""
+"""What a stretch of time was about, told without a model: who spoke, of what, and in whose words it
+is best said."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ _OWN = 1.5  # what a name is worth of what a word is
 
 
 class Background:
-    """How common each word is in what is looked at: a topic is what is said here more than elsewhere."""
+    """How common each word is in what is looked at: a topic is what is said here more than
+    elsewhere."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._size = len(resources)
@@ -44,7 +46,8 @@ class Background:
 def people(resources: Sequence[Resource]) -> tuple[Person, ...]:
     """Who spoke."""
     return tuple(
-        Person(id=labels.key(name), name=name) for name in dict.fromkeys(filter(None, map(_speaker, resources)))
+        Person(id=labels.key(name), name=name)
+        for name in dict.fromkeys(filter(None, map(_speaker, resources)))
     )
 
 
@@ -70,18 +73,27 @@ def names(resources: Sequence[Resource]) -> tuple[str, ...]:
 
 
 def topics(resources: Sequence[Resource], background: Background) -> tuple[str, ...]:
-    """What it is about, the most telling first: names, words, and pairs of words that recur together."""
-    spoken = {part for name in map(_speaker, resources) if name for part in labels.key(name).split("-")}
+    """What it is about, the most telling first: names, words, and pairs of words that recur
+    together."""
+    spoken = {
+        part for name in map(_speaker, resources) if name for part in labels.key(name).split("-")
+    }
     scores: dict[str, float] = {}  # of what is shown
     shown: dict[str, Counter[str]] = {}
     pairs: Counter[tuple[str, str]] = Counter()
     for resource in resources:
-        words = [(word.group().lower(), _stem(word.group())) for word in _WORD.finditer(resource.content)]
+        words = [
+            (word.group().lower(), _stem(word.group())) for word in _WORD.finditer(resource.content)
+        ]
         for word, stem in words:
             if len(stem) > 2 and not any(part.startswith(stem) for part in spoken):
                 shown.setdefault(stem, Counter())[word] += 1
         beside = pairwise(words)
-        pairs.update((first, second) for (first, one), (second, other) in beside if one in shown and other in shown)
+        pairs.update(
+            (first, second)
+            for (first, one), (second, other) in beside
+            if one in shown and other in shown
+        )
     for stem, forms in shown.items():
         scores[max(sorted(forms), key=forms.__getitem__)] = forms.total() * background.worth(stem)
     for first, second in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):

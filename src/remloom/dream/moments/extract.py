@@ -1,8 +1,9 @@
 """Moments: stretches of time told as what happened in them, by rules or by a model.
 
-Source: seed 5, "First-Order Dreaming: Moment Extraction". Rules part time into sessions, and these where the topic
-shifts, and say who spoke, of what, and in whose words. A model tells, of each session, what happened, with every field
-of the seed. Both connect what they made by label: with people, resources, topics, the moments before and after.
+Source: seed 5, "First-Order Dreaming: Moment Extraction". Rules part time into sessions, and these
+where the topic shifts, and say who spoke, of what, and in whose words. A model tells, of each
+session, what happened, with every field of the seed. Both connect what they made by label: with
+people, resources, topics, the moments before and after.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ __all__ = ["LOOKBACK", "RULES", "connections", "extract", "outgrown", "part_id",
 LOOKBACK = 24.0  # hours, seed 5
 RULES = "rules"
 _OWNS, _RELATES = 1.0, 0.5  # weights of edges, from seed 5's guidelines
-_NEXT = timedelta(days=31)  # a moment this long before or after is still looked for as the one beside it
+# a moment this long before or after is still looked for as the one beside it
+_NEXT = timedelta(days=31)
 _NEAR, _FAR = 0.9, 0.3  # weight of what happened at once, and of what lies far apart
 _HALF = 7.0  # days after which it has fallen half of the way
 _AT_ONCE = 16  # sessions whose calls are made together
@@ -48,7 +50,8 @@ def extract(
     llm: LLM | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Write the moments of what happened, or was remembered, since then (all when None). Again, it writes nothing.
+    """Write the moments of what happened, or was remembered, since then (all when None). Again, it
+    writes nothing.
 
     A failed call of the model parks its session, which the next run tries again.
 
@@ -56,7 +59,9 @@ def extract(
         BudgetError: the budget of the run is spent; what was told until then is written.
     """
     found = sessions(store, since=since, now=now)
-    background = describe.Background([resource for session in found for resource in session.resources])
+    background = describe.Background(
+        [resource for session in found for resource in session.resources]
+    )
     whole: list[Moment] = []
     done = 0
     for low in range(0, len(found), _AT_ONCE):
@@ -66,7 +71,9 @@ def extract(
             moment = _whole(store, session, background)
             parts = [] if llm else list(_parts(store, session, moment, background))
             made = parts if session.moment else [moment, *parts]
-            edges = [edge for one in (moment, *parts) for edge in connections(one, _refs(session, one))]
+            edges = [
+                edge for one in (moment, *parts) for edge in connections(one, _refs(session, one))
+            ]
             edges += [part_of(part, moment) for part in parts]
             edges += [edge for before, after in pairwise(parts) for edge in _beside(before, after)]
             kept = {moment.id, *(part.id for part in parts)}
@@ -85,19 +92,29 @@ def extract(
 
 
 def connections(moment: Moment, resources: Sequence[Resource]) -> list[Edge]:
-    """A moment's edges by label: to who was there, what it is told by, and what it is about. None to itself: a document
-    of one chunk, its moment and what it is about may all bear one name."""
-    return [edge for edge in _connections(moment, resources) if labels.key(edge.dst) != labels.key(moment.name)]
+    """A moment's edges by label: to who was there, what it is told by, and what it is about. None
+    to itself: a document of one chunk, its moment and what it is about may all bear one name."""
+    return [
+        edge
+        for edge in _connections(moment, resources)
+        if labels.key(edge.dst) != labels.key(moment.name)
+    ]
 
 
 def _connections(moment: Moment, resources: Sequence[Resource]) -> Iterator[Edge]:
     known = {labels.key(name) for name in moment.entity_refs}
     for person in moment.present_persons:
-        about = {"dst_name": person.name, "dst_entity_type": "person"} | ({"role": person.role} if person.role else {})
-        yield Edge(src=moment.name, rel_type="attended_by", dst=person.name, weight=_OWNS, properties=about)
+        about = {"dst_name": person.name, "dst_entity_type": "person"} | (
+            {"role": person.role} if person.role else {}
+        )
+        yield Edge(
+            src=moment.name, rel_type="attended_by", dst=person.name, weight=_OWNS, properties=about
+        )
     for resource in resources:
         about = {"dst_name": resource.name, "dst_entity_type": f"resource/{resource.kind}"}
-        yield Edge(src=moment.name, rel_type="includes", dst=resource.name, weight=_OWNS, properties=about)
+        yield Edge(
+            src=moment.name, rel_type="includes", dst=resource.name, weight=_OWNS, properties=about
+        )
     for topic in moment.topic_tags:
         if labels.key(topic) in known or moment.metadata.get(MADE_BY, RULES) != RULES:
             yield Edge(
@@ -106,9 +123,12 @@ def _connections(moment: Moment, resources: Sequence[Resource]) -> Iterator[Edge
             )  # fmt: skip
 
 
-def outgrown(store: Store, resources: Sequence[Resource], kept: Collection[str], *, told: bool) -> list[Moment]:
-    """Moments made before of some of these resources (by a model if `told`, else by rules) that are not among the kept
-    ones: a chat that grew is parted elsewhere. They keep id, name and edges, and leave the timeline."""
+def outgrown(
+    store: Store, resources: Sequence[Resource], kept: Collection[str], *, told: bool
+) -> list[Moment]:
+    """Moments made before of some of these resources (by a model if `told`, else by rules) that are
+    not among the kept ones: a chat that grew is parted elsewhere. They keep id, name and edges, and
+    leave the timeline."""
     if "includes" not in store.rel_types():
         return []
     keys = list(dict.fromkeys(labels.key(resource.name) for resource in resources))
@@ -152,11 +172,17 @@ def _whole(store: Store, session: Session, background: describe.Background) -> M
     first = session.resources[0]
     at = happened(first)
     title = first.metadata.get("title")
-    name = label(f"{title if isinstance(title, str) and title else first.name}, {at.date().isoformat()}")
-    return _told(store, session.resources, identity("session", first.id), name, "session", background)
+    name = label(
+        f"{title if isinstance(title, str) and title else first.name}, {at.date().isoformat()}"
+    )
+    return _told(
+        store, session.resources, identity("session", first.id), name, "session", background
+    )
 
 
-def _parts(store: Store, session: Session, whole: Moment, background: describe.Background) -> Iterator[Moment]:
+def _parts(
+    store: Store, session: Session, whole: Moment, background: describe.Background
+) -> Iterator[Moment]:
     for number, (first, last) in enumerate(session.parts, 1):
         some = session.resources[first:last]
         part = _told(
@@ -170,10 +196,15 @@ def _told(
     store: Store, resources: Sequence[Resource], id: str, name: str, kind: str, background: describe.Background, *,
     parent: Moment | None = None, titled: bool = False,
 ) -> Moment:  # fmt: skip
-    """A moment by rules. One that is there for these resources stays as it is, and one that grew keeps its name."""
+    """A moment by rules. One that is there for these resources stays as it is, and one that grew
+    keeps its name."""
     stored = store.get("moments", id)
     refs = tuple(resource.id for resource in resources)
-    if isinstance(stored, Moment) and stored.resource_refs == refs and SUPERSEDED not in stored.metadata:
+    if (
+        isinstance(stored, Moment)
+        and stored.resource_refs == refs
+        and SUPERSEDED not in stored.metadata
+    ):
         if stored.parent_moment == (parent.id if parent else ""):
             return stored
         return replace(stored, parent_moment=parent.id if parent else "")
@@ -195,7 +226,9 @@ def _told(
         present_persons=describe.people(resources),
         speakers=describe.speakers(resources),
         topic_tags=topics,
-        classifications=tuple(dict.fromkeys(resource.category for resource in resources if resource.category)),
+        classifications=tuple(
+            dict.fromkeys(resource.category for resource in resources if resource.category)
+        ),
         summary=describe.summary(resources, matrix(store, refs)),
         resource_refs=refs,
         entity_refs=describe.names(resources),
@@ -210,7 +243,8 @@ def _refs(session: Session, moment: Moment) -> list[Resource]:
 
 
 def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Edge]:
-    """Edges `temporal_proximity` between each of these moments and the ones before and after it, both ways."""
+    """Edges `temporal_proximity` between each of these moments and the ones before and after it,
+    both ways."""
     times = [at for moment in moments for at in (moment.starts_at, moment.ends_at) if at]
     if not times:
         return
@@ -218,7 +252,11 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Edge]:
     highest = datetime.max.replace(tzinfo=UTC) - _NEXT
     first, last = max(min(times), lowest) - _NEXT, min(max(times), highest) + _NEXT
     wanted = {moment.id for moment in moments}
-    beside = {moment.id: moment for moment in (*store.moments_between(first, last), *moments) if _is_whole(moment)}
+    beside = {
+        moment.id: moment
+        for moment in (*store.moments_between(first, last), *moments)
+        if _is_whole(moment)
+    }
     ordered = sorted(beside.values(), key=lambda moment: (moment.starts_at or lowest, moment.name))
     for before, after in pairwise(ordered):
         if {before.id, after.id} & wanted and labels.key(before.name) != labels.key(after.name):
@@ -234,5 +272,15 @@ def _beside(before: Moment, after: Moment) -> Iterator[Edge]:
     gap = max(0.0, (start - end).total_seconds()) if start and end else 0.0
     weight = round(_FAR + (_NEAR - _FAR) * 0.5 ** (gap / 86_400 / _HALF), 3)
     for src, dst in ((before, after), (after, before)):
-        about = {"dst_name": dst.name, "dst_entity_type": f"moment/{dst.type}", "hours": round(gap / 3600, 1)}
-        yield Edge(src=src.name, rel_type="temporal_proximity", dst=dst.name, weight=weight, properties=about)
+        about = {
+            "dst_name": dst.name,
+            "dst_entity_type": f"moment/{dst.type}",
+            "hours": round(gap / 3600, 1),
+        }
+        yield Edge(
+            src=src.name,
+            rel_type="temporal_proximity",
+            dst=dst.name,
+            weight=weight,
+            properties=about,
+        )

@@ -25,12 +25,14 @@ from .sessions import MADE_BY, Session, happened
 
 __all__ = ["TOLD", "tell"]
 
-TOLD = "told"  # kind of the journal entries that say that the model told what happened in some resources
+# kind of the journal entries that say that the model told what happened in some resources
+TOLD = "told"
 KIND = "moments"  # of run
 _WORDS = 1_500  # of one call
 
 
-# What is asked for, not what is refused: a small model is held to it, and longer words are taken all the same.
+# What is asked for, not what is refused: a small model is held to it, and longer words are taken
+# all the same.
 Name: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 60})]
 Tag: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 32})]
 Tags: TypeAlias = Annotated[list[Tag], Meta(extra_json_schema={"maxItems": 4})]
@@ -73,11 +75,15 @@ class _Piece(Struct, frozen=True):
     within: Moment
 
 
-def tell(store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Session, Moment]]) -> None:
-    """Have the model tell what happened in these sessions, each with its moment, unless it told before.
+def tell(
+    store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Session, Moment]]
+) -> None:
+    """Have the model tell what happened in these sessions, each with its moment, unless it told
+    before.
 
     Raises:
-        BudgetError: the run's budget is spent; what was told is written, and the rest waits for the next run.
+        BudgetError: the run's budget is spent; what was told is written, and the rest waits for the
+            next run.
     """
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
     waiting = [piece for piece in pieces if store.journal_entry(TOLD, piece.id) is None]
@@ -100,7 +106,9 @@ def _pieces(store: Store, session: Session, whole: Moment) -> Iterator[_Piece]:
     """A session in pieces that a model can take at once, cut where its topics do."""
     spans = session.parts or ((0, len(session.resources)),)
     for first, last in spans:
-        stored = store.get("moments", part_id(session.resources[first:last])) if session.parts else None
+        stored = (
+            store.get("moments", part_id(session.resources[first:last])) if session.parts else None
+        )
         within = stored if isinstance(stored, Moment) else whole
         piece: list[Resource] = []
         words = 0
@@ -116,28 +124,42 @@ def _pieces(store: Store, session: Session, whole: Moment) -> Iterator[_Piece]:
 
 
 def _piece(resources: Sequence[Resource], within: Moment) -> _Piece:
-    return _Piece(identity("told", *(resource.id for resource in resources)), tuple(resources), within)
+    return _Piece(
+        identity("told", *(resource.id for resource in resources)), tuple(resources), within
+    )
 
 
 def _asking(piece: _Piece) -> Call:
     first, last = _bounds(piece)
     slots = {
         "session": [_quoted(resource) for resource in piece.resources],
-        "people": ", ".join(person.name for person in describe.people(piece.resources)) or "nobody known",
+        "people": ", ".join(person.name for person in describe.people(piece.resources))
+        or "nobody known",
         "starts": first.isoformat(),
         "ends": last.isoformat(),
     }
-    return Call("moment", slots, returns=Telling, subjects=tuple(resource.id for resource in piece.resources))
+    return Call(
+        "moment",
+        slots,
+        returns=Telling,
+        subjects=tuple(resource.id for resource in piece.resources),
+    )
 
 
 def _quoted(resource: Resource) -> Any:
     when = resource.starts_at.isoformat() if resource.starts_at else ""
     speaker = resource.metadata.get("speaker")
-    said = f"{speaker}: {resource.content}" if isinstance(speaker, str) and speaker else resource.content
+    said = (
+        f"{speaker}: {resource.content}"
+        if isinstance(speaker, str) and speaker
+        else resource.content
+    )
     return msgspec.structs.replace(quote(resource), text=said, note=when)
 
 
-def _write(store: Store, writer: Writer, model: str, piece: _Piece, told: Sequence[MomentDraft]) -> None:
+def _write(
+    store: Store, writer: Writer, model: str, piece: _Piece, told: Sequence[MomentDraft]
+) -> None:
     """Write what was told, and that it was: "nothing happened" is what the model said, too."""
     first = {
         _key(one.name): number for number, one in reversed(list(enumerate(told)))
@@ -147,16 +169,22 @@ def _write(store: Store, writer: Writer, model: str, piece: _Piece, told: Sequen
         for number, one in enumerate(told)
         if first[_key(one.name)] == number and (moment := _moment(store, model, piece, number, one))
     ]
-    edges: list[Edge] = [edge for moment in moments for edge in connections(moment, piece.resources)]
+    edges: list[Edge] = [
+        edge for moment in moments for edge in connections(moment, piece.resources)
+    ]
     edges += [part_of(moment, piece.within) for moment in moments]
     data = msgspec.json.encode({"model": model, "moments": [moment.id for moment in moments]})
-    done = JournalEntry(TOLD, piece.id, data, subjects=tuple(resource.id for resource in piece.resources))
+    done = JournalEntry(
+        TOLD, piece.id, data, subjects=tuple(resource.id for resource in piece.resources)
+    )
     writer.count(told=len(moments), nothing=int(not moments))
     before = outgrown(store, piece.resources, {moment.id for moment in moments}, told=True)
     writer.write([*moments, *before], edges, journal=[done], struck=[place(KIND, piece.id)])
 
 
-def _moment(store: Store, model: str, piece: _Piece, number: int, told: MomentDraft) -> Moment | None:
+def _moment(
+    store: Store, model: str, piece: _Piece, number: int, told: MomentDraft
+) -> Moment | None:
     name = _named(store, piece, told.name)
     if not name:
         return None
@@ -172,7 +200,10 @@ def _moment(store: Store, model: str, piece: _Piece, number: int, told: MomentDr
         starts_at=starts,
         ends_at=ends,
         present_persons=persons,
-        speakers=(*spoke, *(_speaker(one) for one in told.speakers if _key(one.name) not in (*known, ""))),
+        speakers=(
+            *spoke,
+            *(_speaker(one) for one in told.speakers if _key(one.name) not in (*known, "")),
+        ),
         emotion_tags=_tags(told.emotion_tags),
         topic_tags=_tags(told.topic_tags),
         classifications=_tags(told.classifications),
@@ -193,17 +224,23 @@ def _named(store: Store, piece: _Piece, name: str) -> str:
     if not _key(name):
         return ""
     shown = label(name)
-    taken = any(isinstance(record, Moment) for record in store.lookup([labels.key(shown)], edges=0)[labels.key(shown)])
+    taken = any(
+        isinstance(record, Moment)
+        for record in store.lookup([labels.key(shown)], edges=0)[labels.key(shown)]
+    )
     return label(f"{shown}, {_bounds(piece)[0].date().isoformat()}") if taken else shown
 
 
 def _bounds(piece: _Piece) -> tuple[datetime, datetime]:
     times = [happened(resource) for resource in piece.resources]
-    return min(times), max([*times, *(resource.ends_at for resource in piece.resources if resource.ends_at)])
+    return min(times), max(
+        [*times, *(resource.ends_at for resource in piece.resources if resource.ends_at)]
+    )
 
 
 def _times(piece: _Piece, told: MomentDraft) -> tuple[datetime, datetime]:
-    """When it happened, as told; where that cannot be read, or ends before it begins, when it was spoken of."""
+    """When it happened, as told; where that cannot be read, or ends before it begins, when it was
+    spoken of."""
     first, last = _bounds(piece)
     starts, ends = _time(told.starts_at), _time(told.ends_at)
     if starts is None and ends is None:
@@ -226,7 +263,9 @@ def _persons(persons: Sequence[Person]) -> tuple[Person, ...]:
     for person in persons:
         if key := _key(person.name):
             role = found[key].role if key in found and found[key].role else _tag(person.role)
-            found[key] = Person(id=key, name=found[key].name if key in found else label(person.name), role=role)
+            found[key] = Person(
+                id=key, name=found[key].name if key in found else label(person.name), role=role
+            )
     return tuple(found.values())
 
 

@@ -1,7 +1,7 @@
 """When something was going on: sessions by silence, and their parts by shifts of topic.
 
-Source: DESIGN section 7, "moments by session and time". The parting is TextTiling (Hearst, 1997) over the vectors there
-are: where what follows is least like what came before, a new part begins.
+Source: DESIGN section 7, "moments by session and time". The parting is TextTiling (Hearst, 1997)
+over the vectors there are: where what follows is least like what came before, a new part begins.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Session(Struct, frozen=True, kw_only=True):
 
     resources: tuple[Resource, ...]
     moment: Moment | None = None  # as it was read or written; None: there is none yet
-    parts: tuple[tuple[int, int], ...] = ()  # first and one after the last of each; none: it is of one piece
+    # first and one after the last of each; none: it is of one piece
+    parts: tuple[tuple[int, int], ...] = ()
     open: bool = False  # it may still go on
     waiting: bool = False  # for vectors: where its topic shifts is not known yet
 
@@ -48,10 +49,11 @@ def happened(resource: Resource) -> datetime:
 
 
 def sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Session]:
-    """The sessions with something in them that happened, or was remembered, since then; all when None. In time order.
+    """The sessions with something in them that happened, or was remembered, since then; all when
+    None. In time order.
 
-    Those are the moments as they were read (sessions of chats, dated documents), and what no moment refers to, parted
-    by `SESSION_GAP` of silence.
+    Those are the moments as they were read (sessions of chats, dated documents), and what no moment
+    refers to, parted by `SESSION_GAP` of silence.
     """
     recent = _recent(store, None if since is None else since - _BEFORE)
     if not recent:
@@ -63,13 +65,17 @@ def sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Ses
     for moment in moments:
         if any(_within(known.get(id), since) for id in moment.resource_refs):
             whole = (known.get(id) or store.get("resources", id) for id in moment.resource_refs)
-            found.append(_session(store, [one for one in whole if isinstance(one, Resource)], moment, now))
+            found.append(
+                _session(store, [one for one in whole if isinstance(one, Resource)], moment, now)
+            )
     rest = sorted(
         (resource for resource in recent if resource.id not in covered),
         key=lambda resource: (happened(resource), resource.uri, resource.ordinal),
     )
     found += [
-        _session(store, run, None, now) for run in _runs(rest) if any(_within(resource, since) for resource in run)
+        _session(store, run, None, now)
+        for run in _runs(rest)
+        if any(_within(resource, since) for resource in run)
     ]
     return sorted(found, key=lambda session: happened(session.resources[0]))
 
@@ -79,7 +85,10 @@ def _recent(store: Store, since: datetime | None) -> list[Resource]:
     if since is None:
         read = store.records("resources")
     else:  # each by its own index
-        found = [store.query("resources", Query(Gte(field, since))) for field in ("created_at", "starts_at")]
+        found = [
+            store.query("resources", Query(Gte(field, since)))
+            for field in ("created_at", "starts_at")
+        ]
         read = {record.id: record for record in chain(*found)}.values()
     return [record for record in read if isinstance(record, Resource) and not record.generation]
 
@@ -87,11 +96,14 @@ def _recent(store: Store, since: datetime | None) -> list[Resource]:
 def _within(resource: Resource | None, since: datetime | None) -> bool:
     if resource is None:
         return False
-    return since is None or any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))
+    return since is None or any(
+        at is not None and at >= since for at in (resource.starts_at, resource.created_at)
+    )
 
 
 def _moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
-    """The moments with a time that were not made by dreaming and refer to some of these, in order of their start."""
+    """The moments with a time that were not made by dreaming and refer to some of these, in order
+    of their start."""
     found: dict[str, Moment] = {}
     for low in range(0, len(resources), _AT_ONCE):
         some = store.referring([resource.id for resource in resources[low : low + _AT_ONCE]])
@@ -109,7 +121,9 @@ def _runs(resources: Sequence[Resource]) -> list[list[Resource]]:
     return runs
 
 
-def _session(store: Store, resources: Sequence[Resource], moment: Moment | None, now: datetime) -> Session:
+def _session(
+    store: Store, resources: Sequence[Resource], moment: Moment | None, now: datetime
+) -> Session:
     whole = tuple(resources)
     if moment is not None and not _turns(whole):
         return Session(resources=whole, moment=moment)
@@ -124,7 +138,8 @@ def _session(store: Store, resources: Sequence[Resource], moment: Moment | None,
 
 
 def _turns(resources: Sequence[Resource]) -> bool:
-    """Whether these are of different times or people: the chunks of one document are not parted by topic."""
+    """Whether these are of different times or people: the chunks of one document are not parted by
+    topic."""
     return any(resource.metadata.get("speaker") for resource in resources) or (
         len({resource.starts_at for resource in resources}) > 1
     )
@@ -151,9 +166,12 @@ def _similarities(vectors: Floats) -> list[float]:
     found = [1.0]
     for place in range(1, len(vectors)):
         before, after = (
-            side.mean(axis=0) for side in (vectors[max(0, place - _BESIDE) : place], vectors[place : place + _BESIDE])
+            side.mean(axis=0)
+            for side in (vectors[max(0, place - _BESIDE) : place], vectors[place : place + _BESIDE])
         )
-        found.append(float(before @ after / ((np.linalg.norm(before) * np.linalg.norm(after)) or 1.0)))
+        found.append(
+            float(before @ after / ((np.linalg.norm(before) * np.linalg.norm(after)) or 1.0))
+        )
     return found
 
 

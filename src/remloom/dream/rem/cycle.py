@@ -1,7 +1,9 @@
-"""The REM cycle (seed 1): records of different times, the question that binds them, and what its answer reveals.
+"""The REM cycle (seed 1): records of different times, the question that binds them, and what its
+answer reveals.
 
-Dreams come in waves. Those of a wave see the memory as it was before the wave, so that their calls can be made at once
-and the outcome does not depend on which returns first; a wave is written in one transaction.
+Dreams come in waves. Those of a wave see the memory as it was before the wave, so that their calls
+can be made at once and the outcome does not depend on which returns first; a wave is written in one
+transaction.
 """
 
 from __future__ import annotations
@@ -32,10 +34,13 @@ WAVE = 10  # dreams
 class Cycle(Struct, frozen=True, kw_only=True):
     """One REM cycle to be gone through."""
 
-    label: str  # of the current period: a month or year such as "2021-03"; any other: see `ids`; empty: all of memory
+    # of the current period: a month or year such as "2021-03"; any other: see `ids`; empty: all of
+    # memory
+    label: str
     seed: str
     dreams: int | float | str | None = None  # see `sampling.how_many`
-    period: Period | None = None  # noted as dreamt about at the end; of an interrupted cycle, how far it came
+    # noted as dreamt about at the end; of an interrupted cycle, how far it came
+    period: Period | None = None
     ids: tuple[str, ...] = ()  # of the current period, where the label does not tell
 
 
@@ -59,7 +64,9 @@ class _Dream(Struct, frozen=True):
     error: ModelError | None = None
 
 
-def rem(mind: DreamContext, cycle: Cycle, *, done: Callable[[int, int], None] | None = None) -> list[str]:
+def rem(
+    mind: DreamContext, cycle: Cycle, *, done: Callable[[int, int], None] | None = None
+) -> list[str]:
     """Dream; ids of the dreams. What an earlier run had to park is dreamt first.
 
     `done(dreams, of)` is called after each wave.
@@ -114,21 +121,30 @@ def _plans(mind: DreamContext, cycle: Cycle, found: Pool, count: int) -> Iterato
             return
         taken.add(frozenset(nodes))
         yield _Plan(
-            identity(mind.tenant, "dream", cycle.label, cycle.seed, str(number), *nodes), nodes, cycle.label, cycle.seed
+            identity(mind.tenant, "dream", cycle.label, cycle.seed, str(number), *nodes),
+            nodes,
+            cycle.label,
+            cycle.seed,
         )
 
 
-def _wave(mind: DreamContext, cycle: Cycle, plans: Sequence[_Plan], period: Period | None) -> list[str]:
+def _wave(
+    mind: DreamContext, cycle: Cycle, plans: Sequence[_Plan], period: Period | None
+) -> list[str]:
     """Dream the dreams of a wave together, and write them."""
     dreams = [_Dream(plan, nodes) for plan in plans if len(nodes := _nodes(mind, plan)) > 1]
     dreams = _each(mind, dreams, _ask_question, _with_question)
-    dreams = [dream if dream.error else replace(dream, related=_related(mind, dream)) for dream in dreams]
+    dreams = [
+        dream if dream.error else replace(dream, related=_related(mind, dream)) for dream in dreams
+    ]
     dreams = _each(mind, dreams, _ask_synthesis, _with_synthesis)
     return _implant(mind, cycle, dreams, period)
 
 
 def _ask_question(dream: _Dream) -> Call:
-    return Call("question", {"passages": [quote(node) for node in dream.nodes]}, subjects=dream.plan.nodes)
+    return Call(
+        "question", {"passages": [quote(node) for node in dream.nodes]}, subjects=dream.plan.nodes
+    )
 
 
 def _with_question(dream: _Dream, reply: str) -> _Dream:
@@ -153,7 +169,10 @@ def _with_synthesis(dream: _Dream, reply: str) -> _Dream:
 
 
 def _each(
-    mind: DreamContext, dreams: Sequence[_Dream], call: Callable[[_Dream], Call], take: Callable[[_Dream, str], _Dream]
+    mind: DreamContext,
+    dreams: Sequence[_Dream],
+    call: Callable[[_Dream], Call],
+    take: Callable[[_Dream, str], _Dream],
 ) -> list[_Dream]:
     """The next step of every dream that has not failed."""
     replies = iter(mind.ask_all([call(dream) for dream in dreams if not dream.error]))
@@ -173,13 +192,19 @@ def _until(dream: _Dream) -> datetime | None:
     return span[1] if span else None
 
 
-def _implant(mind: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period: Period | None) -> list[str]:
+def _implant(
+    mind: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period: Period | None
+) -> list[str]:
     """Hold each synthesis against what is known, and write what is new in one transaction."""
     records: list[Resource] = []
     notes: list[JournalEntry] = [period.entry] if period else []
     struck: list[tuple[str, str]] = []
     ideas = [
-        Idea(dream.synthesis, (*dream.nodes, *dream.related), tuple(mind.near(dream.synthesis, until=_until(dream))))
+        Idea(
+            dream.synthesis,
+            (*dream.nodes, *dream.related),
+            tuple(mind.near(dream.synthesis, until=_until(dream))),
+        )
         for dream in dreams
         if not dream.error
     ]
@@ -187,7 +212,8 @@ def _implant(mind: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period:
     nothing = 0
     for dream in dreams:
         error: ModelError | None = dream.error
-        told = (*dream.nodes, *dream.related)  # what the model was told, and may have said in its refusal
+        # what the model was told, and may have said in its refusal
+        told = (*dream.nodes, *dream.related)
         if error is None:
             idea, reply = next(replies)
             told = idea.sources
@@ -218,7 +244,11 @@ def _implant(mind: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period:
                     )
                 )
         if error is not None:
-            details = {"nodes": list(dream.plan.nodes), "label": dream.plan.label, "seed": dream.plan.seed}
+            details = {
+                "nodes": list(dream.plan.nodes),
+                "label": dream.plan.label,
+                "seed": dream.plan.seed,
+            }
             notes.append(
                 park(
                     mind.store,
@@ -240,7 +270,9 @@ def _implant(mind: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period:
         except GoneError as error:  # forgotten while it was dreamt about
             gone = set(error.fields["ids"])
             standing = [record for record in records if not gone & set(record.parents)]
-            mind.writer.count(rem_dream=len(standing) - len(records), forgotten=len(records) - len(standing))
+            mind.writer.count(
+                rem_dream=len(standing) - len(records), forgotten=len(records) - len(standing)
+            )
             records, notes = standing, [note for note in notes if not gone & set(note.subjects)]
 
 
@@ -256,7 +288,9 @@ def _nodes(mind: DreamContext, plan: _Plan) -> tuple[Resource, ...]:
 
 def _parked(mind: DreamContext) -> Iterator[_Plan]:
     for item in parked(mind.store, "dream"):
-        yield _Plan(item.item, tuple(item.details["nodes"]), item.details["label"], item.details["seed"])
+        yield _Plan(
+            item.item, tuple(item.details["nodes"]), item.details["label"], item.details["seed"]
+        )
 
 
 def _cycle_id(mind: DreamContext, cycle: Cycle) -> str:

@@ -19,7 +19,8 @@ TOGETHER = 3
 
 
 class Pool(Struct, frozen=True):
-    """Ids of what may be dreamt about, each list in an order that depends on nothing but the records."""
+    """Ids of what may be dreamt about, each list in an order that depends on nothing but the
+    records."""
 
     current: tuple[str, ...]  # of the current period
     all: tuple[str, ...]
@@ -33,7 +34,8 @@ def pool(
     depth: int,
     without: Callable[[Resource], bool] = lambda _: False,
 ) -> Pool:
-    """The resources with words of a generation below `depth`, none later than `until`. One pass over the store."""
+    """The resources with words of a generation below `depth`, none later than `until`. One pass
+    over the store."""
     found = sorted(
         (record.id, current(record))
         for record in store.records("resources")
@@ -47,7 +49,8 @@ def pool(
 
 
 def how_many(dreams: int | float | str | None, found: Pool) -> int:
-    """As many as given; a ratio of the records ("10%", 0.1); or 100, but one for each record of the period at most.
+    """As many as given; a ratio of the records ("10%", 0.1); or 100, but one for each record of the
+    period at most.
 
     Raises:
         InvalidInputError: it is neither a number from 1 nor a ratio.
@@ -72,22 +75,27 @@ def how_many(dreams: int | float | str | None, found: Pool) -> int:
         return -int(-ratio * len(found.all) // 1)
     if ratio is not None or number < 1 or isinstance(dreams, bool):
         raise InvalidInputError(
-            f"{dreams!r} is no number of dreams", remedy="give a whole number from 1, or a ratio such as 10% or 0.1"
+            f"{dreams!r} is no number of dreams",
+            remedy="give a whole number from 1, or a ratio such as 10% or 0.1",
         )
     return number
 
 
 def sample(found: Pool, seed: str, *, taken: Collection[frozenset[str]] = ()) -> tuple[str, ...]:
-    """Three different records, the first of the current period if it has any; fewer when there are no three.
+    """Three different records, the first of the current period if it has any; fewer when there are
+    no three.
 
-    The same seed and pool give the same records. Those in `taken` are not drawn again, if others can be had.
+    The same seed and pool give the same records. Those in `taken` are not drawn again, if others
+    can be had.
     """
     random = Random(seed)  # noqa: S311 - reproducible on purpose
     drawn: tuple[str, ...] = ()
     for _ in range(10):
         first = random.choice(found.current or found.all)
         # a few more than needed: one of them may be the first
-        others = [id for id in random.sample(found.all, min(TOGETHER, len(found.all))) if id != first]
+        others = [
+            id for id in random.sample(found.all, min(TOGETHER, len(found.all))) if id != first
+        ]
         drawn = (first, *others[: TOGETHER - 1])
         if frozenset(drawn) not in taken:
             break

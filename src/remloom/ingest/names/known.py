@@ -1,7 +1,9 @@
-"""What a text names that the memory knows already, however it is written: "a call with acme" after Entity("acme").
+"""What a text names that the memory knows already, however it is written: "a call with acme" after
+Entity("acme").
 
-Each word is asked whether a name begins with it, and the runs of up to four words that begin with such a word are
-looked up by their keys, many in one call: the work grows with the text, not with the memory.
+Each word is asked whether a name begins with it, and the runs of up to four words that begin with
+such a word are looked up by their keys, many in one call: the work grows with the text, not with
+the memory.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ __all__ = ["KnownNames"]
 
 MOST_WORDS = 4  # of a name that is looked for
 _AT_ONCE = 10_000  # keys looked up in one call
-_WHOLE = frozenset(("document", "chat"))  # entities that stand for a source, whose titles are no names in others
+# entities that stand for a source, whose titles are no names in others
+_WHOLE = frozenset(("document", "chat"))
 _CASED = frozenset(("person", "place"))  # types whose names are capitalised wherever they stand
 _WORD = re.compile(r"[\w@.&+/-]*\w")
 _MARKS = re.compile(r"[,;:!?()\[\]{}<>|\"“”…]|\.(?!\w)|\n\s*\n")  # no name goes on behind one
@@ -35,9 +38,9 @@ Span = tuple[int, int]
 class KnownNames:
     """An extractor that adds what a memory knows to what another one finds.
 
-    A name of several words is found in any spelling that has its key. One word is less: that of a person or place, or
-    of what is known only from other texts, must be written as there, and what mostly means something else ("may", "it",
-    "target") is not looked for.
+    A name of several words is found in any spelling that has its key. One word is less: that of a
+    person or place, or of what is known only from other texts, must be written as there, and what
+    mostly means something else ("may", "it", "target") is not looked for.
     """
 
     def __init__(self, extractor: Extractor, store: Store) -> None:
@@ -55,13 +58,18 @@ class KnownNames:
             for start, end in name.spans:
                 covered[start:end] = b"\1" * (end - start)
         spans: dict[str, list[Span]] = {}
-        for key, start, end in sorted(_places(clean, entities), key=lambda place: place[1] - place[2]):
+        for key, start, end in sorted(
+            _places(clean, entities), key=lambda place: place[1] - place[2]
+        ):
             if not any(covered[start:end]) and _meant(entities[key], key, clean[start:end]):
                 covered[start:end] = b"\1" * (end - start)
                 spans.setdefault(entities[key].id, []).append((start, end))
         by_id = {record.id: record for record in entities.values()}
         added = [_named(by_id[id], places) for id, places in spans.items()]
-        return sorted(_joined([*(_as_known(name, entities) for name in found), *added]), key=lambda name: name.spans[0])
+        return sorted(
+            _joined([*(_as_known(name, entities) for name in found), *added]),
+            key=lambda name: name.spans[0],
+        )
 
     def _entities(self, text: str) -> dict[str, Entity]:
         """The entities whose keys are those of runs of words in the text."""
@@ -83,13 +91,16 @@ class KnownNames:
 
 
 def _runs(parts: Iterable[Sequence[str]], first: Collection[str]) -> Iterator[str]:
-    """The keys of the runs of words that begin with one of these first words, none of which reaches from one part into
-    the next, each once; of single words only those that may be a name."""
+    """The keys of the runs of words that begin with one of these first words, none of which reaches
+    from one part into the next, each once; of single words only those that may be a name."""
     seen: set[str] = set()
     for keys in parts:
         for start in [start for start, key in enumerate(keys) if key in first]:
             key = keys[start]
-            runs = {"-".join(keys[start:end]) for end in range(start + 2, min(start + MOST_WORDS, len(keys)) + 1)}
+            runs = {
+                "-".join(keys[start:end])
+                for end in range(start + 2, min(start + MOST_WORDS, len(keys)) + 1)
+            }
             if len(key) > 1 and key not in lists.ORDINARY:
                 runs.add(key)
             yield from runs - seen
@@ -98,7 +109,9 @@ def _runs(parts: Iterable[Sequence[str]], first: Collection[str]) -> Iterator[st
 
 def _places(text: str, wanted: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Where the keys wanted stand in a text."""
-    begins = {key[:at] for key in wanted for at in (*(m.start() for m in re.finditer("-", key)), len(key))}
+    begins = {
+        key[:at] for key in wanted for at in (*(m.start() for m in re.finditer("-", key)), len(key))
+    }
     spans = [found.span() for found in _WORD.finditer(text)]
     keys = [labels.key(text[start:end]) for start, end in spans]
     for first, key in enumerate(keys):
@@ -137,7 +150,9 @@ def _joined(names: Sequence[Name]) -> list[Name]:
         key = labels.key(name.name), name.type
         if (other := joined.get(key)) is not None:
             spans = tuple(sorted({*other.spans, *name.spans}))
-            name = replace(other, aliases=tuple(dict.fromkeys((*other.aliases, *name.aliases))), spans=spans)
+            name = replace(
+                other, aliases=tuple(dict.fromkeys((*other.aliases, *name.aliases))), spans=spans
+            )
         joined[key] = name
     return list(joined.values())
 

@@ -1,4 +1,5 @@
-"""English word lists that tell names from other capitalised words, and kinds of names from each other."""
+"""English word lists that tell names from other capitalised words, and kinds of names from each
+other."""
 
 from __future__ import annotations
 
@@ -62,7 +63,9 @@ STOP_WORDS = split(
 )
 
 # Between the words of a name. "of" and "and" have rules of their own.
-CONNECTORS = split("de del della di da do dos du des la le los las von van der den zu zur bin ibn al el y e ter ten af")
+CONNECTORS = split(
+    "de del della di da do dos du des la le los las von van der den zu zur bin ibn al el y e ter ten af"
+)
 
 # Before a person's name and no part of it (lower case, without the dot).
 TITLES = split(
@@ -87,7 +90,8 @@ NOBLE_TITLES = split(
     """
 )
 
-# "Secretary of State", "Chairman of the Joint Chiefs": what follows "of" after a title is an office, not a place.
+# "Secretary of State", "Chairman of the Joint Chiefs": what follows "of" after a title is an
+# office, not a place.
 OFFICES = split(
     "state war defense defence treasury navy commerce labor labour interior justice education energy agriculture staff"
     " health foreign affairs finance chiefs joint parliament congress house senate board human services housing urban"
@@ -232,7 +236,8 @@ GIVEN_NAMES = split(
     """
 )
 
-# Words that are names of people, companies, products and projects too, and mostly none (lower case).
+# Words that are names of people, companies, products and projects too, and mostly none (lower
+# case).
 ORDINARY = STOP_WORDS | split(
     """
     ace active adapt air alert alpha amber amp anchor angel apple arc arch archer art artist aspect atlas aurora baker

@@ -1,8 +1,10 @@
-"""Finding who and what a text is about, without a model: capitalised names, e-mail addresses, @handles.
+"""Finding who and what a text is about, without a model: capitalised names, e-mail addresses,
+@handles.
 
-English conventions of capitalisation are assumed; texts in scripts without capitals yield known names, addresses and
-handles only. The whole document is looked at together, because how a name is written in one place tells what it is in
-another: "Washington" after "George Washington", a word that is a name in mid-sentence.
+English conventions of capitalisation are assumed; texts in scripts without capitals yield known
+names, addresses and handles only. The whole document is looked at together, because how a name is
+written in one place tells what it is in another: "Washington" after "George Washington", a word
+that is a name in mid-sentence.
 """
 
 from __future__ import annotations
@@ -28,8 +30,24 @@ _MIXED = re.compile(
     r"(?!Mc[A-Z]|Mac[A-Z]|De[A-Z]|L[ae][A-Z]|D[iu][A-Z]|Van[A-Z]|Fitz[A-Z])(?:[A-Z]?[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*|\w*[A-Z]\w*\d\w*)"
 )
 _INITIALS = re.compile(r"(?!U\.[SKN])(?:[A-Z]\.)+")
-_PREFIXES = frozenset(("Anglo", "Sino", "Franco", "Russo", "Afro", "Euro", "Indo", "Anti", "Pro", "Non", "Pre", "Post"))
-_PARTICLES = frozenset(("von", "van", "bin", "ibn", "al", "de"))  # in the names of people more than of things
+_PREFIXES = frozenset(
+    (
+        "Anglo",
+        "Sino",
+        "Franco",
+        "Russo",
+        "Afro",
+        "Euro",
+        "Indo",
+        "Anti",
+        "Pro",
+        "Non",
+        "Pre",
+        "Post",
+    )
+)
+# in the names of people more than of things
+_PARTICLES = frozenset(("von", "van", "bin", "ibn", "al", "de"))
 _SMALL_WORD = re.compile(r"\b[a-zß-öø-ÿ]\w+")
 _INFLECTED = re.compile(r"(?:ing|ly|ed)$")
 _DEFINED = re.compile(r"\s?\(([A-Z][A-Za-z.&]{1,9})\)")
@@ -83,7 +101,8 @@ class _Entry:
         self.inside = 0  # mentions that do not begin a sentence
         self.titled = 0  # mentions after a person's title
         self.located = 0  # mentions after "in", "at", "near"
-        self.headed = 0  # mentions in headings, where everything may be capitalised
+        # mentions in headings, where everything may be capitalised
+        self.headed = 0
 
     def absorb(self, other: _Entry) -> None:
         self.spans += other.spans
@@ -131,7 +150,12 @@ class _Book:
         for entry in self._entries.values():
             if entry.spans and self._is_name(entry):
                 aliases = tuple(entry.aliases)
-                yield Name(name=entry.name, type=entry.type, aliases=aliases, spans=tuple(sorted(set(entry.spans))))
+                yield Name(
+                    name=entry.name,
+                    type=entry.type,
+                    aliases=aliases,
+                    spans=tuple(sorted(set(entry.spans))),
+                )
 
     def _entry(self, name: str) -> _Entry:
         key = labels.key(name)
@@ -150,7 +174,8 @@ class _Book:
                 self._merge(labels.key(short), key)
 
     def _strip_first_words(self) -> None:
-        """ "Imperial Britain" is Britain at the start of a sentence, where "imperial" is a word in the text."""
+        """ "Imperial Britain" is Britain at the start of a sentence, where "imperial" is a word in
+        the text."""
         inside = {entry.name for entry in self._entries.values() if entry.inside}
         for key, entry in list(self._entries.items()):
             first, _, rest = entry.name.partition(" ")
@@ -181,31 +206,47 @@ class _Book:
                     self._merge(key, best)
 
     def _type(self) -> None:
-        alone = {entry.name for entry in self._entries.values() if " " not in entry.name and entry.spans}
+        alone = {
+            entry.name for entry in self._entries.values() if " " not in entry.name and entry.spans
+        }
         for key, entry in self._entries.items():
             entry.type = entry.type or self._known.get(key, "") or kind_of(entry.name)
             if not entry.type and entry.titled:
                 entry.type = "person"
             parts = entry.name.split()
-            # Nothing tells what it is, but the text goes on with its last word, as one does with people.
+            # Nothing tells what it is, but the text goes on with its last word, as one does with
+            # people.
             taken_up = 2 <= len(parts) <= 3 and parts[-1] in alone and not entry.located
             if not entry.type and taken_up and not self._ordinary(parts):
                 entry.type = "person"
-            if not entry.type and len(parts) == 1 and entry.located >= 2 and entry.located * 2 > len(entry.spans):
+            if (
+                not entry.type
+                and len(parts) == 1
+                and entry.located >= 2
+                and entry.located * 2 > len(entry.spans)
+            ):
                 entry.type = "place"
 
     def _ordinary(self, parts: list[str]) -> bool:
         """Whether a word of the name is an ordinary word, in this text or in general."""
         coded = any(_ACRONYM.fullmatch(part) or _MIXED.fullmatch(part) for part in parts)
-        return coded or _has_connector(parts) or _common(parts) or any(self._lower[part.lower()] for part in parts)
+        return (
+            coded
+            or _has_connector(parts)
+            or _common(parts)
+            or any(self._lower[part.lower()] for part in parts)
+        )
 
     def _merge_short_names(self) -> None:
-        """ "Washington" is George Washington where the document knows one such person, and no place is meant."""
+        """ "Washington" is George Washington where the document knows one such person, and no place
+        is meant."""
         owners: dict[str, set[str]] = {}
         for key, entry in self._entries.items():
             parts = entry.name.split()
             if entry.type == "person" and len(parts) > 1:
-                last = next((part for part in reversed(parts) if not _ROMAN.fullmatch(part)), parts[-1])
+                last = next(
+                    (part for part in reversed(parts) if not _ROMAN.fullmatch(part)), parts[-1]
+                )
                 for part in {parts[0], last}:
                     if part.lower().rstrip(".") not in lists.NOBLE_TITLES:
                         owners.setdefault(labels.key(part), set()).add(key)
@@ -218,8 +259,14 @@ class _Book:
             full = keys.pop()
             owner = self._entries[full]
             surname = entry.name == owner.name.split()[-1]
-            if surname and full not in self._known and owner.spans and min(owner.spans) > min(entry.spans):
-                continue  # a text names somebody in full first: this is somebody else of that name
+            if (
+                surname
+                and full not in self._known
+                and owner.spans
+                and min(owner.spans) > min(entry.spans)
+            ):
+                # a text names somebody in full first: this is somebody else of that name
+                continue
             if entry.type in ("", "person") or (entry.type == "place" and not entry.located):
                 self._merge(short, full)
 
@@ -230,14 +277,27 @@ class _Book:
             return False
         parts = entry.name.split()
         if len(parts) > 1:
-            if entry.name.isupper() and (len(parts) > 3 or self._ordinary([part.title() for part in parts])):
+            if entry.name.isupper() and (
+                len(parts) > 3 or self._ordinary([part.title() for part in parts])
+            ):
                 return False  # shouting
-            if parts[-1].lower() in lists.DEMONYMS and entry.name not in lists.PLACES and entry.type != "person":
+            if (
+                parts[-1].lower() in lists.DEMONYMS
+                and entry.name not in lists.PLACES
+                and entry.type != "person"
+            ):
                 return False  # "North American": an adjective
-            return not all(part.lower() in lists.STOP_WORDS or part.lower() in lists.DEMONYMS for part in parts)
+            return not all(
+                part.lower() in lists.STOP_WORDS or part.lower() in lists.DEMONYMS for part in parts
+            )
         word = entry.name
         low = word.lower()
-        if low in lists.STOP_WORDS or low in lists.DEMONYMS or low.rstrip(".") in lists.TITLES or len(word) < 2:
+        if (
+            low in lists.STOP_WORDS
+            or low in lists.DEMONYMS
+            or low.rstrip(".") in lists.TITLES
+            or len(word) < 2
+        ):
             return False
         if "-" in word and all(
             part[0].islower() or part in _PREFIXES or part.lower() in lists.DEMONYMS
@@ -276,7 +336,9 @@ def kind_of(name: str) -> str:
     if len(parts) > 1 and not _common(parts):
         if first in lists.NOBLE_TITLES or parts[0] in lists.GIVEN_NAMES:
             return "person"
-        if any(len(part) == 2 and part[1] == "." for part in parts[:-1]) or _INITIALS.fullmatch(parts[0]):
+        if any(len(part) == 2 and part[1] == "." for part in parts[:-1]) or _INITIALS.fullmatch(
+            parts[0]
+        ):
             return "person"
         if any(part in _PARTICLES for part in parts[1:-1]) and len(parts) <= 5:
             return "person"
@@ -288,7 +350,16 @@ def kind_of(name: str) -> str:
         return "person"
     if len(parts) == 1 and _MIXED.fullmatch(name):
         return "technology"
-    if len(parts) > 1 and parts[0] in ("North", "South", "East", "West", "Northern", "Southern", "Eastern", "Western"):
+    if len(parts) > 1 and parts[0] in (
+        "North",
+        "South",
+        "East",
+        "West",
+        "Northern",
+        "Southern",
+        "Eastern",
+        "Western",
+    ):
         return "place"
     return ""
 
@@ -333,7 +404,8 @@ def _has_connector(parts: list[str]) -> bool:
 def _common(parts: list[str]) -> bool:
     """Whether a nationality or a word of the language is in it: then it is no person's name."""
     return any(
-        part.lower() in lists.DEMONYMS or (part.lower() in lists.STOP_WORDS and part != "Will") for part in parts
+        part.lower() in lists.DEMONYMS or (part.lower() in lists.STOP_WORDS and part != "Will")
+        for part in parts
     )
 
 

@@ -1,4 +1,5 @@
-"""Finding names with a spaCy model (extra `ner`): slower and heavier than `CapitalizedNames`, better at types."""
+"""Finding names with a spaCy model (extra `ner`): slower and heavier than `CapitalizedNames`,
+better at types."""
 
 from __future__ import annotations
 
@@ -40,7 +41,11 @@ class SpacyNames:
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
         found = {labels.key(name.name): name for name in self._rules.extract(text, known)}
-        keys = {labels.key(alias): key for key, name in found.items() for alias in (*name.aliases, name.name)}
+        keys = {
+            labels.key(alias): key
+            for key, name in found.items()
+            for alias in (*name.aliases, name.name)
+        }
         votes: dict[str, dict[str, int]] = {}
         new: dict[str, list[tuple[int, int]]] = {}
         names: dict[str, str] = {}
@@ -66,10 +71,21 @@ class SpacyNames:
         for start in range(0, len(text), _PIECE):
             for entity in self._model(text[start : start + _PIECE]).ents:
                 label = (
-                    entity.text.strip().removeprefix("the ").removeprefix("The ").removesuffix("’s").removesuffix("'s")
+                    entity.text.strip()
+                    .removeprefix("the ")
+                    .removeprefix("The ")
+                    .removesuffix("’s")
+                    .removesuffix("'s")
                 )
                 if _TYPES.get(entity.label_) and label and "\n" not in label and label[0].isupper():
-                    spans.append((label, _TYPES[entity.label_], start + entity.start_char, start + entity.end_char))
+                    spans.append(
+                        (
+                            label,
+                            _TYPES[entity.label_],
+                            start + entity.start_char,
+                            start + entity.end_char,
+                        )
+                    )
         return spans
 
 

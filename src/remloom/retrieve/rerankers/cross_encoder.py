@@ -1,4 +1,5 @@
-"""Cross-encoders: small models that read a question and a passage together and say how well they fit."""
+"""Cross-encoders: small models that read a question and a passage together and say how well they
+fit."""
 
 from __future__ import annotations
 
@@ -42,11 +43,14 @@ class CrossEncoder:
     def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
         tokenizer, session = self._model
         pairs = tokenizer.encode_batch([(question, passage.text) for passage in passages])
-        order = sorted(range(len(pairs)), key=lambda number: len(pairs[number].ids))  # the like-sized pad least
+        # the like-sized pad least
+        order = sorted(range(len(pairs)), key=lambda number: len(pairs[number].ids))
         found = [0.0] * len(pairs)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            for number, score in zip(batch, self._run(session, [pairs[number] for number in batch]), strict=True):
+            for number, score in zip(
+                batch, self._run(session, [pairs[number] for number in batch]), strict=True
+            ):
                 found[number] = score
         return found
 
@@ -57,10 +61,14 @@ class CrossEncoder:
         inputs = {name: np.zeros((len(pairs), length), np.int64) for name in _INPUTS}
         for row, pair in enumerate(pairs):
             size = len(pair.ids)
-            for name, values in zip(_INPUTS, (pair.ids, pair.attention_mask, pair.type_ids), strict=True):
+            for name, values in zip(
+                _INPUTS, (pair.ids, pair.attention_mask, pair.type_ids), strict=True
+            ):
                 inputs[name][row, :size] = values
         wanted = {one.name for one in session.get_inputs()}
-        logits = np.asarray(session.run(None, {name: inputs[name] for name in _INPUTS if name in wanted})[0])
+        logits = np.asarray(
+            session.run(None, {name: inputs[name] for name in _INPUTS if name in wanted})[0]
+        )
         if logits.shape == (len(pairs), 2):  # "does not answer", "answers"
             logits = logits[:, 1] - logits[:, 0]
         if logits.size != len(pairs):
@@ -87,7 +95,8 @@ class CrossEncoder:
                     session = onnxruntime.InferenceSession(
                         str(self._model_file), options, providers=["CPUExecutionProvider"]
                     )
-                except Exception as error:  # neither library has an error class of its own
+                except Exception as error:
+                    # neither library has an error class of its own
                     raise RerankerError(
                         f"the cross-encoder in {self._folder} cannot be loaded: {str(error).splitlines()[0][:200]}",
                         remedy="give the folder of an ONNX export with its tokenizer.json",
@@ -110,7 +119,8 @@ class CrossEncoder:
 
 
 class FastReranker:
-    """A cross-encoder run by fastembed (extra `fastembed`), which fetches it from a hub at first use.
+    """A cross-encoder run by fastembed (extra `fastembed`), which fetches it from a hub at first
+    use.
 
     Args:
         model: fastembed's name of it: "Xenova/ms-marco-MiniLM-L-6-v2".
@@ -133,7 +143,9 @@ class FastReranker:
             encoder = self._encoder
         return [
             float(score)
-            for score in encoder.rerank(question, [passage.text for passage in passages], batch_size=_BATCH)
+            for score in encoder.rerank(
+                question, [passage.text for passage in passages], batch_size=_BATCH
+            )
         ]
 
     @cached_property

@@ -1,4 +1,5 @@
-"""Reranking by a language model: it is shown the passages at once, and names those that help, best first."""
+"""Reranking by a language model: it is shown the passages at once, and names those that help, best
+first."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ class ModelReranker:
             returns=Helpful,
             subjects=[one.id for one in passages],
         )
-        numbers = list(dict.fromkeys(number for number in helpful.numbers if 1 <= number <= len(passages)))
+        numbers = list(
+            dict.fromkeys(number for number in helpful.numbers if 1 <= number <= len(passages))
+        )
         if helpful.numbers and not numbers:
             raise ReplyError(
                 f"{self.name} named passages that there are not: {helpful.numbers[:10]}",

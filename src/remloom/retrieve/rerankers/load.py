@@ -1,4 +1,5 @@
-"""Reranking: a second look at the best candidates, by something that reads question and passage together."""
+"""Reranking: a second look at the best candidates, by something that reads question and passage
+together."""
 
 from __future__ import annotations
 
@@ -36,9 +37,10 @@ class Passage(Struct, frozen=True):
 class Reranker(Protocol):
     """Judges passages by the question.
 
-    `name` is what it is called in errors. `scores` gives each passage a finite number, the higher the better it
-    answers the question; only their order and distances within one call count, so any scale will do. It may be called
-    from any thread, and raises `RerankerError` or `ModelError` when it cannot judge: never a made-up number.
+    `name` is what it is called in errors. `scores` gives each passage a finite number, the higher
+    the better it answers the question; only their order and distances within one call count, so any
+    scale will do. It may be called from any thread, and raises `RerankerError` or `ModelError` when
+    it cannot judge: never a made-up number.
     """
 
     @property
@@ -51,8 +53,8 @@ def load_reranker(name: str, settings: Settings, llm: Callable[[], LLM]) -> Rera
     """The reranker that a name stands for; its model is loaded when first used.
 
     Args:
-        name: `onnx:<folder>` (a cross-encoder's `model.onnx` and `tokenizer.json`), `fastembed:<model>` (extra), or
-            `llm` (the language model that is configured).
+        name: `onnx:<folder>` (a cross-encoder's `model.onnx` and `tokenizer.json`),
+            `fastembed:<model>` (extra), or `llm` (the language model that is configured).
         settings: how many threads a model may use.
         llm: gives the caller of the language model.
 
@@ -78,7 +80,8 @@ def load_reranker(name: str, settings: Settings, llm: Callable[[], LLM]) -> Rera
 
 
 def rerank(pool: Pool, reranker: Reranker, question: str, *, count: int, weight: float) -> None:
-    """Raise the best `count` candidates by what the reranker says of them, the first by `weight`, the last by nothing.
+    """Raise the best `count` candidates by what the reranker says of them, the first by `weight`,
+    the last by nothing.
 
     Raises:
         RerankerError: it did not give one finite number for each passage.
@@ -86,7 +89,9 @@ def rerank(pool: Pool, reranker: Reranker, question: str, *, count: int, weight:
     looked_at = pool.best(count)
     if not looked_at:
         return
-    scores = [float(score) for score in reranker.scores(question, [_passage(one) for one in looked_at])]
+    scores = [
+        float(score) for score in reranker.scores(question, [_passage(one) for one in looked_at])
+    ]
     if len(scores) != len(looked_at) or not all(map(isfinite, scores)):
         raise RerankerError(
             f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is none, to "

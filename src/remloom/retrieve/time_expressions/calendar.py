@@ -1,6 +1,7 @@
 """Stretches of local time: those that stand still, and those that come round again.
 
-Times here are naive and local to whoever asks: a day has 24 hours by the clock on the wall, whatever its zone does.
+Times here are naive and local to whoever asks: a day has 24 hours by the clock on the wall,
+whatever its zone does.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ _NEVER = Span(LATEST, LATEST, Grain.DAY)
 
 
 def floor(at: datetime, grain: Grain) -> datetime:
-    """The start of the minute, hour, day, week (Monday), month, quarter, half, year, decade or century of a time."""
+    """The start of the minute, hour, day, week (Monday), month, quarter, half, year, decade or
+    century of a time."""
     if grain == Grain.MINUTE:
         return at.replace(second=0, microsecond=0)
     if grain == Grain.HOUR:
@@ -118,7 +120,8 @@ def floor(at: datetime, grain: Grain) -> datetime:
 
 
 def step(at: datetime, grain: Grain, count: int) -> datetime:
-    """A time some units later, or earlier, inside the month it comes to, and between `EARLIEST` and `LATEST`."""
+    """A time some units later, or earlier, inside the month it comes to, and between `EARLIEST` and
+    `LATEST`."""
     lengths = {
         Grain.MINUTE: timedelta(minutes=1), Grain.HOUR: timedelta(hours=1), Grain.PART: timedelta(days=1),
         Grain.DAY: timedelta(days=1), Grain.WEEKEND: timedelta(weeks=1), Grain.WEEK: timedelta(weeks=1),
@@ -156,7 +159,8 @@ def weekend(at: datetime) -> Span:
 
 
 def inside(fine: Floating, coarse: Node) -> Node | None:
-    """The one of `fine` that lies in `coarse`: "May" in "last year", "morning" of "Monday". None if there is none."""
+    """The one of `fine` that lies in `coarse`: "May" in "last year", "morning" of "Monday". None if
+    there is none."""
     if isinstance(coarse, Floating):
 
         def make(cycle: datetime) -> Span | None:
@@ -190,7 +194,9 @@ def easter(year: int) -> datetime:
     """Easter Sunday, by the Gregorian computus in Meeus' form."""
     century, rest = divmod(year, 100)
     golden = year % 19
-    epact = (19 * golden + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
+    epact = (
+        19 * golden + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15
+    ) % 30
     weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
     late = (golden + 11 * epact + 22 * weekday) // 451
     month, day = divmod(epact + weekday - 7 * late + 114, 31)

@@ -6,14 +6,16 @@
     point     = piece { [","] ["of"|"in"|"on"|"at"|"during"] ["the"] piece }     one inside the other: "noon on Monday"
     piece     = date | near | ago | relative | year | month | weekday | season | holiday | quarter | decade | century
               | day part | clock | slice | shift
-    relative  = ["the"|"this"] ("last"|"past"|"this"|"next"|"coming") (unit | number unit | month | weekday | …)
+    relative  = ["the"|"this"] ("last"|"past"|"this"|"next"|"coming") (unit | number unit | month |
+    weekday | …)
     slice     = ["the"] ("early"|"mid"|"late") point | ("beginning"|"middle"|"end") "of" point
               | ("first".. | "last") [number] (unit | weekday | "half") "of" point | unit "of" point
     shift     = number unit ("before"|"after") point | number unit ("ago" | "from now")
 
-It is read by hand and not by a generated parser, since it must be found inside running text, most of which is no
-phrase, and since what is a time rests on what stands around it: "in May", but not "What may Sarah want?". What names no
-time by itself (a month, a year, a weekday, a season) is one only behind a word that ties it to something.
+It is read by hand and not by a generated parser, since it must be found inside running text, most
+of which is no phrase, and since what is a time rests on what stands around it: "in May", but not
+"What may Sarah want?". What names no time by itself (a month, a year, a weekday, a season) is one
+only behind a word that ties it to something.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Phrases(Pieces):
             return False
         if found.kind == "weekday" and not tie:
             return self._ends_with(found.end, at)
-        if tie == "the":  # "the March meeting", not "the March on Washington"
+        # "the March meeting", not "the March on Washington"
+        if tie == "the":
             after = self.word(found.end)
             return (
                 self._cased
@@ -58,9 +61,12 @@ class Phrases(Pieces):
         return True
 
     def _ends_with(self, end: int, at: int) -> bool:
-        """Whether a bare weekday ends the question: "What did we decide Monday?", not "Who is Friday?"."""
+        """Whether a bare weekday ends the question: "What did we decide Monday?", not "Who is
+        Friday?"."""
         before = self.word(at - 1)
-        plain = self.kind(at - 1) == "word" and not self.capital(at - 1) and before not in words.STOP
+        plain = (
+            self.kind(at - 1) == "word" and not self.capital(at - 1) and before not in words.STOP
+        )
         return (
             at > 2
             and plain
@@ -68,10 +74,11 @@ class Phrases(Pieces):
             and all(self.kind(n) == "mark" for n in range(end, len(self._tokens)))
         )
 
-    # -- points ------------------------------------------------------------------------------------------------------
+    # -- points ------------------------------------------------------------------------------------
 
     def point(self, at: int) -> Found | None:
-        """The longest point in time that begins at a token, with what it lies in or what lies in it."""
+        """The longest point in time that begins at a token, with what it lies in or what lies in
+        it."""
         if at not in self._points:
             self._points[at] = None  # no phrase is part of itself
             self._points[at] = self._composed(at)
@@ -114,15 +121,28 @@ class Phrases(Pieces):
             else:
                 return None
         a, b = found.node, other.node
-        if a.grain == b.grain == Grain.DAY and "weekday" in (found.kind, other.kind) and found.kind != other.kind:
+        if (
+            a.grain == b.grain == Grain.DAY
+            and "weekday" in (found.kind, other.kind)
+            and found.kind != other.kind
+        ):
             kept = a if other.kind == "weekday" else b  # "Monday, 5 May"
-            return Found(kept, other.end, "" if "weekday" in (found.kind, other.kind) and not linked else "date")
-        if isinstance(a, Floating) and b.grain == a.cycle and (not comma or linked or other.kind == "year"):
+            return Found(
+                kept,
+                other.end,
+                "" if "weekday" in (found.kind, other.kind) and not linked else "date",
+            )
+        if (
+            isinstance(a, Floating)
+            and b.grain == a.cycle
+            and (not comma or linked or other.kind == "year")
+        ):
             node = inside(a, b)
         elif isinstance(b, Floating) and a.grain == b.cycle and not comma:
             yearly = b.cycle == Grain.YEAR and other.kind not in ("quarter", "never")
             if not linked and (yearly or b.cycle == Grain.WEEK):
-                return None  # "in 2021 May Chen said", "last week Monday.com"
+                # "in 2021 May Chen said", "last week Monday.com"
+                return None
             node = inside(b, a)
         else:
             return None
@@ -169,9 +189,11 @@ class Phrases(Pieces):
             yield Found(Floating(Grain.WEEKEND, Grain.WEEK, weekend), at + 1, "weekend")
         if self.word(at) == "year" and (year := self.year(at + 1)):
             yield year._replace(kind="")
-        yield from (found for found in self.floating(at) if found.kind not in ("weekday", "quarter"))
+        yield from (
+            found for found in self.floating(at) if found.kind not in ("weekday", "quarter")
+        )
 
-    # -- relative to now -----------------------------------------------------------------------------------------------
+    # -- relative to now ---------------------------------------------------------------------------
 
     def _relative(self, at: int) -> Iterator[Found]:
         the = self.word(at) == "the"
@@ -195,7 +217,8 @@ class Phrases(Pieces):
             return
         grain = self.unit(place)
         plural = self.word(place).endswith("s")
-        if grain is not None and plural and which != "this" and grain in _ROLLING:  # "in the past weeks"
+        # "in the past weeks"
+        if grain is not None and plural and which != "this" and grain in _ROLLING:
             if the or which != "last":
                 yield Found(self._rolling(-5 if back else 5, grain), place + 1)
         elif grain is not None and not plural:
@@ -218,7 +241,8 @@ class Phrases(Pieces):
         return None
 
     def _one(self, which: str, grain: Grain, the: bool, place: int) -> Span | None:
-        """ "last week" is the calendar's, "the last week" and "the past week" the seven days until now."""
+        """ "last week" is the calendar's, "the last week" and "the past week" the seven days until
+        now."""
         if grain == Grain.MINUTE or self.word(place + 1) == "before":
             return None
         rolling = which in ("past", "last") and (the or which == "past") and grain in _ROLLING
@@ -234,7 +258,11 @@ class Phrases(Pieces):
     def _which(self, which: str, back: bool, place: int) -> Iterator[Found]:
         for found in (*self.floating(place), *self._quarters(place)):
             node = found.node
-            if not isinstance(node, Floating) or found.kind == "never" or (found.kind == "lower" and which != "last"):
+            if (
+                not isinstance(node, Floating)
+                or found.kind == "never"
+                or (found.kind == "lower" and which != "last")
+            ):
                 continue
             if which == "this":
                 yield Found(node.current(self.now), found.end)
@@ -258,7 +286,8 @@ class Phrases(Pieces):
         return Span(self.today, step(tomorrow, grain, count), grain)
 
     def _shifts(self, at: int) -> Iterator[Found]:
-        """ "two weeks ago", "three days before Christmas", "the day after tomorrow", "the summer before last"."""
+        """ "two weeks ago", "three days before Christmas", "the day after tomorrow", "the summer
+        before last"."""
         at = self.skip(at, "the")
         if self.word(at) == "half" and self.word(at + 1) == "a" and self.word(at + 2) == "year":
             (low, high), place = (6, 6), at + 2
@@ -302,10 +331,11 @@ class Phrases(Pieces):
                 last = found.node.passed(self.today)
                 yield Found(found.node.passed(last.start), found.end + 2)
 
-    # -- parts of others -----------------------------------------------------------------------------------------------
+    # -- parts of others ---------------------------------------------------------------------------
 
     def _slices(self, at: int) -> Iterator[Found]:
-        """Parts of a longer stretch: "early March", "the end of last year", "the first week of June"."""
+        """Parts of a longer stretch: "early March", "the end of last year", "the first week of
+        June"."""
         word = self.word(at)
         if word in ("early", "mid", "late"):
             place = self.skip(at + 1, "-", "in", "the")
@@ -316,22 +346,31 @@ class Phrases(Pieces):
         elif word in words.EDGES and self.word(at + 1) == "of":
             place = self.skip(at + 2, "the")
             point = self.point(at + 2) or self.point(place)
-            yield from self._sliced(point or self._whole_unit(place), lambda span: edge_of(span, word))
+            yield from self._sliced(
+                point or self._whole_unit(place), lambda span: edge_of(span, word)
+            )
         which = words.ORDINALS.get(word) or (-1 if word == "last" else self._ordinal(at))
         if which:
             yield from self._numbered(at + 1, which)
         grain = self.unit(at)
         if grain is not None and grain >= Grain.WEEKEND and self.word(at + 1) == "of":
             yield from self._sliced(self.point(at + 2), lambda span: unit(span.start, grain))
-        elif grain is not None and grain >= Grain.WEEK and self.word(at + 1) in ("starting", "beginning", "from"):
+        elif (
+            grain is not None
+            and grain >= Grain.WEEK
+            and self.word(at + 1) in ("starting", "beginning", "from")
+        ):
             at = self.skip(at + 2, "on")
-            yield from self._sliced(self.point(at), lambda span: Span(span.start, step(span.start, grain, 1), grain))
+            yield from self._sliced(
+                self.point(at), lambda span: Span(span.start, step(span.start, grain, 1), grain)
+            )
 
     def _ordinal(self, at: int) -> int:
         return int(self.word(at).rstrip("stndrh")) if self.kind(at) == "ordinal" else 0
 
     def _numbered(self, place: int, which: int) -> Iterator[Found]:
-        """ "first week of June", "last three months of 2021", "second half of May", "third Monday of May"."""
+        """ "first week of June", "last three months of 2021", "second half of May", "third Monday
+        of May"."""
         count = 1
         if abs(which) == 1 and (counted := self.number(place)):
             (_, count), place = counted
@@ -340,7 +379,9 @@ class Phrases(Pieces):
         if grain == Grain.CENTURY and which > 0 and self.word(place + 1) not in ("bc", "of"):
             if 10 <= which <= 21:
                 start = datetime((which - 1) * 100, 1, 1)
-                yield Found(Span(start, step(start, Grain.CENTURY, 1), Grain.CENTURY), place + 1, "decade")
+                yield Found(
+                    Span(start, step(start, Grain.CENTURY, 1), Grain.CENTURY), place + 1, "decade"
+                )
             return
         if grain is None and weekday is None and not half:
             return
@@ -356,9 +397,13 @@ class Phrases(Pieces):
         elif grain == Grain.QUARTER:
             yield from self._sliced(point, lambda span: part_of(span, which, 4))
         else:
-            yield from self._sliced(point, lambda span: slice_of(span, which, count, grain, weekday))
+            yield from self._sliced(
+                point, lambda span: slice_of(span, which, count, grain, weekday)
+            )
 
-    def _sliced(self, point: Found | None, change: Callable[[Span], Span | None]) -> Iterator[Found]:
+    def _sliced(
+        self, point: Found | None, change: Callable[[Span], Span | None]
+    ) -> Iterator[Found]:
         if point is None or point.kind in ("lower", "namesake", "clock", "never"):
             return
         if node := mapped(point.node, change):

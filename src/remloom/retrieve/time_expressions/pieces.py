@@ -1,4 +1,5 @@
-"""The single words and numbers of time: years, dates, clocks, months, weekdays, seasons, holidays, counts of units."""
+"""The single words and numbers of time: years, dates, clocks, months, weekdays, seasons, holidays,
+counts of units."""
 
 from __future__ import annotations
 
@@ -32,7 +33,11 @@ class Pieces:
     """
 
     def __init__(
-        self, tokens: Sequence[Token], now: datetime, local: Callable[[datetime], datetime], cased: bool
+        self,
+        tokens: Sequence[Token],
+        now: datetime,
+        local: Callable[[datetime], datetime],
+        cased: bool,
     ) -> None:
         self._tokens = tokens
         self.now = now
@@ -42,7 +47,7 @@ class Pieces:
         self._points: dict[int, Found | None] = {}
         self._depth = 0
 
-    # -- tokens ------------------------------------------------------------------------------------------------------
+    # -- tokens ------------------------------------------------------------------------------------
 
     def word(self, at: int) -> str:
         return self._tokens[at].text if 0 <= at < len(self._tokens) else ""
@@ -63,7 +68,7 @@ class Pieces:
         """Whether nothing stands between the token before and this one."""
         return 0 < at < len(self._tokens) and self._tokens[at - 1].end == self._tokens[at].start
 
-    # -- what comes round ----------------------------------------------------------------------------------------------
+    # -- what comes round --------------------------------------------------------------------------
 
     def floating(self, at: int) -> Iterator[Found]:
         """Months, weekdays, seasons, holidays, parts of the day; the days of months."""
@@ -74,9 +79,15 @@ class Pieces:
         if number is None and capital:
             number = words.SHORT_WEEKDAYS.get(word)
         if number is not None and not self.names_follow(at):
-            yield Found(_weekday(number), self._dotted(at), "" if self._tokens[at].owns else "weekday")
+            yield Found(
+                _weekday(number), self._dotted(at), "" if self._tokens[at].owns else "weekday"
+            )
         if word in words.SEASONS and not (capital and self.names_follow(at)):
-            falls = word in ("fall", "spring") and self.word(at + 1) == "of" and self.kind(at + 2) == "word"
+            falls = (
+                word in ("fall", "spring")
+                and self.word(at + 1) == "of"
+                and self.kind(at + 2) == "word"
+            )
             if not falls or self._relative_year(at + 2):
                 yield Found(_season(words.SEASONS[word]), at + 1, "season")
         for size in (3, 2, 1):
@@ -92,10 +103,13 @@ class Pieces:
 
     def _relative_year(self, at: int) -> bool:
         at = self.skip(at, "the")
-        return self.word(at) in words.RELATIVE or self.kind(at) == "number" or self.word(at) == "that"
+        return (
+            self.word(at) in words.RELATIVE or self.kind(at) == "number" or self.word(at) == "that"
+        )
 
     def names_follow(self, at: int) -> bool:
-        """Whether a capitalised word that is no time follows: "May Chen", "Monday Night Football", "Spring Boot"."""
+        """Whether a capitalised word that is no time follows: "May Chen", "Monday Night Football",
+        "Spring Boot"."""
         after = at + 1
         if not self._cased or self.kind(after) != "word" or not self.capital(after):
             return False
@@ -108,12 +122,19 @@ class Pieces:
         end = self._dotted(at)
         day_at = self.skip(end, "the")
         day = self.day_number(day_at)
-        if not _exists(month, day) or not _exists(month, self.day_number(at - 1 - (self.word(at - 1) == "of"))):
-            return  # "February 30", "31 February", "the 31st of June"
+        if not _exists(month, day) or not _exists(
+            month, self.day_number(at - 1 - (self.word(at - 1) == "of"))
+        ):
+            # "February 30", "31 February", "the 31st of June"
+            return
         if day and self.unit(day_at + 1) is None and not self._tokens[at].owns:
             last = self._day_after(day_at + 1, day)
             days = last[0] - day + 1 if last else 1
-            yield Found(words.floating_day(month, day, days), last[1] if last else day_at + 1, "date" if verb else "")
+            yield Found(
+                words.floating_day(month, day, days),
+                last[1] if last else day_at + 1,
+                "date" if verb else "",
+            )
         kind = "lower" if verb else "month"
         if word in words.NAMESAKES and self.names_follow(at):
             kind = "never" if self._tokens[at].owns or self._tokens[at + 1].owns else "namesake"
@@ -142,7 +163,11 @@ class Pieces:
         ends = self.kind(after) != "word" or (
             follows in words.STOP and (follows != "of" or self.word(end) in words.RELATIVE)
         )
-        return Found(_monthday(day), after, "monthday") if self.kind(at) == "ordinal" and ends else None
+        return (
+            Found(_monthday(day), after, "monthday")
+            if self.kind(at) == "ordinal" and ends
+            else None
+        )
 
     def _ordinal_word(self, at: int) -> tuple[int, int]:
         """A day of a month in words ("twenty-first"; 0 for what is none), and the place behind it."""
@@ -151,7 +176,11 @@ class Pieces:
         tens = {"twenty": 20, "thirty": 30}.get(self.word(at), 0)
         place = self.skip(at + 1, "-") if tens else at
         day = words.ORDINALS.get(self.word(place), 0)
-        return (tens + day, place + 1) if day and (not tens or day < 10) and tens + day <= 31 else (0, at)
+        return (
+            (tens + day, place + 1)
+            if day and (not tens or day < 10) and tens + day <= 31
+            else (0, at)
+        )
 
     def day_number(self, at: int) -> int:
         """A day of a month; 0 for what is none."""
@@ -165,7 +194,11 @@ class Pieces:
         if self.word(at) in ("to", "until", "till", "through", "and", "-", "–"):
             at = self.skip(at + 1, "the")
             day = self.day_number(at)
-            if day > first and self.unit(at + 1) is None and not (self.kind(at) == "number" and self._clock_after(at)):
+            if (
+                day > first
+                and self.unit(at + 1) is None
+                and not (self.kind(at) == "number" and self._clock_after(at))
+            ):
                 return day, at + 1
         return None
 
@@ -177,7 +210,10 @@ class Pieces:
         short = len(self.word(at)) <= 4 and self.word(at) not in ("may", "june", "july")
         return (
             at + 2
-            if short and self.word(at + 1) == "." and self.joined(at + 1) and at + 2 < len(self._tokens)
+            if short
+            and self.word(at + 1) == "."
+            and self.joined(at + 1)
+            and at + 2 < len(self._tokens)
             else at + 1
         )
 
@@ -189,13 +225,15 @@ class Pieces:
 
         return Floating(Grain.PART, Grain.DAY, make)
 
-    # -- written in numbers --------------------------------------------------------------------------------------------
+    # -- written in numbers ------------------------------------------------------------------------
 
     def unit(self, at: int) -> Grain | None:
         if self.kind(at) != "word":
             return None
         word = self.word(at)
-        return words.UNITS.get(word) or words.UNITS.get({"centuries": "century"}.get(word, word.removesuffix("s")))
+        return words.UNITS.get(word) or words.UNITS.get(
+            {"centuries": "century"}.get(word, word.removesuffix("s"))
+        )
 
     def number(self, at: int) -> tuple[tuple[int, int], int] | None:
         """A count as the least and the most it means, and the place behind it: "a few" is 2 to 5."""
@@ -250,7 +288,9 @@ class Pieces:
         try:
             start = datetime(parts[0], parts[1], parts[2] if len(parts) > 2 else 1)
             if len(text) > len(day):
-                moment = datetime.fromisoformat("-".join(f"{p:02}" for p in parts) + text[len(day) :])
+                moment = datetime.fromisoformat(
+                    "-".join(f"{p:02}" for p in parts) + text[len(day) :]
+                )
                 start = self._local(moment) if moment.tzinfo else moment
                 return Found(unit(start, Grain.MINUTE), at + 1)
         except ValueError:
@@ -258,7 +298,9 @@ class Pieces:
         return Found(unit(start, Grain.DAY if len(parts) > 2 else Grain.MONTH), at + 1)
 
     def _numeric(self, at: int) -> Found | None:
-        found = [unit(datetime(day.year, day.month, day.day), Grain.DAY) for day in dates(self.word(at))]
+        found = [
+            unit(datetime(day.year, day.month, day.day), Grain.DAY) for day in dates(self.word(at))
+        ]
         return Found(found[0], at + 1, "", found[1] if len(found) > 1 else None) if found else None
 
     def _clock(self, at: int) -> Found | None:
@@ -324,7 +366,9 @@ def _year(year: int) -> Span:
 
 
 def _month(month: int) -> Floating:
-    return Floating(Grain.MONTH, Grain.YEAR, lambda year: unit(year.replace(month=month), Grain.MONTH))
+    return Floating(
+        Grain.MONTH, Grain.YEAR, lambda year: unit(year.replace(month=month), Grain.MONTH)
+    )
 
 
 def _season(month: int) -> Floating:
@@ -341,7 +385,9 @@ def _year_part(number: int, parts: int) -> Floating:
 
 
 def _weekday(number: int) -> Floating:
-    return Floating(Grain.DAY, Grain.WEEK, lambda monday: unit(monday + timedelta(days=number), Grain.DAY))
+    return Floating(
+        Grain.DAY, Grain.WEEK, lambda monday: unit(monday + timedelta(days=number), Grain.DAY)
+    )
 
 
 def _monthday(day: int) -> Floating:

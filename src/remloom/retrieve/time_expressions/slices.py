@@ -28,12 +28,18 @@ _AROUND = {
 
 
 def edge_of(span: Span, which: str) -> Span | None:
-    """Its early, middle or late third, or its beginning or end; None of what is too short to have them."""
+    """Its early, middle or late third, or its beginning or end; None of what is too short to have
+    them."""
     if span.grain not in _THIRDS:
         return None
     if which in ("early", "mid", "middle", "late"):
         grain, first, second = _THIRDS[span.grain]
-        cuts = (span.start, step(span.start, grain, first), step(span.start, grain, second), span.end)
+        cuts = (
+            span.start,
+            step(span.start, grain, first),
+            step(span.start, grain, second),
+            span.end,
+        )
         place = ("early", "mid", "late").index(which[:3] if which == "middle" else which)
         return Span(cuts[place], cuts[place + 1], Grain.WEEK)
     grain, count = _ENDS[span.grain]
@@ -49,19 +55,32 @@ def part_of(span: Span, which: int, parts: int) -> Span | None:
         return None
     if span.grain == Grain.MONTH and parts == 2:
         middle = span.start + timedelta(days=15)
-        return Span(span.start, middle, Grain.WEEK) if which == 1 else Span(middle, span.end, Grain.WEEK)
+        return (
+            Span(span.start, middle, Grain.WEEK)
+            if which == 1
+            else Span(middle, span.end, Grain.WEEK)
+        )
     months = {Grain.YEAR: 12, Grain.DECADE: 120, Grain.CENTURY: 1200}.get(span.grain)
     if months is None or (parts == 4 and span.grain != Grain.YEAR):
         return None
     start = step(span.start, Grain.MONTH, months // parts * (which - 1))
-    return Span(start, step(start, Grain.MONTH, months // parts), Grain.QUARTER if parts == 4 else Grain.HALF)
+    return Span(
+        start,
+        step(start, Grain.MONTH, months // parts),
+        Grain.QUARTER if parts == 4 else Grain.HALF,
+    )
 
 
-def slice_of(span: Span, which: int, count: int, grain: Grain | None, weekday: int | None) -> Span | None:
-    """The n-th week, day, Monday, … of a stretch, its first or last few; a month's weeks begin on its first day."""
+def slice_of(
+    span: Span, which: int, count: int, grain: Grain | None, weekday: int | None
+) -> Span | None:
+    """The n-th week, day, Monday, … of a stretch, its first or last few; a month's weeks begin on
+    its first day."""
     if weekday is not None:
         if which > 0:
-            start = span.start + timedelta(days=(weekday - span.start.weekday()) % 7 + 7 * (which - 1))
+            start = span.start + timedelta(
+                days=(weekday - span.start.weekday()) % 7 + 7 * (which - 1)
+            )
         else:
             last = span.end - timedelta(days=1)
             start = last - timedelta(days=(last.weekday() - weekday) % 7)
@@ -77,7 +96,9 @@ def slice_of(span: Span, which: int, count: int, grain: Grain | None, weekday: i
     elif grain is None or grain >= span.grain:
         return None
     elif which > 0:
-        found = Span(step(span.start, grain, which - 1), step(span.start, grain, which - 1 + count), grain)
+        found = Span(
+            step(span.start, grain, which - 1), step(span.start, grain, which - 1 + count), grain
+        )
     else:
         found = Span(step(span.end, grain, -count), span.end, grain)
     return found if span.start <= found.start < span.end else None

@@ -45,12 +45,22 @@ def tokens(text: str) -> list[Token]:
             kind = "word"
         word = match["word"]
         shown = word or match[0]
-        found.append(Token(kind, shown.lower(), match.start(), match.end(), shown[0].isupper(), bool(match["owns"])))
+        found.append(
+            Token(
+                kind,
+                shown.lower(),
+                match.start(),
+                match.end(),
+                shown[0].isupper(),
+                bool(match["owns"]),
+            )
+        )
     return found
 
 
 def dates(text: str) -> Sequence[date]:
-    """The days that three numbers may mean; two where the order of day and month cannot be known, day first.
+    """The days that three numbers may mean; two where the order of day and month cannot be known,
+    day first.
 
     >>> dates("13/3/2021"), dates("2021/3/5")
     ([datetime.date(2021, 3, 13)], [datetime.date(2021, 3, 5)])

@@ -43,7 +43,8 @@ _AROUND = frozenset(("around", "circa", "near"))
 _TO = frozenset(("to", "until", "till", "through", "thru", "-", "–", "and"))
 _AND = frozenset(("and", "or", "vs", "versus", "&", ","))
 _HINT = re.compile(r"[a-z]+|\d")
-_LEADS = _TIES | _AROUND | {name[0] for name in words.OPEN} | {"between", "about"}  # words before a point in time
+# words before a point in time
+_LEADS = _TIES | _AROUND | {name[0] for name in words.OPEN} | {"between", "about"}
 _AHEAD = re.compile(
     r"^(?:Will|Shall)\b|\b(?:will|shall|going to)\b|[’']ll\b|\b(?:is|are) (?:\w+ )?(?:planned|scheduled|due)\b"
 )
@@ -58,7 +59,8 @@ _MOST_TOKENS = 400  # of a question in which times are looked for
 class Window(Struct, frozen=True):
     """The stretch of time that a question names, or the few: "in May 2021 and May 2022"."""
 
-    spans: tuple[tuple[datetime, datetime], ...]  # UTC; from, until (not in it); none within another, in order
+    # UTC; from, until (not in it); none within another, in order
+    spans: tuple[tuple[datetime, datetime], ...]
     expression: str  # as the question has it
     rest: str  # the question without it
     alone: bool  # nothing else is asked
@@ -84,7 +86,10 @@ class Window(Struct, frozen=True):
     def __str__(self) -> str:
         shown = []
         for start, end in self.spans:
-            first, last = start.astimezone(self.zone), (end - timedelta(seconds=1)).astimezone(self.zone)
+            first, last = (
+                start.astimezone(self.zone),
+                (end - timedelta(seconds=1)).astimezone(self.zone),
+            )
             if end - start < timedelta(hours=20):
                 shown.append(f"{first:%Y-%m-%d %H:%M} to {last:%H:%M}")
             else:
@@ -93,7 +98,9 @@ class Window(Struct, frozen=True):
 
     def predicate(self, where: Predicate | None) -> Predicate:
         """The filter that only lets through what began in the window, and what `where` does."""
-        inside: list[Predicate] = [And((Gte("starts_at", start), Lt("starts_at", end))) for start, end in self.spans]
+        inside: list[Predicate] = [
+            And((Gte("starts_at", start), Lt("starts_at", end))) for start, end in self.spans
+        ]
         wanted = inside[0] if len(inside) == 1 else Or(tuple(inside))
         return And((wanted, where)) if where is not None else wanted
 
@@ -110,7 +117,8 @@ class Window(Struct, frozen=True):
 
 
 def find_window(question: str, now: datetime | None) -> Window | None:
-    """The time that a question names; None when it names none that is understood. Days are those of the zone of `now`.
+    """The time that a question names; None when it names none that is understood. Days are those of
+    the zone of `now`.
 
     >>> window = find_window("What did we decide last week?", datetime(2024, 5, 15, 12, tzinfo=UTC))
     >>> window.start.date(), window.end.date(), window.rest, window.alone
@@ -169,25 +177,36 @@ class _Finder:
         self._now = now
         self._ahead = bool(_AHEAD.search(question))
         cased = not (question.isupper() or question.islower())
-        self._phrases = Phrases(self._tokens, now, lambda at: at.astimezone(zone).replace(tzinfo=None), cased)
+        self._phrases = Phrases(
+            self._tokens, now, lambda at: at.astimezone(zone).replace(tzinfo=None), cased
+        )
 
     def find(self) -> tuple[list[Span], int, int, int] | None:
-        """The stretches, where the phrase starts with the words that tie it, where it ends, and where it begins."""
+        """The stretches, where the phrase starts with the words that tie it, where it ends, and
+        where it begins."""
         for at in range(len(self._tokens)):
             token = self._tokens[at]
             begins = (
-                token.text in words.BEGINNINGS or token.text in _LEADS if token.kind == "word" else token.kind != "mark"
+                token.text in words.BEGINNINGS or token.text in _LEADS
+                if token.kind == "word"
+                else token.kind != "mark"
             )
             if not begins or self._glued(at, at - 1):
                 continue
             found = self._phrase(at)
             if found is not None and not self._glued(found[1], found[1] - 1):
                 spans, end, begin = found
-                return spans, self._tokens[at].start, self._tokens[end - 1].end, self._tokens[begin].start
+                return (
+                    spans,
+                    self._tokens[at].start,
+                    self._tokens[end - 1].end,
+                    self._tokens[begin].start,
+                )
         return None
 
     def _glued(self, at: int, before: int) -> bool:
-        """Whether a token hangs on the one before, so that both are one word: "pre-2020", "v2021.3", "$2020"."""
+        """Whether a token hangs on the one before, so that both are one word: "pre-2020",
+        "v2021.3", "$2020"."""
         if not 0 < at < len(self._tokens) or self._tokens[before].end != self._tokens[at].start:
             return False
         left, right = self._tokens[before], self._tokens[at]
@@ -200,7 +219,8 @@ class _Finder:
         return right.text in "%$€£@/_+=*^" or (right.text in ".-–" and attached)
 
     def _phrase(self, at: int) -> tuple[list[Span], int, int] | None:
-        """The stretches of the phrase at a token, the token behind it, and the one that its expression begins with."""
+        """The stretches of the phrase at a token, the token behind it, and the one that its
+        expression begins with."""
         phrases, word = self._phrases, self._phrases.word(at)
         if word == "between" or (word == "from" and self._range(at + 1, word)):
             found = self._range(at + 1, word)
@@ -209,7 +229,9 @@ class _Finder:
             return [ranged[0]], ranged[1], at
         for size in (2, 1):
             sense = words.OPEN.get(tuple(phrases.word(at + n) for n in range(size)))
-            if sense and (opened := self._open(at + size, sense, self._phrases.word(at + size - 1))):
+            if sense and (
+                opened := self._open(at + size, sense, self._phrases.word(at + size - 1))
+            ):
                 return [opened[0]], opened[1], at
         if word in _AROUND or (word == "about" and phrases.kind(at + 1) == "number"):
             return self._around(at, word)
@@ -219,7 +241,15 @@ class _Finder:
         if tie in ("in", "within") and self._ahead and (after := self._after(at + 1)):
             return [after[0]], after[1], at + 1
         place = at + bool(tie)
-        if tie == "of" and phrases.word(at - 1) in ("most", "some", "all", "any", "one", "none", "half"):
+        if tie == "of" and phrases.word(at - 1) in (
+            "most",
+            "some",
+            "all",
+            "any",
+            "one",
+            "none",
+            "half",
+        ):
             tie = ""
         if tie in ("around", "near"):
             return None
@@ -244,7 +274,9 @@ class _Finder:
             again = self._phrases.word(at) in _TIES
             at = self._phrases.skip(at + again, "the")
             more = self._phrases.point(at)
-            if more is None or not self._phrases.licensed(more, self._phrases.word(at - 1) if again else tie, at):
+            if more is None or not self._phrases.licensed(
+                more, self._phrases.word(at - 1) if again else tie, at
+            ):
                 break
             if comma and more.node.grain != point.node.grain:
                 break
@@ -260,7 +292,8 @@ class _Finder:
         return spans, points[-1].end, begin
 
     def _resolved(self, node: Node) -> Span:
-        """What a point means now: of what comes round the last one, or the next if the question looks ahead."""
+        """What a point means now: of what comes round the last one, or the next if the question
+        looks ahead."""
         return node.first(self._phrases.today) if self._ahead else node.latest(self._now)
 
     def _range(self, at: int, tie: str) -> tuple[Span, int] | None:
@@ -298,7 +331,8 @@ class _Finder:
         if isinstance(first, Floating):
             if isinstance(second, Span):
                 return first.latest(second.start), second
-            if isinstance(second, Floating) and second.cycle > first.cycle:  # "between noon and 2 pm on Monday"
+            # "between noon and 2 pm on Monday"
+            if isinstance(second, Floating) and second.cycle > first.cycle:
                 end = self._resolved(second)
                 return first.latest(end.start), end
             begin = self._resolved(first)

@@ -41,7 +41,9 @@ MONTHS = {name: number for number, name in enumerate(_MONTHS, 1)} | {
 MONTHS["sept"] = 9
 WEEKDAYS = {
     name: number
-    for number, name in enumerate(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"))
+    for number, name in enumerate(
+        ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+    )
 }
 SHORT_WEEKDAYS = {
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "weds": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6,
@@ -53,7 +55,18 @@ UNITS = {
     "year": Grain.YEAR, "decade": Grain.DECADE, "century": Grain.CENTURY,
 }  # fmt: skip
 _ONES = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TEENS = (
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 NUMBERS = (
     {word: number for number, word in enumerate(_ONES) if word}
@@ -160,7 +173,8 @@ _IN = _split("in during throughout within for over across")
 TIES: dict[str, frozenset[str]] = {  # kinds of points that are times only behind one of these words
     "year": _BOUND | _IN | {"around", "circa", "year"},
     "month": _BOUND | _IN | {"around", "the"},
-    "lower": (_BOUND - {"to", "of"}) | {"in", "during", "throughout"},  # "may", "march": mostly verbs
+    # "may", "march": mostly verbs
+    "lower": (_BOUND - {"to", "of"}) | {"in", "during", "throughout"},
     "namesake": _split("in during throughout"),  # "June Carter", "May Chen"
     "date": _BOUND | {"on", "around", "for"},
     "weekday": _BOUND | {"on", "for", "around", ""},
@@ -175,7 +189,8 @@ TIES: dict[str, frozenset[str]] = {  # kinds of points that are times only behin
 }
 RELATIVE = _split("last past previous this next coming upcoming")
 NAMESAKES = _split("april may june august jan")  # months that are given names as well
-VERBS = _split("may march mar jan dec")  # months that are other words as well, when they have no capital
+# months that are other words as well, when they have no capital
+VERBS = _split("may march mar jan dec")
 STOP = _split(
     """
     on in at of to for from by with about that which who whom whose this these those and or but if is are was were be
@@ -191,4 +206,5 @@ COUNTED = _split(
     seconds days weeks months years degrees mb gb kb ms hz rpm bytes requests queries turns
     """
 )  # "in 2000 words": a number, no year
-BEGINNINGS = frozenset((*HINTS, *NUMBERS, *VAGUE, *ORDINALS, *EDGES, *RELATIVE, "the", "half"))  # of a point in time
+# of a point in time
+BEGINNINGS = frozenset((*HINTS, *NUMBERS, *VAGUE, *ORDINALS, *EDGES, *RELATIVE, "the", "half"))

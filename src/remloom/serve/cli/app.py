@@ -1,7 +1,9 @@
-"""The command line's frame: the program, the options every command has, output, and errors as exit codes.
+"""The command line's frame: the program, the options every command has, output, and errors as exit
+codes.
 
-A command is a function decorated with `command`: its first parameter is a `Call`, and it is given `--home`,
-`--tenant` and `--json` besides its own options. They may stand before or after the command's name.
+A command is a function decorated with `command`: its first parameter is a `Call`, and it is given
+`--home`, `--tenant` and `--json` besides its own options. They may stand before or after the
+command's name.
 """
 
 from __future__ import annotations
@@ -44,11 +46,14 @@ __all__ = [
     "run",
 ]
 
-INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70  # exit codes beside those of `RemloomError.exit_code`
+# exit codes beside those of `RemloomError.exit_code`
+INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70
 
-Function = TypeVar("Function", bound=Callable[..., None])  # Call first, then the command's own parameters
+# Call first, then the command's own parameters
+Function = TypeVar("Function", bound=Callable[..., None])
 
-# Where each command is defined: its module is imported when the command is called, or when help lists them all.
+# Where each command is defined: its module is imported when the command is called, or when help
+# lists them all.
 SECTIONS: dict[str, dict[str, str]] = {
     "Start here": {"demo": "demo", "shell": "shell"},
     "Remember": {"read": "reading", "import": "records", "forget": "records"},
@@ -132,7 +137,8 @@ class Call:
             echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before what cannot be undone. Without a terminal there is nobody to ask: `--yes` must be given."""
+        """Ask before what cannot be undone. Without a terminal there is nobody to ask: `--yes` must
+        be given."""
         if yes:
             return
         if not sys.stdin.isatty():
@@ -151,7 +157,8 @@ class Program(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """What is wrong with an option or argument is told as all else is; with `--json` as JSON too."""
+        """What is wrong with an option or argument is told as all else is; with `--json` as JSON
+        too."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode, **extra)
         json = "--json" in (sys.argv[1:] if args is None else args)
@@ -195,20 +202,31 @@ class Program(click.Group):
         for section, names in SECTIONS.items():
             found = [(name, self.get_command(context, name)) for name in names]
             with formatter.section(section):
-                formatter.write_dl([(name, command.get_short_help_str(80)) for name, command in found if command])
+                formatter.write_dl(
+                    [(name, command.get_short_help_str(80)) for name, command in found if command]
+                )
 
 
 COMMON = (
-    click.Option(["--home"], metavar="PLACE", help="Folder or postgresql:// URL of the tenants (REMLOOM_HOME)."),
+    click.Option(
+        ["--home"],
+        metavar="PLACE",
+        help="Folder or postgresql:// URL of the tenants (REMLOOM_HOME).",
+    ),
     click.Option(["--tenant"], metavar="NAME", help="Whose memory (REMLOOM_TENANT)."),
     click.Option(["--json"], is_flag=True, help="Print one JSON document instead of text."),
 )
 
 
 # For commands that call a language model; the value is in their `Call`.
-model_option = click.option("--llm", metavar="MODEL", help="Language model, for example openai:gpt-5-mini.")
+model_option = click.option(
+    "--llm", metavar="MODEL", help="Language model, for example openai:gpt-5-mini."
+)
 budget_tokens_option = click.option(
-    "--budget-tokens", type=click.IntRange(1), metavar="N", help="Stop cleanly before this many tokens are used."
+    "--budget-tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Stop cleanly before this many tokens are used.",
 )
 budget_cost_option = click.option(
     "--budget-cost", type=float, metavar="DOLLARS", help="Stop cleanly before this much is spent."
@@ -219,7 +237,11 @@ budget_cost_option = click.option(
     cls=Program,
     params=list(COMMON),
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(__version__, message="remloom %(version)s")
 @click.pass_context
@@ -229,7 +251,8 @@ def program(context: click.Context, home: str | None, tenant: str | None, json: 
 
 
 def command(name: str, *, to: click.Group = program) -> Callable[[Function], Function]:
-    """Register a function as a command; its first parameter, a `Call`, is made from the common options."""
+    """Register a function as a command; its first parameter, a `Call`, is made from the common
+    options."""
 
     def register(function: Function) -> Function:
         def invoke(home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
@@ -243,11 +266,16 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
             with boundary(json=call.json):
                 function(call, **given)
 
-        own = list(reversed(getattr(function, "__click_params__", ())))  # what click's decorators put on the function
+        # what click's decorators put on the function
+        own = list(reversed(getattr(function, "__click_params__", ())))
         for option in own:
             if option.default == "" and isinstance(option, click.Option):
                 option.show_default = False
-        to.add_command(click.Command(name, callback=invoke, params=[*own, *COMMON], help=inspect.getdoc(function)))
+        to.add_command(
+            click.Command(
+                name, callback=invoke, params=[*own, *COMMON], help=inspect.getdoc(function)
+            )
+        )
         return function
 
     return register
@@ -269,11 +297,18 @@ def boundary(*, json: bool) -> Iterator[None]:
         raise click.exceptions.Exit(BROKEN_PIPE) from None
     except RemloomError as error:
         _fail(error, json=json)
-    except UnicodeError as error:  # arguments and standard input may hold bytes that are no text
-        told = InvalidInputError(f"this is not UTF-8: {error}", remedy="convert it, for example with iconv")
+    except UnicodeError as error:
+        # arguments and standard input may hold bytes that are no text
+        told = InvalidInputError(
+            f"this is not UTF-8: {error}", remedy="convert it, for example with iconv"
+        )
         _fail(told, json=json)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        what = (
+            f"{error.filename}: {error.strerror}"
+            if error.filename
+            else error.strerror or str(error)
+        )
         _fail((StoreFullError if error.errno == ENOSPC else RemloomError)(what), json=json)
     except Exception as error:
         if _debugging():
@@ -290,7 +325,8 @@ def _debugging() -> bool:
 
     try:
         return Settings.load().debug
-    except RemloomError:  # what is wrong with the settings is not what is to be told now
+    except RemloomError:
+        # what is wrong with the settings is not what is to be told now
         return False
 
 
@@ -300,13 +336,16 @@ def _fail(error: RemloomError, *, json: bool, code: int | None = None) -> NoRetu
 
 
 def report(error: RemloomError, *, json: bool) -> None:
-    """An error on stderr: its message and remedy, or, with `--json`, its fields as one JSON document."""
+    """An error on stderr: its message and remedy, or, with `--json`, its fields as one JSON
+    document."""
     if json:
         echo(to_json(error.as_dict()), nl=False, err=True)
     elif sys.stderr.isatty():
         from rich.text import Text
 
-        console(stderr=True).print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+        console(stderr=True).print(
+            Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True
+        )
     else:
         echo(f"error: {error}", err=True)
 
@@ -315,12 +354,16 @@ def run() -> None:
     """The `remloom` program; exits with its code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a file name may hold what the terminal cannot show
+            # a file name may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = warn
-    sys.excepthook = lambda *error: echo("".join(traceback.format_exception(*error)), err=True, nl=False)
+    sys.excepthook = lambda *error: echo(
+        "".join(traceback.format_exception(*error)), err=True, nl=False
+    )
     try:
         program(prog_name="remloom")
     except SystemExit as done:
-        if done.code == INTERRUPTED:  # by whoever may press twice: the second must not cut the tidying up short
+        # by whoever may press twice: the second must not cut the tidying up short
+        if done.code == INTERRUPTED:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise

@@ -1,4 +1,5 @@
-"""`ask`: put a question in plain words to the memory, see each turn of the conversation, and the cited answer."""
+"""`ask`: put a question in plain words to the memory, see each turn of the conversation, and the
+cited answer."""
 
 from __future__ import annotations
 
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 @command("ask")
 @argument("question")
 @option("--turns", default=5, help="Statements at most.")
-@option("--budget", default=20_000, metavar="TOKENS", help="Tokens of all calls of the model at most.")
+@option(
+    "--budget", default=20_000, metavar="TOKENS", help="Tokens of all calls of the model at most."
+)
 @model_option
 def ask(call: Call, question: str, turns: int, budget: int) -> None:
     """Ask in plain words, and let a model find the answer.
 
-    It asks the memory in statements, over several turns; the answer cites its sources. Without a model, `remloom
-    recall` finds what answers a question.
+    It asks the memory in statements, over several turns; the answer cites its sources. Without a
+    model, `remloom recall` finds what answers a question.
     """
     with call.open() as memory:
         asked = _asked(call, memory, question, turns, budget)
@@ -62,7 +65,9 @@ def _turn(number: int, turn: AskTurn) -> RenderableType:
     if turn.answer is None:
         lines.append(Text(f"   {line(turn.error)}", "yellow"))
     else:
-        edges = f", {plural(len(turn.answer.edge_summary), 'edge')}" if turn.answer.edge_summary else ""
+        edges = (
+            f", {plural(len(turn.answer.edge_summary), 'edge')}" if turn.answer.edge_summary else ""
+        )
         lines.append(Text(f"   found {turn.found}{edges}", "dim"))
     return Group(*lines)
 
@@ -77,7 +82,10 @@ def _answered(asked: AskResult) -> RenderableType:
     parts += [Text(line(said), "dim") for said in asked.connections if said not in asked.answer]
     for citation in asked.citations:
         parts.append(
-            Text.assemble((f"[{citation.number}] ", "green"), (line(citation.name or citation.statement), "bold"))
+            Text.assemble(
+                (f"[{citation.number}] ", "green"),
+                (line(citation.name or citation.statement), "bold"),
+            )
         )
         if citation.uri:
             parts[-1].append("  ").append(place(citation.source), "blue")

@@ -1,4 +1,5 @@
-"""What may come next in a statement: keywords, edge types, schemas, types, and the labels the memory knows."""
+"""What may come next in a statement: keywords, edge types, schemas, types, and the labels the
+memory knows."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ __all__ = ["StatementCompleter"]
 
 LABELS = 12  # labels offered at most
 SCHEMAS = ("resources", "entities", "moments")
-STARTS = ("LOOKUP", "FUZZY", "SEARCH", "SELECT")  # what a statement, or the WITH of a TRAVERSE, begins with
+# what a statement, or the WITH of a TRAVERSE, begins with
+STARTS = ("LOOKUP", "FUZZY", "SEARCH", "SELECT")
 WALK = ("DEPTH", "DIRECTION", "BREADTH", "ORDER BY", "LIMIT", "MEMO", "AS OF")
 CLAUSES = {  # of each kind of query, in their order
     "LOOKUP": WALK,
@@ -43,7 +45,9 @@ class StatementCompleter(Completer):
         self._commands = commands
         self._counted: tuple[Memory, dict[str, Any]] | None = None
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterator[Completion]:
         typed = document.text_before_cursor.lstrip()
         if typed.startswith("\\"):
             for name, meaning in self._commands.items():
@@ -51,7 +55,11 @@ class StatementCompleter(Completer):
                     yield Completion(name, -len(typed), display_meta=meaning)
             return
         statements = split(typed)
-        current = typed[typed.rindex(statements[-1]) :] if statements and not typed.rstrip().endswith(";") else ""
+        current = (
+            typed[typed.rindex(statements[-1]) :]
+            if statements and not typed.rstrip().endswith(";")
+            else ""
+        )
         seen = set()
         for completion in self._of_statement(current):
             if completion.text not in seen:
@@ -61,7 +69,11 @@ class StatementCompleter(Completer):
     def _of_statement(self, text: str) -> Iterator[Completion]:
         word = "" if not text or text[-1].isspace() else text.split()[-1]
         done = text[: len(text) - len(word)].split()
-        marks = [at for at, said in enumerate(done) if said.upper() in KEYWORDS or said.upper() in ("BY", "OF")]
+        marks = [
+            at
+            for at, said in enumerate(done)
+            if said.upper() in KEYWORDS or said.upper() in ("BY", "OF")
+        ]
         keywords = [done[at].upper() for at in marks]
         if not keywords or keywords == ["EXPLAIN"]:
             yield from _starting((*STARTS, "TRAVERSE", *(() if keywords else ("EXPLAIN",))), word)
@@ -69,8 +81,11 @@ class StatementCompleter(Completer):
         operand = text.split(maxsplit=marks[-1] + 1)[marks[-1] + 1 :]
         latest = operand[0].rpartition(",")[2].lstrip() if operand else ""
         yield from self._operands(keywords[-1], latest)
-        if latest != word or keywords[-1] in NEED_NO_OPERAND:  # the operand has a whole word at least
-            yield from _starting((c for c in _clauses(keywords) if c.split()[0] not in keywords), word)
+        # the operand has a whole word at least
+        if latest != word or keywords[-1] in NEED_NO_OPERAND:
+            yield from _starting(
+                (c for c in _clauses(keywords) if c.split()[0] not in keywords), word
+            )
 
     def _operands(self, keyword: str, typed: str) -> Iterator[Completion]:
         """What a keyword may be followed by, given what of it is typed."""
@@ -84,7 +99,9 @@ class StatementCompleter(Completer):
                 yield from _starting(self._in_use()["edge_types"], typed)
             case "TYPE":
                 types = self._in_use()["types"]
-                yield from _starting(sorted({type for counts in types.values() for type in counts if type}), typed)
+                yield from _starting(
+                    sorted({type for counts in types.values() for type in counts if type}), typed
+                )
             case "IN" | "FROM":
                 yield from _starting(SCHEMAS, typed)
             case "DIRECTION":

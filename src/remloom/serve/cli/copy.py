@@ -16,30 +16,50 @@ __all__: list[str] = []
 @argument("source")
 @argument("target")
 @option("--as", "to_tenant", metavar="NAME", help="Name of the copy. [default: that of the source]")
-@option("--to-key", metavar="REF", help="Key of the copy, file:PATH or keyring:NAME. [default: REMLOOM_KEY]")
+@option(
+    "--to-key",
+    metavar="REF",
+    help="Key of the copy, file:PATH or keyring:NAME. [default: REMLOOM_KEY]",
+)
 @option("--plain", is_flag=True, help="The copy of an encrypted tenant need not be encrypted.")
-def copy(call: Call, source: str, target: str, to_tenant: str | None, to_key: str | None, plain: bool) -> None:
+def copy(
+    call: Call, source: str, target: str, to_tenant: str | None, to_key: str | None, plain: bool
+) -> None:
     """Copy a tenant from SOURCE to TARGET, each a folder or a postgresql:// URL.
 
-    Everything arrives as it was, and is verified by checksums. A copy that was broken off goes on when the command is
-    given again. The target must be empty.
+    Everything arrives as it was, and is verified by checksums. A copy that was broken off goes on
+    when the command is given again. The target must be empty.
     """
     from ...memory import Memory
 
     if to_key is not None and not to_key.startswith(("file:", "shared-file:", "keyring:")):
-        raise InvalidInputError("a key never stands on a command line", remedy="give file:PATH or keyring:NAME")
+        raise InvalidInputError(
+            "a key never stands on a command line", remedy="give file:PATH or keyring:NAME"
+        )
     with progress_bar(call, "copying") as progress:
         copied = Memory.copy(
-            source, target, tenant=call.tenant, to_tenant=to_tenant, to_key=to_key, plain=plain, progress=progress
+            source,
+            target,
+            tenant=call.tenant,
+            to_tenant=to_tenant,
+            to_key=to_key,
+            plain=plain,
+            progress=progress,
         )
 
     def view() -> str:
         from .render import plural
 
         what = ", ".join(
-            (plural(copied.records, "record"), plural(copied.edges, "edge"), plural(copied.vectors, "vector"))
+            (
+                plural(copied.records, "record"),
+                plural(copied.edges, "edge"),
+                plural(copied.vectors, "vector"),
+            )
         )
-        went_on = f"; went on where it was, {copied.written:,} were missing" if copied.resumed else ""
+        went_on = (
+            f"; went on where it was, {copied.written:,} were missing" if copied.resumed else ""
+        )
         done = "copied" if copied.written else "already there:"
         return f"{done} {what}{went_on}\nverified: source and copy have the same checksum {copied.checksum}"
 

@@ -1,4 +1,5 @@
-"""`remloom demo`: the commands a newcomer would type, run one after the other on a small company's documents.
+"""`remloom demo`: the commands a newcomer would type, run one after the other on a small company's
+documents.
 
 The demo has no code of its own for what it shows: each step is a command line, and is run as one.
 """
@@ -30,7 +31,8 @@ CITED = "per-berth price"  # what the cited passage is found by
 
 
 class Step(NamedTuple):
-    """A command of the demo, and what it shows. `{documents}` stands for the folder of the documents."""
+    """A command of the demo, and what it shows. `{documents}` stands for the folder of the
+    documents."""
 
     what: str
     command: str
@@ -40,10 +42,22 @@ STEPS = (
     Step("Read a folder: notes, a web page, a table, a chat.", "read {documents}"),
     Step("LOOKUP finds a thing by its name, whatever kind of thing it is.", "lookup 'Sarah Chen'"),
     Step("FUZZY forgives the spelling.", "fuzzy 'tomas olivera'"),
-    Step("SEARCH goes by meaning, not by words.", "search 'charging customers in a fairer way' --limit 3"),
-    Step("With --text it goes by words, and needs no model.", "search --text 'duplicate invoices' --limit 2"),
-    Step("SQL, read-only, over one kind of record.", "query 'SELECT starts_at, name FROM moments ORDER BY starts_at'"),
-    Step("PLAN looks at the edges before following any.", "traverse 'Project Alpha' --direction in --plan"),
+    Step(
+        "SEARCH goes by meaning, not by words.",
+        "search 'charging customers in a fairer way' --limit 3",
+    ),
+    Step(
+        "With --text it goes by words, and needs no model.",
+        "search --text 'duplicate invoices' --limit 2",
+    ),
+    Step(
+        "SQL, read-only, over one kind of record.",
+        "query 'SELECT starts_at, name FROM moments ORDER BY starts_at'",
+    ),
+    Step(
+        "PLAN looks at the edges before following any.",
+        "traverse 'Project Alpha' --direction in --plan",
+    ),
     Step(
         "TRAVERSE follows them: who decided, on what grounds, and what came of it?",
         "traverse 'Pricing Decision 2025' --edges authored_by,references,part_of --direction both --depth 2 --limit 12",
@@ -55,14 +69,17 @@ STEPS = (
 def demo(call: Call) -> None:
     """Read a few documents, and ask about them in every way.
 
-    What it reads is kept only when --home says where; the tenant is called demo unless --tenant says otherwise.
+    What it reads is kept only when --home says where; the tenant is called demo unless --tenant
+    says otherwise.
     """
     folder = documents()
     with _home(call) as where:
         if call.json:
             echo(to_json([_json_of(step, where, folder) for step in STEPS]), nl=False)
             return
-        console().print("Nine files of Harborlight, a small company that plans the berths of ports.")
+        console().print(
+            "Nine files of Harborlight, a small company that plans the berths of ports."
+        )
         for number, step in enumerate(STEPS, 1):
             _heading(f"{number}. {step.what}")
             console().print(f"$ remloom {_line(step, folder)}", style="bold")
@@ -83,7 +100,10 @@ def documents() -> Path:
     for folder in (here.parent / "demo_data", here.parents[4] / "examples" / "demo"):
         if folder.is_dir():
             return folder
-    raise SourceError("the demo's documents are not installed", remedy="read documents of your own: remloom read PATH")
+    raise SourceError(
+        "the demo's documents are not installed",
+        remedy="read documents of your own: remloom read PATH",
+    )
 
 
 @contextmanager
@@ -98,11 +118,19 @@ def _home(call: Call) -> Iterator[Call]:
 
 def _line(step: Step, folder: Path) -> str:
     shown = os.path.relpath(folder)
-    return step.command.format(documents=shlex.quote(str(folder) if shown.startswith("..") else shown))
+    return step.command.format(
+        documents=shlex.quote(str(folder) if shown.startswith("..") else shown)
+    )
 
 
 def _run(step: Step, where: Call, folder: Path) -> None:
-    options = ["--home", where.home or "", "--tenant", where.tenant or "", *(["--json"] if where.json else [])]
+    options = [
+        "--home",
+        where.home or "",
+        "--tenant",
+        where.tenant or "",
+        *(["--json"] if where.json else []),
+    ]
     code = program.main([*options, *shlex.split(_line(step, folder))], standalone_mode=False)
     if code:
         raise Exit(code)
@@ -127,7 +155,9 @@ def _cite(where: Call) -> None:
     from .render import place
 
     with where.open() as memory:
-        hit = memory.search_text(CITED, schema="resources", where="category = 'document'", limit=1).records[0]
+        hit = memory.search_text(
+            CITED, schema="resources", where="category = 'document'", limit=1
+        ).records[0]
     first, last = hit.lines or (1, QUOTED_LINES)
     quoted = Path(hit.uri).read_text(encoding="utf-8").splitlines()[first - 1 : last][:QUOTED_LINES]
     console().print(place(hit.source), style="blue")

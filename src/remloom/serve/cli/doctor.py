@@ -22,21 +22,31 @@ LIBRARIES = ("apsw-sqlite3mc", "msgspec", "numpy", "usearch", "onnxruntime", "to
 
 
 @command("doctor")
-@click.option("--repair", is_flag=True, help="Go on with what is whole, when acknowledged writes were lost.")
+@click.option(
+    "--repair", is_flag=True, help="Go on with what is whole, when acknowledged writes were lost."
+)
 def doctor(call: Call, repair: bool) -> None:
     """Check the installation, the embedder and the store.
 
-    Every page is read, and every index is compared with its table. Exits with 7 when something disagrees, and with the
-    code of the error when the store cannot be opened or the embedder not be loaded.
+    Every page is read, and every index is compared with its table. Exits with 7 when something
+    disagrees, and with the code of the error when the store cannot be opened or the embedder not be
+    loaded.
 
-    A memory that has lost acknowledged writes does not open: its log was damaged, cut or removed. This says how many
-    they are and since when. With --repair the log is kept aside as it is, and the memory goes on without them.
+    A memory that has lost acknowledged writes does not open: its log was damaged, cut or removed.
+    This says how many they are and since when. With --repair the log is kept aside as it is, and
+    the memory goes on without them.
     """
     from ...memory import Memory
 
     settings = call.settings()
-    repaired = Memory.repair_tenant(settings.home, settings.tenant, settings.key or None) if repair else []
-    found: dict[str, Any] = {"versions": _versions(), "home": settings.shown_home, "tenant": settings.tenant}
+    repaired = (
+        Memory.repair_tenant(settings.home, settings.tenant, settings.key or None) if repair else []
+    )
+    found: dict[str, Any] = {
+        "versions": _versions(),
+        "home": settings.shown_home,
+        "tenant": settings.tenant,
+    }
     problems: list[str] = []
     codes: list[int] = []
     try:
@@ -74,8 +84,20 @@ def _view(found: dict[str, Any]) -> RenderableType:
 
     from .render import nested, stats
 
-    facts = {name: value for name, value in found.items() if name not in ("problems", "repaired", "store")}
-    problems = [Text.assemble(("problem: ", "bold red"), visible(problem)) for problem in found["problems"]]
+    facts = {
+        name: value
+        for name, value in found.items()
+        if name not in ("problems", "repaired", "store")
+    }
+    problems = [
+        Text.assemble(("problem: ", "bold red"), visible(problem)) for problem in found["problems"]
+    ]
     done = [Text.assemble(("repaired: ", "bold"), visible(line)) for line in found["repaired"]]
     held = [Text(), stats(found["store"])] if "store" in found else []
-    return Group(nested(facts), *held, Text(), *done, *(problems or [Text("everything agrees", "bold green")]))
+    return Group(
+        nested(facts),
+        *held,
+        Text(),
+        *done,
+        *(problems or [Text("everything agrees", "bold green")]),
+    )

@@ -14,7 +14,16 @@ from click.exceptions import Exit
 
 from ...errors import ModelError
 from ...model import Resource
-from .app import COMMON, Call, boundary, budget_cost_option, budget_tokens_option, command, model_option, program
+from .app import (
+    COMMON,
+    Call,
+    boundary,
+    budget_cost_option,
+    budget_tokens_option,
+    command,
+    model_option,
+    program,
+)
 from .terminal import console, visible
 
 if TYPE_CHECKING:
@@ -34,9 +43,23 @@ SHOWN_SOURCES = 8  # of a dream
 
 @command("learn")
 @argument("path", required=False)
-@option("--order", type=click.Choice(["strict", "relaxed"]), default="strict", help="One document at a time, or many.")
-@option("--period", default="month", metavar="PERIOD", help="month, year, none, or a number of documents.")
-@option("--dreams", metavar="N|N%", help="Dreams after each period. [default: 100, at most one a record of it]")
+@option(
+    "--order",
+    type=click.Choice(["strict", "relaxed"]),
+    default="strict",
+    help="One document at a time, or many.",
+)
+@option(
+    "--period",
+    default="month",
+    metavar="PERIOD",
+    help="month, year, none, or a number of documents.",
+)
+@option(
+    "--dreams",
+    metavar="N|N%",
+    help="Dreams after each period. [default: 100, at most one a record of it]",
+)
 @option("--seed", default="", metavar="WORD", help="Another seed, other dreams.")
 @option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
 @budget_tokens_option
@@ -55,8 +78,9 @@ def learn(
 ) -> None:
     """Read PATH and learn from it in time order, dreaming after each period.
 
-    Without PATH, learn from all that was read. Needs a model. A run that was interrupted goes on where it was when the
-    same command is given again. Exits with 1 when something was parked, or the budget was used up.
+    Without PATH, learn from all that was read. Needs a model. A run that was interrupted goes on
+    where it was when the same command is given again. Exits with 1 when something was parked, or
+    the budget was used up.
     """
     with call.open(create=True) as memory, _told_of_a_stop(call), _bar(call) as progress:
         learned = memory.learn(
@@ -87,25 +111,43 @@ def learn(
         raise Exit(FAILED)
 
 
-@option("--dreams", metavar="N|N%", help="How many. [default: 100, at most one a record of the period]")
+@option(
+    "--dreams", metavar="N|N%", help="How many. [default: 100, at most one a record of the period]"
+)
 @option("--seed", metavar="WORD", help="The same seed over the same memory draws the same records.")
-@option("--period", metavar="MONTH|YEAR", help="The current period. [default: the year of the latest record]")
-@option("--dry-run", is_flag=True, help="Write nothing, and print what would be written. Calls the model.")
+@option(
+    "--period",
+    metavar="MONTH|YEAR",
+    help="The current period. [default: the year of the latest record]",
+)
+@option(
+    "--dry-run",
+    is_flag=True,
+    help="Write nothing, and print what would be written. Calls the model.",
+)
 @budget_tokens_option
 @budget_cost_option
 @model_option
 @click.pass_context
 def _dream(
-    context: click.Context, /, home: str | None, tenant: str | None, json: bool, llm: str | None, **given: Any
+    context: click.Context,
+    /,
+    home: str | None,
+    tenant: str | None,
+    json: bool,
+    llm: str | None,
+    **given: Any,
 ) -> None:
     """Dream once about all that is remembered, or look at runs and take them back.
 
-    Draws three records at a time, one of them of the current period, asks what binds them, and keeps what the answer
-    reveals. Needs a model; --dry-run calls it too, and writes nothing. Exits with 1 when something was parked, or the
-    budget was used up.
+    Draws three records at a time, one of them of the current period, asks what binds them, and
+    keeps what the answer reveals. Needs a model; --dry-run calls it too, and writes nothing. Exits
+    with 1 when something was parked, or the budget was used up.
     """
     before: Call = context.obj
-    call = context.obj = Call(home or before.home, tenant or before.tenant, json or before.json, llm)
+    call = context.obj = Call(
+        home or before.home, tenant or before.tenant, json or before.json, llm
+    )
     if context.invoked_subcommand is None:
         with boundary(json=call.json):
             _dream_now(call, **given)
@@ -134,7 +176,8 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
 
         if dry_run:
             last: RenderableType = Text(
-                f"a dry run: {len(told):,} would be written, nothing was; the model was called all the same", "yellow"
+                f"a dry run: {len(told):,} would be written, nothing was; the model was called all the same",
+                "yellow",
             )
         else:
             last = _run_view(dreamt.run)
@@ -146,7 +189,12 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
 
 
 @command("runs", to=dream)
-@option("--kind", default="", metavar="KIND", help="Only these: learn, dream, moments, affinity or consolidate.")
+@option(
+    "--kind",
+    default="",
+    metavar="KIND",
+    help="Only these: learn, dream, moments, affinity or consolidate.",
+)
 @option("--limit", default=20, help="At most so many.")
 def runs(call: Call, kind: str, limit: int) -> None:
     """List what ran, the newest first, with what it wrote."""
@@ -179,7 +227,8 @@ def runs(call: Call, kind: str, limit: int) -> None:
 def rollback(call: Call, run: str) -> None:
     """Take RUN back: what it made goes, what it changed is as it was.
 
-    RUN is the id of any run, or one end of it. Refused when later runs build on it, which are named.
+    RUN is the id of any run, or one end of it. Refused when later runs build on it, which are
+    named.
     """
     from .render import short
 
@@ -188,7 +237,9 @@ def rollback(call: Call, run: str) -> None:
     undone = {name: done.receipt.get(name, 0) for name in _UNDONE}
     call.show(
         msgspec.to_builtins(done),
-        lambda: f"rolled back {done.kind} run {short(done.id)}: {_counts(undone) or 'nothing to undo'}",
+        lambda: (
+            f"rolled back {done.kind} run {short(done.id)}: {_counts(undone) or 'nothing to undo'}"
+        ),
     )
 
 
@@ -198,7 +249,9 @@ _UNDONE = ("removed", "unlinked", "restored", "kept")
 def _told(memory: Memory, dream: Resource) -> dict[str, Any]:
     """A dream with its question and the lines it rests on in the end."""
     sources: dict[str, None] = {}
-    for parent in dream.parents or [above for entry in memory.history(dream.id)[:1] for above in entry["parents"]]:
+    for parent in dream.parents or [
+        above for entry in memory.history(dream.id)[:1] for above in entry["parents"]
+    ]:
         for entry in memory.history(parent):
             if not entry["parents"]:
                 sources[entry["source"]] = None
@@ -230,7 +283,8 @@ def _dream_view(dream: dict[str, Any]) -> RenderableType:
 
 @contextmanager
 def _told_of_a_stop(call: Call) -> Iterator[None]:
-    """When the model fails for good, tell what is kept before the error is told. With --json the error has it all."""
+    """When the model fails for good, tell what is kept before the error is told. With --json the
+    error has it all."""
     try:
         yield
     except ModelError as error:
@@ -254,7 +308,8 @@ def _stopped_view(run: Run, read: ReadReport | None) -> RenderableType:
 
 
 def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
-    """What a run did and wrote; of what it parked only the number, unless that is `listed` elsewhere."""
+    """What a run did and wrote; of what it parked only the number, unless that is `listed`
+    elsewhere."""
     from rich.console import Group
     from rich.text import Text
 
@@ -269,7 +324,12 @@ def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
         )
     ]
     if any(wrote.values()):
-        lines.append(Text(f"wrote {_counts(wrote)}; `remloom dream rollback {short(run.id)}` takes it back", "dim"))
+        lines.append(
+            Text(
+                f"wrote {_counts(wrote)}; `remloom dream rollback {short(run.id)}` takes it back",
+                "dim",
+            )
+        )
     if run.reason:
         lines.append(Text(run.reason, "yellow"))
         lines.append(Text(GO_ON, "dim"))
@@ -330,6 +390,8 @@ def _bar(call: Call) -> Iterator[Callable[[Progress], None] | None]:
             if step.phase not in tasks:
                 tasks[step.phase] = bar.add_task(step.phase, total=None, spent="")
             spent = f"{step.calls:,} calls, {step.tokens:,} tokens" if step.calls else ""
-            bar.update(tasks[step.phase], completed=step.done, total=step.total or None, spent=spent)
+            bar.update(
+                tasks[step.phase], completed=step.done, total=step.total or None, spent=spent
+            )
 
         yield advance

@@ -22,7 +22,8 @@ REMEDY = "remedy: "
 
 
 def parked_view(items: Sequence[Parked]) -> list[RenderableType]:
-    """Each item with what went wrong, then what can be done about it; nothing when nothing is parked."""
+    """Each item with what went wrong, then what can be done about it; nothing when nothing is
+    parked."""
     lines: list[RenderableType] = []
     remedies: dict[str, None] = {}
     for item in items[:SHOWN]:
@@ -33,6 +34,8 @@ def parked_view(items: Sequence[Parked]) -> list[RenderableType]:
         remedies |= dict.fromkeys(part for part in said[1:2] if part.startswith(REMEDY))
     lines += [Text(f"  {remedy}", "dim") for remedy in remedies]
     if items:
-        told = f"{plural(len(items), 'item')} parked: the next run tries again; --json has the replies"
+        told = (
+            f"{plural(len(items), 'item')} parked: the next run tries again; --json has the replies"
+        )
         lines.append(Text(told, "yellow"))
     return lines

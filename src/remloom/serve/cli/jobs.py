@@ -41,17 +41,25 @@ def list_jobs(call: Call, state: Any) -> None:
 @command("add", to=jobs)
 @click.argument("kind")
 @click.argument("arguments", metavar="[NAME=VALUE]...", nargs=-1)
-@click.option("--key", default="", metavar="NAME", help="Adding the same job under the same key again changes nothing.")
+@click.option(
+    "--key",
+    default="",
+    metavar="NAME",
+    help="Adding the same job under the same key again changes nothing.",
+)
 @click.option("--at", metavar="TIME", help="Not before this time, such as 2026-01-15T02:00.")
 def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: str | None) -> None:
     """Have a method called by a worker, once.
 
-    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending or reembed. For example:
-    remloom jobs add read source=notes/
+    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending or
+    reembed. For example: remloom jobs add read source=notes/
     """
     with call.open(create=True) as memory:
         job = memory.add_job(kind, payload(arguments), key=key, not_before=_time(at))
-    call.show(msgspec.to_builtins(job), lambda: f"added {job.kind} as {job.id}; `remloom schedule run` does it")
+    call.show(
+        msgspec.to_builtins(job),
+        lambda: f"added {job.kind} as {job.id}; `remloom schedule run` does it",
+    )
 
 
 @command("retry", to=jobs)
@@ -73,17 +81,21 @@ def remove(call: Call, id: str) -> None:
 
 
 def payload(arguments: tuple[str, ...]) -> dict[str, Any]:
-    """NAME=VALUE words as arguments: a value is JSON where it can be, else text. A path is made absolute, since a
-    worker may run elsewhere."""
+    """NAME=VALUE words as arguments: a value is JSON where it can be, else text. A path is made
+    absolute, since a worker may run elsewhere."""
     found: dict[str, Any] = {}
     for word in arguments:
         name, equals, text = word.partition("=")
         if not equals or not name.isidentifier():
-            raise InvalidInputError(f"{word!r} is no argument", remedy="write name=value, for example source=notes/")
+            raise InvalidInputError(
+                f"{word!r} is no argument", remedy="write name=value, for example source=notes/"
+            )
         try:
             found[name] = json.loads(text)
         except ValueError:
-            found[name] = str(Path(text).absolute()) if name == "source" and Path(text).exists() else text
+            found[name] = (
+                str(Path(text).absolute()) if name == "source" and Path(text).exists() else text
+            )
     return found
 
 
@@ -124,7 +136,9 @@ def outcome(job: Job) -> str:
         return f"failed: {job.error.splitlines()[0]}"
     if job.finished_at is None:
         return ""
-    told = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in _counts(job.result)[:SHOWN])
+    told = ", ".join(
+        f"{value:,} {name.replace('_', ' ')}" for name, value in _counts(job.result)[:SHOWN]
+    )
     return f"done {moment(job.finished_at)}{f': {told}' if told else ''}"
 
 
@@ -135,7 +149,11 @@ def _counts(result: Any) -> list[tuple[str, int]]:
     run = result.get("run")
     if isinstance(run, dict):
         return [*_counts(run.get("counts")), *_counts(run.get("receipt"))]
-    return [(name, value) for name, value in result.items() if isinstance(value, int) and value and value is not True]
+    return [
+        (name, value)
+        for name, value in result.items()
+        if isinstance(value, int) and value and value is not True
+    ]
 
 
 def _value(value: Any) -> str:

@@ -1,4 +1,5 @@
-"""`moments`, `affinity`, `consolidate`: what a memory makes of what it read, with a model or without."""
+"""`moments`, `affinity`, `consolidate`: what a memory makes of what it read, with a model or
+without."""
 
 from __future__ import annotations
 
@@ -29,11 +30,15 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([hdw])", re.IGNORECASE)
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 _dry_run = option("--dry-run", is_flag=True, help="Write nothing, and print what would be written.")
-_model = option("--model/--no-model", "model", default=None, help="Ask the model. [default: if there is one]")
+_model = option(
+    "--model/--no-model", "model", default=None, help="Ask the model. [default: if there is one]"
+)
 
 
 @command("moments")
-@option("--since", metavar="AGE|DATE", default="24h", help="24h, 7d, 2w, or a date such as 2025-03-01.")
+@option(
+    "--since", metavar="AGE|DATE", default="24h", help="24h, 7d, 2w, or a date such as 2025-03-01."
+)
 @option("--all", "everything", is_flag=True, help="Look at everything that is remembered.")
 @_model
 @budget_tokens_option
@@ -63,7 +68,9 @@ def moments(
         if "told" in counts:
             lines.append(f"the model told {plural(counts['told'], 'moment')}")
         if counts.get("waiting"):
-            lines.append(f"{plural(counts['waiting'], 'session')} not parted: their texts wait to be embedded")
+            lines.append(
+                f"{plural(counts['waiting'], 'session')} not parted: their texts wait to be embedded"
+            )
         return lines
 
     hint = 'remloom query "SELECT name, topic_tags FROM moments ORDER BY starts_at DESC LIMIT 10"'
@@ -71,9 +78,17 @@ def moments(
 
 
 @command("affinity")
-@option("--since", metavar="AGE|DATE", help="Only from what is newer: 24h, 7d, 2025-03-01. [default: everything]")
+@option(
+    "--since",
+    metavar="AGE|DATE",
+    help="Only from what is newer: 24h, 7d, 2025-03-01. [default: everything]",
+)
 @option("--neighbours", default=5, help="Edges of each type from one resource.")
-@option("--min-score", type=float, help="Cosine from which two are related. [default: by the memory itself]")
+@option(
+    "--min-score",
+    type=float,
+    help="Cosine from which two are related. [default: by the memory itself]",
+)
 @option("--judge", is_flag=True, help="Keep only those edges by likeness that the model agrees to.")
 @budget_tokens_option
 @budget_cost_option
@@ -85,7 +100,8 @@ def affinity(
 ) -> None:  # fmt: skip
     """Connect resources that are about the same, or name the same.
 
-    Needs a model only with --judge. Exits with 1 when something was parked, or the budget was used up.
+    Needs a model only with --judge. Exits with 1 when something was parked, or the budget was used
+    up.
     """
     if neighbours < 1:
         raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
@@ -155,11 +171,15 @@ def window(since: str) -> dict[str, Any]:
     try:
         at = datetime.fromisoformat(since.strip())
     except ValueError:
-        raise InvalidInputError(f"{since!r} is no age or date", remedy="--since 24h, 7d, 2w, or 2025-03-01") from None
+        raise InvalidInputError(
+            f"{since!r} is no age or date", remedy="--since 24h, 7d, 2w, or 2025-03-01"
+        ) from None
     return {"hours": None, "since": at if at.tzinfo else at.replace(tzinfo=UTC)}
 
 
-def _show(call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], list[str]], hint: str) -> None:
+def _show(
+    call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], list[str]], hint: str
+) -> None:
     def view() -> RenderableType:
         from rich.console import Group
         from rich.text import Text
@@ -170,7 +190,11 @@ def _show(call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], 
         run, receipt = done.run, done.run.receipt
         lines = [Text(", ".join(told(run.counts)))]
         lines += [
-            Text.assemble("  ", (line(", ".join(theme.topics)), "bold"), f"  {plural(len(theme.insights), 'insight')}")
+            Text.assemble(
+                "  ",
+                (line(", ".join(theme.topics)), "bold"),
+                f"  {plural(len(theme.insights), 'insight')}",
+            )
             for theme in done.themes[:SHOWN]
         ]
         new = receipt.get("records", 0) - receipt.get("updated", 0)
@@ -178,7 +202,10 @@ def _show(call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], 
             (new, "record"),
             (receipt.get("updated", 0), "updated record"),
             (receipt.get("edges", 0), "edge"),
-            (len(done.diff.superseded) if done.diff else receipt.get("superseded", 0), "superseded insight"),
+            (
+                len(done.diff.superseded) if done.diff else receipt.get("superseded", 0),
+                "superseded insight",
+            ),
         )
         written = [plural(count, noun) for count, noun in parts if count]
         if done.diff is not None:
@@ -189,7 +216,10 @@ def _show(call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], 
         if run.status == "stopped":
             lines.append(Text(f"stopped: {run.reason}", "yellow"))
         if written and done.diff is None:
-            lines += [Text(f"undo: remloom dream rollback {short(run.id)}", "dim"), Text(f"next: {hint}", "dim")]
+            lines += [
+                Text(f"undo: remloom dream rollback {short(run.id)}", "dim"),
+                Text(f"next: {hint}", "dim"),
+            ]
         return Group(*lines, *parked_view(done.parked))
 
     call.show(msgspec.to_builtins(done, enc_hook=str), view)
@@ -206,7 +236,8 @@ def _differences(done: MaintenanceResult) -> list[str]:
         return []
     found = [f"{record.schema[:-1]}  {line(record.name)}" for record in diff.records]
     found += [f"superseded  {old} by {new}" for old, new in diff.superseded]
-    schema = "moments" if done.run.kind == "moments" else "resources"  # of what the edges of such a run come from
+    # of what the edges of such a run come from
+    schema = "moments" if done.run.kind == "moments" else "resources"
     edges = [f"{line(after.paths(schema)[0])}  {after.weight:.2f}" for _, after in diff.edges]
     shown = [*found[:SHOWN], *(["…"] if len(found) > SHOWN else []), *edges[:SHOWN]]
     return [*shown, *(["… (--json has them all)"] if len(edges) > SHOWN else [])]

@@ -20,7 +20,9 @@ __all__: list[str] = []
 
 
 @command("metrics")
-@option("--held-out", metavar="PATH", help="Texts that were not read: how much of them was foreseen?")
+@option(
+    "--held-out", metavar="PATH", help="Texts that were not read: how much of them was foreseen?"
+)
 @option("--html", metavar="FILE", help="Write a page with plots, which needs nothing else.")
 def metrics(call: Call, held_out: str | None, html: str | None) -> None:
     """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
@@ -46,7 +48,8 @@ def _view(found: Metrics) -> RenderableType:
 
     if not found.insights:
         return Text(
-            f"nothing was dreamt yet of {plural(found.sources, 'resource')}: remloom learn, remloom dream", "yellow"
+            f"nothing was dreamt yet of {plural(found.sources, 'resource')}: remloom learn, remloom dream",
+            "yellow",
         )
     cost, coherence, novelty = found.cost, found.coherence, found.novelty
     across = f"two insights of one entity; of different ones {_plain(coherence.across)}"
@@ -59,7 +62,9 @@ def _view(found: Metrics) -> RenderableType:
     ]
     if held := found.coverage:
         told = f"{held.score:.0%} of {plural(held.texts, 'held-out text')}"
-        rows.append(("coverage", f"{told}; sources alone {held.sources:.0%}; gained {held.gained:.0%}"))
+        rows.append(
+            ("coverage", f"{told}; sources alone {held.sources:.0%}; gained {held.gained:.0%}")
+        )
     money = "price not known" if cost.dollars is None else f"${cost.dollars:,.4f}"
     rows.append(("cost", f"{plural(cost.calls, 'call')}, {cost.tokens:,} tokens, {money}"))
     if cost.per_insight_tokens is not None:

@@ -14,8 +14,8 @@ __all__: list[str] = []
 def migrate(call: Call, citus: bool) -> None:
     """Bring the PostgreSQL database that is the home up to date.
 
-    Or make it ready for memories, if it has none yet. Any number of processes may do this at once. Needs a user
-    who may create extensions, roles and schemas there.
+    Or make it ready for memories, if it has none yet. Any number of processes may do this at once.
+    Needs a user who may create extensions, roles and schemas there.
     """
     from ...memory import Memory
 
@@ -24,4 +24,7 @@ def migrate(call: Call, citus: bool) -> None:
     was = f", it had {before or 'none'}" if before != after else ""
     spread = "; its tables are distributed by tenant" if citus else ""
     told = f"{settings.shown_home} has schema version {after}{was}{spread}"
-    call.show({"home": settings.shown_home, "before": before, "after": after, "citus": citus}, lambda: told)
+    call.show(
+        {"home": settings.shown_home, "before": before, "after": after, "citus": citus},
+        lambda: told,
+    )

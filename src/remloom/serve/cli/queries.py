@@ -30,7 +30,8 @@ STRATEGIES = ("breadth-first", "depth-first")
 def lookup(call: Call, labels: tuple[str, ...], as_of: str | None) -> None:
     """Find records by their exact names or aliases.
 
-    Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest names are suggested.
+    Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest
+    names are suggested.
     """
     time = instant(as_of)
     _ask(call, lambda memory: memory.lookup(*labels, as_of=time))
@@ -49,10 +50,17 @@ def fuzzy(call: Call, text: str, type: str | None, threshold: float, limit: int)
 @command("search")
 @argument("text")
 @option("--in", "schema", metavar="SCHEMA", help="resources (the default), entities or moments.")
-@option("--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\".")
+@option(
+    "--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\"."
+)
 @option("--min", "min_score", type=float, metavar="COSINE", help="Score at least, -1 to 1.")
 @option("--limit", default=10, help="Records at most.")
-@option("--text", "by_words", is_flag=True, help="Match words (BM25), not meaning: quick, needs no model.")
+@option(
+    "--text",
+    "by_words",
+    is_flag=True,
+    help="Match words (BM25), not meaning: quick, needs no model.",
+)
 def search(
     call: Call,
     text: str,
@@ -67,13 +75,17 @@ def search(
     By words every schema is searched unless --in names one.
     """
     if by_words and min_score is not None:
-        raise InvalidInputError("--min is a cosine, and --text has none", remedy="leave out --min or --text")
+        raise InvalidInputError(
+            "--min is a cosine, and --text has none", remedy="leave out --min or --text"
+        )
     _ask(
         call,
         lambda memory: (
             memory.search_text(text, schema=schema, where=where, limit=limit)
             if by_words
-            else memory.search(text, schema=schema or "resources", where=where, min_score=min_score, limit=limit)
+            else memory.search(
+                text, schema=schema or "resources", where=where, min_score=min_score, limit=limit
+            )
         ),
     )
 
@@ -82,11 +94,30 @@ def search(
 @argument("label")
 @option("--edges", metavar="A,B", help="Follow only edges of these types.")
 @option("--depth", default=1, help="Steps from the start.")
-@option("--direction", type=Choice(("out", "in", "both")), default="out", help="Which way to follow edges.")
-@option("--breadth", metavar="N|all", help="Edges followed at each record. [default: the limit, at least 9]")
-@option("--order-by", metavar="FIELD", default="edge.created_at DESC", help="Which come first; or node.name, …")
+@option(
+    "--direction",
+    type=Choice(("out", "in", "both")),
+    default="out",
+    help="Which way to follow edges.",
+)
+@option(
+    "--breadth",
+    metavar="N|all",
+    help="Edges followed at each record. [default: the limit, at least 9]",
+)
+@option(
+    "--order-by",
+    metavar="FIELD",
+    default="edge.created_at DESC",
+    help="Which come first; or node.name, …",
+)
 @option("--limit", default=9, help="Records at most, besides the start.")
-@option("--strategy", type=Choice(STRATEGIES), default=STRATEGIES[0], help="Their order, which the limit cuts.")
+@option(
+    "--strategy",
+    type=Choice(STRATEGIES),
+    default=STRATEGIES[0],
+    help="Their order, which the limit cuts.",
+)
 @option("--memo", metavar="TEXT", default="", help="A note that every stage of the answer repeats.")
 @option("--as-of", metavar="TIME", help="Follow the edges that held then, such as 2025-01-15.")
 @option("--plan", is_flag=True, help="Only count the edges, follow none.")
@@ -159,7 +190,9 @@ def _breadth(text: str | None) -> int | Literal["all"] | None:
     try:
         return int(text)
     except ValueError:
-        raise InvalidInputError(f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20") from None
+        raise InvalidInputError(
+            f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20"
+        ) from None
 
 
 def instant(text: str | None) -> datetime | None:

@@ -35,23 +35,32 @@ class Progress(Protocol):
 @command("read")
 @argument("paths", metavar="PATH...", nargs=-1, required=True)
 @option("--wait/--no-wait", default=True, help="Wait until every text is embedded.")
-@option("--category", metavar="NAME", help="Category of what is read. [default: by the kind of file]")
+@option(
+    "--category", metavar="NAME", help="Category of what is read. [default: by the kind of file]"
+)
 @option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
-def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, glob: str | None) -> None:
+def read(
+    call: Call, paths: tuple[str, ...], wait: bool, category: str | None, glob: str | None
+) -> None:
     """Read files, folders, or - for stdin.
 
     What was read before and has not changed is not read again. Makes the tenant if need be.
 
-    Exits with 1 when a document failed, or when nothing could be read, and with 6 when the embedder did. What is
-    skipped (a picture, a link to elsewhere) is no failure.
+    Exits with 1 when a document failed, or when nothing could be read, and with 6 when the embedder
+    did. What is skipped (a picture, a link to elsewhere) is no failure.
     """
     reports = []
     with call.open(create=True) as memory:
         for path in paths:
             try:
                 with progress_bar(call, "reading", "embedding") as progress:
-                    reports.append(memory.read(path, category=category, glob=glob, wait=wait, progress=progress))
-            except SourceError as error:  # one path that cannot be read does not keep the others from it
+                    reports.append(
+                        memory.read(
+                            path, category=category, glob=glob, wait=wait, progress=progress
+                        )
+                    )
+            except SourceError as error:
+                # one path that cannot be read does not keep the others from it
                 failed = ReadItem(uri=path, status="failed", reason=error.message)
                 reports.append(ReadReport(items=[failed]))
     report = merged(reports)
@@ -64,12 +73,16 @@ def read(call: Call, paths: tuple[str, ...], wait: bool, category: str | None, g
 
 
 @command("reembed")
-@option("--embedder", metavar="NAME", help="minilm, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER]")
+@option(
+    "--embedder",
+    metavar="NAME",
+    help="minilm, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER]",
+)
 def reembed(call: Call, embedder: str | None) -> None:
     """Make the vectors anew, with another embedder.
 
-    The old ones serve until all are done, and an interrupted run goes on where it was. With the embedder in use, it
-    embeds what is still waiting.
+    The old ones serve until all are done, and an interrupted run goes on where it was. With the
+    embedder in use, it embeds what is still waiting.
     """
     with call.open() as memory:
         chosen = embedder or call.settings().embedder
@@ -100,7 +113,8 @@ def merged(reports: list[ReadReport]) -> ReadReport:
 
 
 def report_view(report: ReadReport) -> RenderableType:
-    """What became of each document, in numbers; and by name those that were not read, with the reason."""
+    """What became of each document, in numbers; and by name those that were not read, with the
+    reason."""
     from rich.console import Group
     from rich.text import Text
 
@@ -109,7 +123,10 @@ def report_view(report: ReadReport) -> RenderableType:
     counts = dict.fromkeys(("read", "unchanged", "skipped", "failed"), 0)
     for item in report.items:
         counts[item.status] += 1
-    told = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count) or "nothing to read"
+    told = (
+        ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+        or "nothing to read"
+    )
     written = ", ".join(
         (
             plural(report.resources, "resource"),
@@ -127,13 +144,19 @@ def report_view(report: ReadReport) -> RenderableType:
     for (status, reason), uris in list(by_reason.items())[:SHOWN_ITEMS]:
         style = "red" if status == "failed" else "yellow"
         more = f" and {len(uris) - 1:,} more" if len(uris) > 1 else ""
-        lines.append(Text.assemble((f"{status}  ", style), place(uris[0]), more, (f"  {reason}", "dim")))
+        lines.append(
+            Text.assemble((f"{status}  ", style), place(uris[0]), more, (f"  {reason}", "dim"))
+        )
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))
     if report.embedding_error:
         lines.append(Text(f"not embedded: {visible(report.embedding_error)}", "red"))
     if report.pending:
-        lines.append(Text(f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"))
+        lines.append(
+            Text(
+                f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"
+            )
+        )
     if counts["read"] or counts["unchanged"]:
         lines.append(Text('next: remloom search "…"   remloom fuzzy "…"   remloom shell', "dim"))
     return Group(*lines)
@@ -148,9 +171,20 @@ def progress_bar(call: Call, *phases: str) -> Iterator[Progress | None]:
     if call.json or not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(phases[0], total=None)
         coming, last = list(phases[1:]), (0, 0)

@@ -23,18 +23,48 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 @option("--budget", type=int, metavar="TOKENS", help="Tokens of all hits at most.")
 @option("--mode", type=Choice(MODES), default="auto", help="How to look.")
 @option("--hops", default=2, help="Of --mode iterated.")
-@option("--neighbours", default=1, help="Records before and after each hit that go with it, in --json.")
-@option("--said", metavar="TEXT", multiple=True, help="What was said before the question; repeat it, oldest first.")
+@option(
+    "--neighbours", default=1, help="Records before and after each hit that go with it, in --json."
+)
+@option(
+    "--said",
+    metavar="TEXT",
+    multiple=True,
+    help="What was said before the question; repeat it, oldest first.",
+)
 @option("--now", metavar="TIME", help='What "last week" counts from. [default: the present]')
-@option("--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\".")
-@option("--without", metavar="PART", multiple=True, help="Leave out a part: text, vector, entity, graph, speaker, …")
-@option("--prefer", metavar="LABEL=NUMBER", multiple=True, help="What names this counts more (1) or less (-1).")
-@option("--half-life", type=float, metavar="DAYS", help="Days after which a record's recency counts half.")
-@option("--rerank", metavar="NAME", help="A second look: onnx:FOLDER, fastembed:MODEL, llm, none. [default: a setting]")
+@option(
+    "--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\"."
+)
+@option(
+    "--without",
+    metavar="PART",
+    multiple=True,
+    help="Leave out a part: text, vector, entity, graph, speaker, …",
+)
+@option(
+    "--prefer",
+    metavar="LABEL=NUMBER",
+    multiple=True,
+    help="What names this counts more (1) or less (-1).",
+)
+@option(
+    "--half-life",
+    type=float,
+    metavar="DAYS",
+    help="Days after which a record's recency counts half.",
+)
+@option(
+    "--rerank",
+    metavar="NAME",
+    help="A second look: onnx:FOLDER, fastembed:MODEL, llm, none. [default: a setting]",
+)
 @model_option
 @option("--anyway", is_flag=True, help="Show the best there is, even when it does not answer.")
 @option("--explain", is_flag=True, help="Show why each hit came up.")
-@option("--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list.")
+@option(
+    "--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list."
+)
 def recall(
     call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, neighbours: int,
     said: tuple[str, ...], now: str | None, where: str | None, without: tuple[str, ...], prefer: tuple[str, ...],
@@ -42,8 +72,8 @@ def recall(
 ) -> None:  # fmt: skip
     """Ask in plain words: what answers the question, best first.
 
-    By words, meaning, names and relations together, minding the time that the question names. When nothing answers,
-    it says so.
+    By words, meaning, names and relations together, minding the time that the question names. When
+    nothing answers, it says so.
     """
     at = _time(now)
     with call.open() as memory:
@@ -72,7 +102,9 @@ def _preference(text: str) -> tuple[str, float]:
     try:
         return label, float(worth)
     except ValueError:
-        raise InvalidInputError(f"{text!r} is no preference", remedy='--prefer "Project Alpha=1"') from None
+        raise InvalidInputError(
+            f"{text!r} is no preference", remedy='--prefer "Project Alpha=1"'
+        ) from None
 
 
 def _time(text: str | None) -> datetime | None:

@@ -17,7 +17,8 @@ CUT = 100  # characters of a hit's text in a tree
 
 
 def drawn(found: Recall, *, explain: bool) -> RenderableType:
-    """A recall; with `explain`, each hit with what brought it up, and how the question was understood."""
+    """A recall; with `explain`, each hit with what brought it up, and how the question was
+    understood."""
     parts: list[RenderableType] = list(_understood(found)) if explain else []
     if found.abstained:
         parts.append(Text(f"not answered: {line(found.reason)}", "yellow"))
@@ -35,12 +36,17 @@ def _understood(found: Recall) -> Iterator[Text]:
     if found.asked not in ("", found.question):
         yield Text(f"asked as    {line(found.asked)}", "dim")
     if found.window:
-        yield Text(f"time        {found.window[0]:%Y-%m-%d} until {found.window[1]:%Y-%m-%d}", "dim")
+        yield Text(
+            f"time        {found.window[0]:%Y-%m-%d} until {found.window[1]:%Y-%m-%d}", "dim"
+        )
     if told.get("names"):
         yield Text(f"names       {', '.join(line(name['name']) for name in told['names'])}", "dim")
     if told.get("found"):
         counts = ", ".join(f"{part} {count}" for part, count in told["found"].items())
-        yield Text(f"found by    {counts}; {found.mode}, {told['ms']:.0f} ms, {plural(found.tokens, 'token')}", "dim")
+        yield Text(
+            f"found by    {counts}; {found.mode}, {told['ms']:.0f} ms, {plural(found.tokens, 'token')}",
+            "dim",
+        )
 
 
 def _reasoned(number: int, hit: RecallHit) -> RenderableType:

@@ -103,7 +103,8 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
 
 
 def _as_named(name: str, ask: Callable[[str], T]) -> T:
-    """What is answered of a name as it was typed, or else of the whole path, by which a source is remembered."""
+    """What is answered of a name as it was typed, or else of the whole path, by which a source is
+    remembered."""
     try:
         return ask(name)
     except NotFoundError as unknown:
@@ -132,8 +133,11 @@ def export(call: Call, file: str) -> None:
     """
     with call.open() as memory:
         if file == "-":
-            if sys.stdout.isatty():  # it is data, byte for byte, with whatever was read in it
-                raise InvalidInputError("an export is not written to a terminal", remedy="give a FILE, or pipe it")
+            # it is data, byte for byte, with whatever was read in it
+            if sys.stdout.isatty():
+                raise InvalidInputError(
+                    "an export is not written to a terminal", remedy="give a FILE, or pipe it"
+                )
             memory.export(sys.stdout.buffer)
         else:
             counts = memory.export(file)

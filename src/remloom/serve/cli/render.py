@@ -1,7 +1,7 @@
 """Answers as something to look at: lists of records, tables, and trees for traversals.
 
-Each function takes a value of the model and returns a rich renderable; nothing here prints. On a terminal lines are
-cut to its width; elsewhere names and citations are always whole.
+Each function takes a value of the model and returns a rich renderable; nothing here prints. On a
+terminal lines are cut to its width; elsewhere names and citations are always whole.
 """
 
 from __future__ import annotations
@@ -92,11 +92,12 @@ def _nothing(found: Answer) -> RenderableType:
     return Group(Text("nothing found; the nearest names are", "yellow"), hits(found.suggestions))
 
 
-# -- records -----------------------------------------------------------------------------------------------
+# -- records ---------------------------------------------------------------------------------------
 
 
 def hits(found: Sequence[Hit]) -> RenderableType:
-    """Records, two lines each: score, name, schema and type, source; then what it says, cut to one line."""
+    """Records, two lines each: score, name, schema and type, source; then what it says, cut to one
+    line."""
     return _Hits(found)
 
 
@@ -134,13 +135,14 @@ def _hit_name(hit: Hit) -> str:
 
 
 def snippet(hit: Hit) -> str:
-    """What a record says, as one line: the passage that matched, or its text without the headings above it, or else
-    its other names, or its properties."""
+    """What a record says, as one line: the passage that matched, or its text without the headings
+    above it, or else its other names, or its properties."""
     text = hit.content
     if text:
         window = _WINDOW.fullmatch(hit.matched) if hit.schema == "resources" else None
         passage = text[int(window[1]) : int(window[2])] if window else text
-        after = text[int(window[1]) :] if window else text  # of a heading that matched: what stands under it
+        # of a heading that matched: what stands under it
+        after = text[int(window[1]) :] if window else text
         said = (_HEADINGS.sub("", part).strip() for part in (passage, after))
         return line((next(filter(None, said), "") or passage)[:SNIPPET])
     shown = record_dict(hit.record)
@@ -166,7 +168,7 @@ def _kind(schema: str, type: str) -> str:
     return f"{schema}/{line(type)}" if type else schema
 
 
-# -- traversals --------------------------------------------------------------------------------------------
+# -- traversals ------------------------------------------------------------------------------------
 
 
 def _traversal(found: Answer) -> RenderableType:
@@ -194,7 +196,8 @@ def _forest(found: Answer) -> RenderableType:
 
 
 def _names(nodes: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Every key of a node, as the one it was reached by: an edge may lead to its name or to an alias."""
+    """Every key of a node, as the one it was reached by: an edge may lead to its name or to an
+    alias."""
     names: dict[str, str] = {}
     for node in nodes:
         for name in (node["name"], *node.get("aliases", ())):
@@ -226,7 +229,8 @@ class _Forest:
 
 
 def _label(nodes: Sequence[dict[str, Any]]) -> Text:
-    """The records of one key: the name they share, what each is, and where those that were read are from."""
+    """The records of one key: the name they share, what each is, and where those that were read are
+    from."""
     label = Text(line(nodes[0]["name"]), "bold")
     for node in nodes:
         label = Text.assemble(label, "  ", _styled_kind(node))
@@ -241,7 +245,9 @@ def _styled_kind(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def _edge_counts(counts: Sequence[dict[str, Any]]) -> RenderableType:
-    rows = [(line(count["rel_type"]), count["direction"], f"{count['count']:,}") for count in counts]
+    rows = [
+        (line(count["rel_type"]), count["direction"], f"{count['count']:,}") for count in counts
+    ]
     return table(("edge type", "direction", "edges"), rows, right=("edges",))
 
 
@@ -258,7 +264,11 @@ def _stages(stages: Sequence[Stage]) -> RenderableType:
     lines = []
     for stage in stages:
         counts = f"{plural(stage.found['nodes'], 'node')}, {plural(stage.found['edges'], 'edge')}"
-        lines.append(Text.assemble((f"depth {stage.depth}  ", "dim"), line(stage.executed), (f"  {counts}", "dim")))
+        lines.append(
+            Text.assemble(
+                (f"depth {stage.depth}  ", "dim"), line(stage.executed), (f"  {counts}", "dim")
+            )
+        )
     memo = stages[-1].plan_memo if stages else ""  # every stage echoes the same memo
     if memo:
         lines.append(Text.assemble(("memo     ", "dim"), (line(memo), "italic")))
@@ -268,21 +278,32 @@ def _stages(stages: Sequence[Stage]) -> RenderableType:
 def _left_out(metadata: dict[str, Any]) -> Iterator[RenderableType]:
     omitted, unfollowed = metadata.get("nodes_omitted", 0), metadata.get("edges_unfollowed", 0)
     if omitted:
-        yield Text(f"{plural(omitted, 'node')} left out by LIMIT {metadata.get('limit_applied')}", "yellow")
+        yield Text(
+            f"{plural(omitted, 'node')} left out by LIMIT {metadata.get('limit_applied')}", "yellow"
+        )
     if unfollowed:
-        yield Text(f"{plural(unfollowed, 'edge')} not followed (BREADTH {metadata.get('breadth')})", "yellow")
+        yield Text(
+            f"{plural(unfollowed, 'edge')} not followed (BREADTH {metadata.get('breadth')})",
+            "yellow",
+        )
 
 
-# -- tables ------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> Table:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()
+) -> Table:
     """A plain table; `right` names the columns set flush right."""
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        drawn.add_column(line(column), justify="right" if column in right else "left", overflow="fold")
+        drawn.add_column(
+            line(column), justify="right" if column in right else "left", overflow="fold"
+        )
     for row in rows:
-        drawn.add_row(*(Text("null", "dim") if value is None else Text(visible(value)) for value in row))
+        drawn.add_row(
+            *(Text("null", "dim") if value is None else Text(visible(value)) for value in row)
+        )
     return drawn
 
 
@@ -296,7 +317,7 @@ def pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     return grid
 
 
-# -- one thing ---------------------------------------------------------------------------------------------
+# -- one thing -------------------------------------------------------------------------------------
 
 
 def shown(found: dict[str, Any]) -> RenderableType:
@@ -305,11 +326,19 @@ def shown(found: dict[str, Any]) -> RenderableType:
     for record in found["records"]:
         title = Text.assemble((line(record["name"]), "bold"), "  ", _styled_kind(record))
         told = ("name", "schema", "graph_paths")
-        facts = {name: value for name, value in record.items() if name not in told and value not in ([], {})}
+        facts = {
+            name: value
+            for name, value in record.items()
+            if name not in told and value not in ([], {})
+        }
         parts += [title, pairs(_told(facts, "  ")), Text()]
     incoming, outgoing = found["edges_in"], found["edges_out"]
-    parts += _edge_list([(edge["src"], edge["rel_type"], edge["dst"]) for edge in outgoing], "edges out")
-    parts += _edge_list([(edge["src"], edge["rel_type"], edge["dst"]) for edge in incoming], "edges in")
+    parts += _edge_list(
+        [(edge["src"], edge["rel_type"], edge["dst"]) for edge in outgoing], "edges out"
+    )
+    parts += _edge_list(
+        [(edge["src"], edge["rel_type"], edge["dst"]) for edge in incoming], "edges in"
+    )
     return Group(*parts)
 
 
@@ -324,12 +353,16 @@ def stats(found: dict[str, Any]) -> RenderableType:
     for schema, count in found["records"].items():
         types = {type or "no type": number for type, number in found["types"][schema].items()}
         mentioned = (
-            f"; {found['thin_entities']:,} only mentioned" if schema == "entities" and found["thin_entities"] else ""
+            f"; {found['thin_entities']:,} only mentioned"
+            if schema == "entities" and found["thin_entities"]
+            else ""
         )
         grid.add_row(schema, f"{count:,}", _counts(types) + mentioned)
     grid.add_row("edges", f"{found['edges']:,}", _counts(found["edge_types"]))
     vectors = found["vectors"]
-    searched = "" if vectors["exact_share"] is None else f", {vectors['exact_share']:.0%} searched exactly"
+    searched = (
+        "" if vectors["exact_share"] is None else f", {vectors['exact_share']:.0%} searched exactly"
+    )
     made = f"{vectors['model']}, {vectors['dims']} dimensions{searched}" if vectors["count"] else ""
     grid.add_row("vectors", f"{vectors['count']:,}", made)
     if found["pending"] or found["parked"]:

@@ -1,4 +1,5 @@
-"""The rows of a SELECT: a table or, where its columns would be too narrow to read, a block for each row."""
+"""The rows of a SELECT: a table or, where its columns would be too narrow to read, a block for each
+row."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ def rows(found: Answer) -> RenderableType:
     drawn = _Rows(found)
     if not found.metadata.get("truncated"):
         return drawn
-    return Group(drawn, Text(f"only the first {plural(len(found.rows), 'row')} shown; narrow it with WHERE", "yellow"))
+    return Group(
+        drawn,
+        Text(
+            f"only the first {plural(len(found.rows), 'row')} shown; narrow it with WHERE", "yellow"
+        ),
+    )
 
 
 class _Rows:
@@ -39,7 +45,9 @@ class _Rows:
             numeric = [
                 column
                 for at, column in enumerate(columns)
-                if all(isinstance(row[at], int | float) or row[at] is None for row in self.found.rows)
+                if all(
+                    isinstance(row[at], int | float) or row[at] is None for row in self.found.rows
+                )
             ]
             yield table(columns, self.found.rows, right=numeric)
             return

@@ -33,15 +33,19 @@ def schedule() -> None:
 @click.argument("arguments", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option("--name", default="", help="What to call it. [default: the kind]")
 @click.option("--zone", default="UTC", help="Time zone of the expression, such as Europe/Riga.")
-def add(call: Call, every: str, kind: str, arguments: tuple[str, ...], name: str, zone: str) -> None:
+def add(
+    call: Call, every: str, kind: str, arguments: tuple[str, ...], name: str, zone: str
+) -> None:
     """Have a method called at set times.
 
-    KIND is as for `remloom jobs add`. CRON is minute, hour, day, month, weekday. For example: remloom schedule add
-    "0 2 * * *" affinity
+    KIND is as for `remloom jobs add`. CRON is minute, hour, day, month, weekday. For example:
+    remloom schedule add "0 2 * * *" affinity
     """
     with call.open(create=True) as memory:
         job = memory.add_job(kind, payload(arguments), key=name or kind, every=every, zone=zone)
-    call.show(msgspec.to_builtins(job), lambda: f"{job.id}: {_when(job)}, next {moment(job.not_before)}")
+    call.show(
+        msgspec.to_builtins(job), lambda: f"{job.id}: {_when(job)}, next {moment(job.not_before)}"
+    )
 
 
 @command("list", to=schedule)
@@ -56,7 +60,9 @@ def list_schedule(call: Call) -> None:
 
         if not found:
             return 'nothing is scheduled: remloom schedule add "0 2 * * *" affinity'
-        rows = [(job.id, work(job), _when(job), moment(job.not_before), outcome(job)) for job in found]
+        rows = [
+            (job.id, work(job), _when(job), moment(job.not_before), outcome(job)) for job in found
+        ]
         return table(("name", "does", "when", "next", "last outcome"), rows)
 
     call.show(msgspec.to_builtins(found), view)
@@ -69,27 +75,45 @@ def remove(call: Call, name: str) -> None:
     with call.open() as memory:
         names = [job.id for job in memory.jobs() if job.every]
         if name not in names:
-            raise NotFoundError(f"nothing is scheduled as {name!r}", remedy=f"there is {', '.join(names) or 'nothing'}")
+            raise NotFoundError(
+                f"nothing is scheduled as {name!r}",
+                remedy=f"there is {', '.join(names) or 'nothing'}",
+            )
         memory.remove_job(name)
     call.show({"removed": name}, lambda: f"removed {name}")
 
 
 @command("run", to=schedule)
-@click.option("--once", is_flag=True, help="Do what is due, then end; else go on until interrupted or terminated.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only jobs of this kind; repeat it for several.")
 @click.option(
-    "--lease", default=60.0, metavar="SECONDS", help="After which another worker takes over a dead one's job."
+    "--once",
+    is_flag=True,
+    help="Do what is due, then end; else go on until interrupted or terminated.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="KIND",
+    help="Only jobs of this kind; repeat it for several.",
+)
+@click.option(
+    "--lease",
+    default=60.0,
+    metavar="SECONDS",
+    help="After which another worker takes over a dead one's job.",
 )
 def run(call: Call, once: bool, kinds: tuple[str, ...], lease: float) -> None:
     """Do the jobs that are due, scheduled or not.
 
-    Any number of workers may run at the same time. A job that is interrupted goes back into the queue.
+    Any number of workers may run at the same time. A job that is interrupted goes back into the
+    queue.
     """
     stop, busy = Event(), False
 
     def terminate(number: int, frame: object) -> None:
         stop.set()
-        if busy:  # interrupt the job; else the worker sees `stop`
+        # interrupt the job; else the worker sees `stop`
+        if busy:
             raise SystemExit(0)
 
     def tell(job: Job) -> None:
@@ -101,7 +125,10 @@ def run(call: Call, once: bool, kinds: tuple[str, ...], lease: float) -> None:
     signal.signal(signal.SIGTERM, terminate)
     with call.open() as memory:
         count = memory.work(until_idle=once, kinds=kinds or None, lease=lease, told=tell, stop=stop)
-    call.show({"jobs": count}, lambda: f"did {count} {'job' if count == 1 else 'jobs'}" if count else "nothing was due")
+    call.show(
+        {"jobs": count},
+        lambda: f"did {count} {'job' if count == 1 else 'jobs'}" if count else "nothing was due",
+    )
 
 
 def _when(job: Job) -> str:

@@ -1,4 +1,5 @@
-"""The interactive shell: statements in, rendered answers out. Without a terminal it reads statements from stdin."""
+"""The interactive shell: statements in, rendered answers out. Without a terminal it reads
+statements from stdin."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ COMMANDS = {
     "\\quit": "leave (so does Ctrl-D)",
 }
 
-_PLAIN = {"help": "\\help", "?": "\\help", "quit": "\\quit", "exit": "\\quit"}  # as people try first
+# as people try first
+_PLAIN = {"help": "\\help", "?": "\\help", "quit": "\\quit", "exit": "\\quit"}
 
 EXAMPLES = """\
 LOOKUP "Sarah Chen"                                     records by name or alias
@@ -54,8 +56,8 @@ A statement ends with its line or with ;. It goes on after a comma and inside qu
 def shell(call: Call) -> None:
     """Ask interactively, with history and completion.
 
-    Without a terminal, statements are read from stdin, one a line or ended by ;. The exit code is then that of the
-    first one that failed.
+    Without a terminal, statements are read from stdin, one a line or ended by ;. The exit code is
+    then that of the first one that failed.
     """
     session = Shell(call)
     try:
@@ -80,7 +82,7 @@ class Shell:
     def close(self) -> None:
         self.memory.close()
 
-    # -- one line ------------------------------------------------------------------------------------------
+    # -- one line ----------------------------------------------------------------------------------
 
     def run(self, text: str) -> None:
         """Run a command or statements; an error is printed, and the session goes on."""
@@ -116,7 +118,13 @@ class Shell:
 
         from .render import pairs
 
-        console().print(Group(Text(EXAMPLES), Text(""), pairs((name, Text(what)) for name, what in COMMANDS.items())))
+        console().print(
+            Group(
+                Text(EXAMPLES),
+                Text(""),
+                pairs((name, Text(what)) for name, what in COMMANDS.items()),
+            )
+        )
 
     def _stats(self, _: str) -> None:
         show_stats(self.call, self.memory)
@@ -132,7 +140,8 @@ class Shell:
                 echo(f"{'*' if tenant == self.call.tenant else ' '} {tenant}")
             return
         call = replace(self.call, tenant=argument)
-        memory = call.open()  # first, so that a mistyped name leaves this session as it is
+        # first, so that a mistyped name leaves this session as it is
+        memory = call.open()
         self.memory.close()
         self.call, self.memory = call, memory
 
@@ -143,9 +152,11 @@ class Shell:
         """Every tenant, and whether it is encrypted."""
         from ...memory import Memory
 
-        return {tenant.name: tenant.encrypted for tenant in Memory.tenants(self.call.settings().home)}
+        return {
+            tenant.name: tenant.encrypted for tenant in Memory.tenants(self.call.settings().home)
+        }
 
-    # -- where lines come from -----------------------------------------------------------------------------
+    # -- where lines come from ---------------------------------------------------------------------
 
     def from_stdin(self) -> None:
         """Run what is piped in, a statement at a time."""
@@ -156,7 +167,8 @@ class Shell:
                 return
 
     def from_terminal(self, *, input: Input | None = None, output: Output | None = None) -> None:
-        """Prompt until `\\quit` or Ctrl-D; Ctrl-C leaves the line, or stops the statement, and nothing more."""
+        """Prompt until `\\quit` or Ctrl-D; Ctrl-C leaves the line, or stops the statement, and
+        nothing more."""
         tenant = None
         while not self.done:
             if self.call.tenant != tenant:
@@ -201,7 +213,8 @@ class Shell:
         )
 
     def _history(self) -> History:
-        """Beside the tenant's database, and deleted with it; in memory only when the tenant is encrypted."""
+        """Beside the tenant's database, and deleted with it; in memory only when the tenant is
+        encrypted."""
         from prompt_toolkit.history import FileHistory, InMemoryHistory
 
         tenant = self.call.tenant or ""

@@ -1,7 +1,8 @@
 """Where one statement ends and the next begins, in text typed or piped into the shell.
 
-A `;` ends a statement. So does the end of a line, unless the statement is still open: inside quotes, or after a
-comma. Quotes open only where a word could begin, so the apostrophe of O'Brien is none; `--` starts a comment.
+A `;` ends a statement. So does the end of a line, unless the statement is still open: inside
+quotes, or after a comma. Quotes open only where a word could begin, so the apostrophe of O'Brien is
+none; `--` starts a comment.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def from_lines(lines: Iterable[str]) -> Iterator[str]:
 def _scan(text: str) -> tuple[list[str], bool]:
     found: list[str] = []
     start = at = 0
-    last = ""  # the last character that is neither white space nor comment
+    # the last character that is neither white space nor comment
+    last = ""
     while at < len(text):
         char = text[at]
         if char in "'\"" and not (text[at - 1 : at].isalnum()):
@@ -67,7 +69,8 @@ def _scan(text: str) -> tuple[list[str], bool]:
 
 
 def _closing(text: str, opening: int) -> int:
-    """Where the string that opens here closes, or -1; a doubled or backslashed quote does not close it."""
+    """Where the string that opens here closes, or -1; a doubled or backslashed quote does not close
+    it."""
     quote, at = text[opening], opening + 1
     while at < len(text):
         if text[at] == "\\":

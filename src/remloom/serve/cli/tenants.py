@@ -35,7 +35,11 @@ def list_tenants(call: Call) -> None:
         if not found:
             return f"no tenants in {home}"
         rows = [
-            (info.name, "damaged" if info.damaged else "yes" if info.encrypted else "no", size(info.bytes))
+            (
+                info.name,
+                "damaged" if info.damaged else "yes" if info.encrypted else "no",
+                size(info.bytes),
+            )
             for info in found
         ]
         return table(("tenant", "encrypted", "on disk"), rows, right=("on disk",))
@@ -64,7 +68,9 @@ def adopt(call: Call, name: str) -> None:
 
     settings = call.settings()
     Memory.adopt_tenant(settings.home, name, settings.key or None)
-    call.show({"tenant": name, "home": settings.shown_home}, lambda: f"tenants/{name} is tenant {name}")
+    call.show(
+        {"tenant": name, "home": settings.shown_home}, lambda: f"tenants/{name} is tenant {name}"
+    )
 
 
 @command("delete", to=tenant)
@@ -75,7 +81,9 @@ def delete(call: Call, name: str, yes: bool) -> None:
     from ...memory import Memory
 
     settings = call.settings()
-    call.confirm(f"destroy tenant {name!r} in {settings.shown_home} and everything it remembers?", yes=yes)
+    call.confirm(
+        f"destroy tenant {name!r} in {settings.shown_home} and everything it remembers?", yes=yes
+    )
     Memory.delete_tenant(settings.home, name)
     call.show({"tenant": name, "deleted": True}, lambda: f"deleted tenant {name}")
 

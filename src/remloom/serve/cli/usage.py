@@ -20,14 +20,21 @@ RUNS = 10  # shown; --json has them all
 
 @command("usage")
 @option("--run", metavar="RUN", help="Of one run only: its id, or one end of it.")
-@option("--days", type=FloatRange(min=0, min_open=True), metavar="N", help="Of the last so many days only.")
+@option(
+    "--days",
+    type=FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Of the last so many days only.",
+)
 def usage(call: Call, run: str | None, days: float | None) -> None:
     """Show what the language model was used for, and what it cost.
 
     Calls, tokens, cost and time, by task and by run.
     """
     with call.open() as memory:
-        found = memory.usage(run=run, since=None if days is None else datetime.now(UTC) - timedelta(days=days))
+        found = memory.usage(
+            run=run, since=None if days is None else datetime.now(UTC) - timedelta(days=days)
+        )
     call.show(msgspec.to_builtins(found), lambda: _view(found))
 
 
@@ -43,7 +50,10 @@ def _view(found: UsageReport) -> RenderableType:
     if len(found.runs) > RUNS:
         parts.append(Text(f"{len(found.runs) - RUNS} earlier runs are not shown.", "dim"))
     if found.total.unpriced:
-        parts += [Text(), Text("?: the price of the model is not known, so the cost lacks these calls.", "dim")]
+        parts += [
+            Text(),
+            Text("?: the price of the model is not known, so the cost lacks these calls.", "dim"),
+        ]
     return Group(*parts)
 
 
@@ -57,7 +67,11 @@ def _table(name: str, lines: list[UsageLine] | tuple[UsageLine, ...]) -> Rendera
 
 
 def _row(line: UsageLine) -> list[str]:
-    cost = "?" if line.unpriced and not line.cost else f"${line.cost:,.4f}{' + ?' if line.unpriced else ''}"
+    cost = (
+        "?"
+        if line.unpriced and not line.cost
+        else f"${line.cost:,.4f}{' + ?' if line.unpriced else ''}"
+    )
     counts = (line.calls, line.failed, line.input_tokens, line.output_tokens)
     median = f"{line.seconds:.2f} s" if line.calls > line.failed else ""
     return [line.name, *(f"{count:,}" for count in counts), cost, median]

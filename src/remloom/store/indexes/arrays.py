@@ -1,4 +1,5 @@
-"""Numpy arrays as the derived indexes keep them: growing in memory, packed into one checked blob on disk."""
+"""Numpy arrays as the derived indexes keep them: growing in memory, packed into one checked blob on
+disk."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _ALIGN = 64  # bytes
 class Growing:
     """An append-only array of rows.
 
-    A view handed out never changes: rows are written once, behind every earlier view, and growth moves to a
-    new buffer. So readers need no lock; appenders do.
+    A view handed out never changes: rows are written once, behind every earlier view, and growth
+    moves to a new buffer. So readers need no lock; appenders do.
     """
 
     def __init__(self, dtype: str, width: int | None = None) -> None:
@@ -38,7 +39,10 @@ class Growing:
         end = self._count + len(rows)
         if end > len(self._buffer):
             # An eighth more, not twice as much: the vectors of a store are most of its memory.
-            bigger = np.empty((max(end, 64, len(self._buffer) * 9 // 8), *self._buffer.shape[1:]), self._buffer.dtype)
+            bigger = np.empty(
+                (max(end, 64, len(self._buffer) * 9 // 8), *self._buffer.shape[1:]),
+                self._buffer.dtype,
+            )
             bigger[: self._count] = self._buffer[: self._count]
             self._buffer = bigger
         self._buffer[self._count : end] = rows
@@ -60,7 +64,8 @@ def contains(ordered: Array, wanted: Array) -> NDArray[np.bool_]:
 
 
 def positions(ordered: Ids, wanted: Ids) -> NDArray[np.intp]:
-    """Where the wanted ids stand in a sorted array of ids, sorted; ids it does not have are left out."""
+    """Where the wanted ids stand in a sorted array of ids, sorted; ids it does not have are left
+    out."""
     if not len(ordered) or not len(wanted):
         return np.empty(0, np.intp)
     at = np.searchsorted(ordered, wanted)
@@ -69,7 +74,8 @@ def positions(ordered: Ids, wanted: Ids) -> NDArray[np.intp]:
 
 
 def floor_of_best(scores: Array, k: int) -> float:
-    """A score that at least k of these reach and few more do; minus infinity when there are fewer than k.
+    """A score that at least k of these reach and few more do; minus infinity when there are fewer
+    than k.
 
     The k-th highest of the maxima of many disjoint parts: a tenth of the time of `np.partition`.
     """
@@ -91,12 +97,16 @@ def pack(kind: str, fields: Mapping[str, Any], arrays: Mapping[str, Array]) -> b
         gap = -data.nbytes % _ALIGN
         chunks += [data.data.cast("B") if data.size else b"", b"\0" * gap]
         offset += data.nbytes + gap
-    header = json.dumps({"kind": kind, "fields": dict(fields), "arrays": layout, "size": offset}).encode()
+    header = json.dumps(
+        {"kind": kind, "fields": dict(fields), "arrays": layout, "size": offset}
+    ).encode()
     header += b" " * (-(len(header) + 12) % _ALIGN)
     checksum = zlib.crc32(header)
     for chunk in chunks:
         checksum = zlib.crc32(chunk, checksum)
-    return b"".join([_MAGIC, checksum.to_bytes(4, "little"), len(header).to_bytes(4, "little"), header, *chunks])
+    return b"".join(
+        [_MAGIC, checksum.to_bytes(4, "little"), len(header).to_bytes(4, "little"), header, *chunks]
+    )
 
 
 def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:

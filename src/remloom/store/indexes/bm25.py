@@ -1,7 +1,8 @@
 """The term index: BM25 over texts, exact, with terms that cannot matter left unread.
 
-BM25 with k1 1.2 and b 0.75, idf = ln(1 + (N - df + 0.5) / (df + 0.5)), over every segment and the tail together.
-N and the average length leave out the dead; a term's df counts them until they are compacted away.
+BM25 with k1 1.2 and b 0.75, idf = ln(1 + (N - df + 0.5) / (df + 0.5)), over every segment and the
+tail together. N and the average length leave out the dead; a term's df counts them until they are
+compacted away.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ _STOP_WORDS = """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-# ASCII letters in lower case, digits as they are, all else blank: a third of the time of a regular expression.
-_ASCII_LOWER = bytes(ord(c.lower()) if c.isalnum() and c.isascii() else 32 for c in map(chr, range(256)))
+# ASCII letters in lower case, digits as they are, all else blank: a third of the time of a regular
+# expression.
+_ASCII_LOWER = bytes(
+    ord(c.lower()) if c.isalnum() and c.isascii() else 32 for c in map(chr, range(256))
+)
 _WORDS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _CACHED_WORDS = 100_000
@@ -58,8 +62,8 @@ Floats = NDArray[np.float32]
 def analyse(text: str) -> list[str]:
     """The terms of a text, in order, repeated as often as they occur.
 
-    Casefolded unicode words (NFKC) without English stop words; ASCII words stemmed (Snowball English); runs of CJK
-    characters as bigrams; numbers kept.
+    Casefolded unicode words (NFKC) without English stop words; ASCII words stemmed (Snowball
+    English); runs of CJK characters as bigrams; numbers kept.
 
     >>> analyse("The meetings of 2024 weren't in 東京タワー")
     ['meet', '2024', '東京', '京タ', 'タワ', 'ワー']
@@ -93,7 +97,8 @@ _STEMMING = Lock()  # a Stemmer is not thread-safe
 def _stemmer() -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer("english", 0)  # without a cache of its own: terms are kept with their words
+    # without a cache of its own: terms are kept with their words
+    return Stemmer.Stemmer("english", 0)
 
 
 class _Coded(dict[str | bytes, bytes]):
@@ -107,11 +112,16 @@ class _Coded(dict[str | bytes, bytes]):
 
 
 def _code(term: str) -> bytes:
-    return blake2b(term.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest().ljust(8, b"\0")
+    return (
+        blake2b(term.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES)
+        .digest()
+        .ljust(8, b"\0")
+    )
 
 
 def codes(text: str) -> bytes:
-    """The terms of a text, as `analyse` gives them, each as the 8 bytes (a number of 40 bits) an index knows it by."""
+    """The terms of a text, as `analyse` gives them, each as the 8 bytes (a number of 40 bits) an
+    index knows it by."""
     return b"".join(map(_shared_codes().__getitem__, _words(text)))
 
 
@@ -129,7 +139,8 @@ class _Postings(NamedTuple):
     bound: float  # no row scores more for this term
 
     def scores(self, saturation: Floats) -> Floats:
-        """What this term gives each of its rows, `saturation` being that of all rows of the segment."""
+        """What this term gives each of its rows, `saturation` being that of all rows of the
+        segment."""
         return _gain(self.counts, saturation[self.rows], self.weight)
 
     def add_to(self, scores: Floats, rows: NDArray[np.intp], saturation: Floats) -> None:
@@ -159,16 +170,19 @@ class _TermSegment(Segment):
         super().__init__(arrays)
         self.lengths: Floats = arrays["lengths"]  # terms of each row
         self.terms: Hashes = arrays["terms"]  # ascending
-        self.starts: Ids = arrays["starts"]  # of each term's postings, and the end of the last
+        # of each term's postings, and the end of the last
+        self.starts: Ids = arrays["starts"]
         self.rows: Rows = arrays["rows"]
         self.counts: NDArray[np.uint8] = arrays["counts"]
-        self.peaks: Floats = arrays["peaks"]  # the highest count / (count + saturation) of each term, at `average`
+        # the highest count / (count + saturation) of each term, at `average`
+        self.peaks: Floats = arrays["peaks"]
         self.average = float(arrays["average"][0])
         self.total = float(self.lengths.sum(dtype=np.float64))
 
     @classmethod
     def seal(cls, ids: Ids, lengths: Floats, occurrences: Hashes) -> _TermSegment:
-        """From one `term << 24 | row` for each occurrence of a term in a row, in any order; sorts them in place."""
+        """From one `term << 24 | row` for each occurrence of a term in a row, in any order; sorts
+        them in place."""
         occurrences.sort()
         # Block by block: at 100,000 documents whole intermediate arrays would take half a gigabyte.
         rows: list[Array] = []
@@ -177,7 +191,11 @@ class _TermSegment(Segment):
         starts: list[Array] = []
         low = postings = 0
         while low < len(occurrences):
-            high = int(np.searchsorted(occurrences, occurrences[min(low + _BLOCK, len(occurrences)) - 1], "right"))
+            high = int(
+                np.searchsorted(
+                    occurrences, occurrences[min(low + _BLOCK, len(occurrences)) - 1], "right"
+                )
+            )
             part = occurrences[low:high]
             first = _run_starts(part)
             counts.append(np.minimum(np.diff(first, append=len(part)), 255).astype(np.uint8))
@@ -199,7 +217,13 @@ class _TermSegment(Segment):
 
     @classmethod
     def _with_peaks(
-        cls, ids: Ids, lengths: Floats, terms: Hashes, starts: Ids, rows: Rows, counts: NDArray[np.uint8]
+        cls,
+        ids: Ids,
+        lengths: Floats,
+        terms: Hashes,
+        starts: Ids,
+        rows: Rows,
+        counts: NDArray[np.uint8],
     ) -> _TermSegment:
         average = float(lengths.mean()) if len(lengths) else 0.0
         shares = _gain(counts, _saturation(lengths, average)[rows], 1.0)
@@ -219,10 +243,14 @@ class _TermSegment(Segment):
         numbers = (np.cumsum(alive) + (offset - 1)).astype(np.uint64)
         low = 0
         while low < len(self.terms):
-            high = max(low + 1, int(np.searchsorted(self.starts, self.starts[low] + _BLOCK, "right")) - 1)
+            high = max(
+                low + 1, int(np.searchsorted(self.starts, self.starts[low] + _BLOCK, "right")) - 1
+            )
             part = slice(int(self.starts[low]), int(self.starts[high]))
             keep = alive[self.rows[part]]
-            keys = np.repeat(self.terms[low:high] << _ROW_BITS, np.diff(self.starts[low : high + 1]))
+            keys = np.repeat(
+                self.terms[low:high] << _ROW_BITS, np.diff(self.starts[low : high + 1])
+            )
             keys |= numbers[self.rows[part]]
             yield np.repeat(keys[keep], self.counts[part][keep])
             low = high
@@ -275,7 +303,11 @@ class _TermSegment(Segment):
         return self.ids[rows], scores[rows]
 
     def _of_these(
-        self, rows: NDArray[np.intp], terms: Sequence[_Postings], saturation: Floats, scores: Floats | None = None
+        self,
+        rows: NDArray[np.intp],
+        terms: Sequence[_Postings],
+        saturation: Floats,
+        scores: Floats | None = None,
     ) -> tuple[Ids, Floats]:
         if scores is None:
             rows = rows[~self.dead[rows]]
@@ -311,7 +343,8 @@ class _Flat(NamedTuple):
 
 
 class TermIndex(SegmentedIndex[_TermSegment, bytes]):
-    """BM25 over texts by id. See `SegmentedIndex` for adding, removing, compacting, dumping and loading.
+    """BM25 over texts by id. See `SegmentedIndex` for adding, removing, compacting, dumping and
+    loading.
 
     >>> index = TermIndex()
     >>> index.add([1, 2], ["Sarah signed the Berlin lease", "The lease ends in May"])
@@ -329,7 +362,8 @@ class TermIndex(SegmentedIndex[_TermSegment, bytes]):
         self._flattening = Lock()
 
     def search(self, text: str, *, limit: int, allow: Ids | None = None) -> list[tuple[int, float]]:
-        """The rows with the highest BM25, best first (ties: lower id first), and their scores, above 0.
+        """The rows with the highest BM25, best first (ties: lower id first), and their scores,
+        above 0.
 
         `allow` are the only ids that may be returned, sorted.
         """
@@ -339,17 +373,22 @@ class TermIndex(SegmentedIndex[_TermSegment, bytes]):
         state = self._state
         tail_ids, tail_lengths, tail_counts, tail_total = self._tail_counts(state, terms)
         found = [[segment.find(term) for term in terms] for segment in state.segments]
-        documents = sum(len(s.ids) - int(s.dead.sum()) if s.has_dead else len(s.ids) for s in state.segments)
+        documents = sum(
+            len(s.ids) - int(s.dead.sum()) if s.has_dead else len(s.ids) for s in state.segments
+        )
         documents += len(tail_ids)
         total = tail_total + sum(
-            float(s.lengths[~s.dead].sum(dtype=np.float64)) if s.has_dead else s.total for s in state.segments
+            float(s.lengths[~s.dead].sum(dtype=np.float64)) if s.has_dead else s.total
+            for s in state.segments
         )
         if not documents:
             return []
         average = total / documents
         weights = []
         for number in range(len(terms)):
-            df = sum(f[number][1] - f[number][0] for f in found) + int(np.count_nonzero(tail_counts[number]))
+            df = sum(f[number][1] - f[number][0] for f in found) + int(
+                np.count_nonzero(tail_counts[number])
+            )
             df = min(df, documents)
             weights.append(log1p((documents - df + 0.5) / (df + 0.5)) * (K1 + 1))
         results: list[tuple[Ids, Floats]] = []
@@ -366,28 +405,47 @@ class TermIndex(SegmentedIndex[_TermSegment, bytes]):
             if allow is not None:
                 hit = hit[np.isin(tail_ids[hit], allow)]
             results.append((tail_ids[hit], scores[hit]))
-        return _top(np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results]), limit)
+        return _top(
+            np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results]), limit
+        )
 
     def _tail_counts(
         self, state: State[_TermSegment, bytes], terms: Sequence[int]
     ) -> tuple[Ids, Floats, list[Array], float]:
-        """Of the live tail rows: ids, lengths, how often each term occurs in each, and the sum of lengths."""
+        """Of the live tail rows: ids, lengths, how often each term occurs in each, and the sum of
+        lengths."""
         count = len(state.ids)
         if not count:
-            return np.empty(0, np.int64), np.empty(0, np.float32), [np.empty(0, np.int64)] * len(terms), 0.0
+            return (
+                np.empty(0, np.int64),
+                np.empty(0, np.float32),
+                [np.empty(0, np.int64)] * len(terms),
+                0.0,
+            )
         with self._flattening:
             flat = self._flat
             if flat.source is not state.rows:
-                flat = self._flat = _Flat(state.rows, Growing("<u8"), Growing("<i4"), Growing("<f4"))
+                flat = self._flat = _Flat(
+                    state.rows, Growing("<u8"), Growing("<i4"), Growing("<f4")
+                )
             fresh = state.rows[len(flat.lengths) : count]
             if fresh:
                 sizes = _sizes(fresh)
                 flat.terms.append(np.frombuffer(b"".join(fresh), "<u8"))
-                flat.rows.append(np.repeat(np.arange(len(flat.lengths), count, dtype=np.int32), sizes))
+                flat.rows.append(
+                    np.repeat(np.arange(len(flat.lengths), count, dtype=np.int32), sizes)
+                )
                 flat.lengths.append(sizes.astype(np.float32))
-            all_terms, all_rows, lengths = flat.terms.view(), flat.rows.view(), flat.lengths.view()[:count]
+            all_terms, all_rows, lengths = (
+                flat.terms.view(),
+                flat.rows.view(),
+                flat.lengths.view()[:count],
+            )
         ids = np.array(state.ids[:count], np.int64)
-        counts = [np.bincount(all_rows[all_terms == np.uint64(term)], minlength=count)[:count] for term in terms]
+        counts = [
+            np.bincount(all_rows[all_terms == np.uint64(term)], minlength=count)[:count]
+            for term in terms
+        ]
         if self._dead:
             live = np.array([id not in self._dead for id in ids.tolist()], bool)
             ids, lengths, counts = ids[live], lengths[live], [c[live] for c in counts]
@@ -399,7 +457,9 @@ class TermIndex(SegmentedIndex[_TermSegment, bytes]):
     def _code(self, text: str) -> bytes:
         return b"".join(map(self._coded.__getitem__, _words(text)))
 
-    def _seal(self, parts: Sequence[tuple[_TermSegment, Mask]], ids: list[int], rows: list[bytes]) -> _TermSegment:
+    def _seal(
+        self, parts: Sequence[tuple[_TermSegment, Mask]], ids: list[int], rows: list[bytes]
+    ) -> _TermSegment:
         sizes = _sizes(rows)
         all_ids = [*(segment.ids[alive] for segment, alive in parts), np.array(ids, np.int64)]
         lengths = [*(segment.lengths[alive] for segment, alive in parts), sizes.astype(np.float32)]

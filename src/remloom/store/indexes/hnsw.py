@@ -1,8 +1,8 @@
 """The vector index: an HNSW graph over most vectors, exact search over the rest.
 
-Vectors are kept as 16-bit fixed point (component x 32767), which for unit vectors is as precise as float16
-and which numpy turns into float32 ten times faster. The graph (usearch, bf16) proposes; the kept vectors give
-every returned score.
+Vectors are kept as 16-bit fixed point (component x 32767), which for unit vectors is as precise as
+float16 and which numpy turns into float32 ten times faster. The graph (usearch, bf16) proposes; the
+kept vectors give every returned score.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class _Rows(NamedTuple):
 class VectorIndex:
     """Cosine search over unit vectors by id.
 
-    Ids are positive and ever increasing; the vector under an id never changes. Any number of threads may search while
-    others add, remove and advance. A search sees every vector added before it.
+    Ids are positive and ever increasing; the vector under an id never changes. Any number of
+    threads may search while others add, remove and advance. A search sees every vector added before
+    it.
 
     Args:
         dims: dimensions of every vector.
@@ -67,13 +68,15 @@ class VectorIndex:
         self._tuning = {"connectivity": m, "expansion_add": ef_construction, "expansion_search": ef}
         self._lock = Lock()  # guards rows and the swap of graphs
         self._advancing = Lock()  # one thread builds
-        self._using = Lock()  # usearch gives every caller the same scratch space: one call at a time
+        # usearch gives every caller the same scratch space: one call at a time
+        self._using = Lock()
         self._ids = Growing("<i8")
         self._vectors = Growing("<i2", dims)
         self._alive = Growing("?")
         self._rows = _Rows(self._ids.view(), self._vectors.view(), self._alive.view(), 0)
         self._graph: _Graph | None = None
-        self._next: _Graph | None = None  # being built in place of a graph with too many dead
+        # being built in place of a graph with too many dead
+        self._next: _Graph | None = None
 
     def __len__(self) -> int:
         return len(self._rows.ids) - self._rows.dead
@@ -85,7 +88,8 @@ class VectorIndex:
         return rows.ids[rows.alive[: len(rows.ids)]]
 
     def holds(self, ids: Iterable[int]) -> set[int]:
-        """Those of these ids whose vectors live. It costs a search for each, however many there are."""
+        """Those of these ids whose vectors live. It costs a search for each, however many there
+        are."""
         rows = self._rows
         at = positions(rows.ids, np.array(sorted(set(ids)), np.int64))
         return set(rows.ids[at[rows.alive[at]]].tolist())
@@ -94,7 +98,11 @@ class VectorIndex:
     def tail_size(self) -> int:
         """Vectors that no graph has yet."""
         graph, rows = self._graph, self._rows
-        return len(rows.ids) - int(np.searchsorted(rows.ids, graph.last, "right")) if graph else len(rows.ids)
+        return (
+            len(rows.ids) - int(np.searchsorted(rows.ids, graph.last, "right"))
+            if graph
+            else len(rows.ids)
+        )
 
     @property
     def exact_share(self) -> float:
@@ -102,7 +110,7 @@ class VectorIndex:
         rows = self._rows
         return self.tail_size / len(rows.ids) if len(rows.ids) else 0.0
 
-    # -- changing --------------------------------------------------------------------------------------------
+    # -- changing ----------------------------------------------------------------------------------
 
     def add(self, ids: Iterable[int] | Ids, matrix: Array) -> None:
         """Add unit vectors, one row an id; float16 or float32, shape (len(ids), dims).
@@ -110,12 +118,20 @@ class VectorIndex:
         Raises:
             ValueError: wrong shape, or ids that do not increase.
         """
-        new = np.fromiter(ids, np.int64) if not isinstance(ids, np.ndarray) else ids.astype(np.int64)
+        new = (
+            np.fromiter(ids, np.int64) if not isinstance(ids, np.ndarray) else ids.astype(np.int64)
+        )
         if matrix.shape != (len(new), self.dims):
-            raise ValueError(f"expected vectors of shape {(len(new), self.dims)}, not {matrix.shape}")
+            raise ValueError(
+                f"expected vectors of shape {(len(new), self.dims)}, not {matrix.shape}"
+            )
         if not len(new):
             return
-        fixed = np.rint(matrix.astype(np.float32) * np.float32(_SCALE)).clip(-_SCALE, _SCALE).astype(np.int16)
+        fixed = (
+            np.rint(matrix.astype(np.float32) * np.float32(_SCALE))
+            .clip(-_SCALE, _SCALE)
+            .astype(np.int16)
+        )
         with self._lock:
             last = int(self._rows.ids[-1]) if len(self._rows.ids) else 0
             if new[0] <= last or (np.diff(new) <= 0).any():
@@ -141,9 +157,9 @@ class VectorIndex:
     def advance(self, budget: int = 256) -> int:
         """Move up to `budget` vectors into the graph; returns how many still wait for it.
 
-        Meant for a background thread, in small steps: about a millisecond for each vector. Searches go on
-        meanwhile. Fewer than `GRAPH_MINIMUM` vectors get no graph. A graph with more than a quarter of its nodes
-        dead is replaced, and serves until its successor has caught up.
+        Meant for a background thread, in small steps: about a millisecond for each vector. Searches
+        go on meanwhile. Fewer than `GRAPH_MINIMUM` vectors get no graph. A graph with more than a
+        quarter of its nodes dead is replaced, and serves until its successor has caught up.
         """
         with self._advancing:
             self._drop_dead()
@@ -181,13 +197,18 @@ class VectorIndex:
         return graph.size - live > DEAD_SHARE * graph.size
 
     def _drop_dead(self) -> None:
-        """Give back the rows of dead vectors once they are a quarter. The graph does not mind: it knows ids."""
+        """Give back the rows of dead vectors once they are a quarter. The graph does not mind: it
+        knows ids."""
         with self._lock:
             rows = self._rows
             if rows.dead <= DEAD_SHARE * len(rows.ids):
                 return
             keep = rows.alive
-            self._ids, self._vectors, self._alive = Growing("<i8"), Growing("<i2", self.dims), Growing("?")
+            self._ids, self._vectors, self._alive = (
+                Growing("<i8"),
+                Growing("<i2", self.dims),
+                Growing("?"),
+            )
             self._ids.append(rows.ids[keep])
             self._vectors.append(rows.vectors[keep])
             self._alive.append(rows.alive[keep])
@@ -196,13 +217,15 @@ class VectorIndex:
     def _empty_graph(self) -> Any:
         from usearch.index import Index
 
-        return Index(ndim=self.dims, metric="cos", dtype="bf16", enable_key_lookups=False, **self._tuning)
+        return Index(
+            ndim=self.dims, metric="cos", dtype="bf16", enable_key_lookups=False, **self._tuning
+        )
 
-    # -- keeping ---------------------------------------------------------------------------------------------
+    # -- keeping -----------------------------------------------------------------------------------
 
     def dump_graph(self) -> bytes:
-        """The graph as one blob with its checksum, empty when there is none. Its nodes hold the vectors that are alive;
-        those of the dead are written over, and lead where they led."""
+        """The graph as one blob with its checksum, empty when there is none. Its nodes hold the
+        vectors that are alive; those of the dead are written over, and lead where they led."""
         with self._advancing:
             graph = self._graph
             if graph is None:
@@ -211,14 +234,17 @@ class VectorIndex:
                 saved = np.array(np.frombuffer(graph.index.save(), np.uint8))
             nodes = graph.nodes.view()
             _write_over(saved, nodes, self.ids)
-        return pack("graph", {**self._identity(), "last": graph.last}, {"nodes": saved, "ids": nodes})
+        return pack(
+            "graph", {**self._identity(), "last": graph.last}, {"nodes": saved, "ids": nodes}
+        )
 
     def load_graph(self, data: bytes) -> None:
         """Take over a dumped graph, once every vector that is alive has been added.
 
         Raises:
-            ValueError: the blob is damaged, was made by another version or with other dimensions or tuning, or lacks
-                vectors that it should have. Nothing has changed then: `advance` builds the graph anew.
+            ValueError: the blob is damaged, was made by another version or with other dimensions or
+                tuning, or lacks vectors that it should have. Nothing has changed then: `advance`
+                builds the graph anew.
         """
         fields, arrays = unpack("graph", data)
         for name, value in self._identity().items():
@@ -242,17 +268,20 @@ class VectorIndex:
 
         return {"format": _FORMAT, "usearch": __version__, "dims": self.dims, **self._tuning}
 
-    # -- searching -------------------------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------------------
 
     def search(self, vector: Array, k: int, *, allow: Ids | None = None) -> tuple[Ids, Scores]:
-        """The k live ids with the highest cosine, and the cosines, best first (ties: lower id first).
+        """The k live ids with the highest cosine, and the cosines, best first (ties: lower id
+        first).
 
         Args:
             vector: a unit vector, shape (dims,).
-            allow: the only ids that may be returned, sorted. When they are at most a tenth of the index the
-                answer is exact; otherwise the graph is asked for more until enough of them are found.
+            allow: the only ids that may be returned, sorted. When they are at most a tenth of the
+                index the answer is exact; otherwise the graph is asked for more until enough of
+                them are found.
         """
-        graph, rows = self._graph, self._rows  # in this order: rows are never older than the graph
+        # in this order: rows are never older than the graph
+        graph, rows = self._graph, self._rows
         if graph is not None and not graph.size:  # all that it has come to so far was dead
             graph = None
         query = np.ascontiguousarray(vector, np.float32)
@@ -263,10 +292,19 @@ class VectorIndex:
         split = int(np.searchsorted(rows.ids, graph.last, "right"))
         near = self._from_graph(graph, rows, split, query, k, allow)
         if near is None:
-            return _best(rows, slice(0, len(rows.ids)) if allow is None else positions(rows.ids, allow), query, k)
+            return _best(
+                rows,
+                slice(0, len(rows.ids)) if allow is None else positions(rows.ids, allow),
+                query,
+                k,
+            )
         if split == len(rows.ids):
             return _best(rows, near, query, k)
-        tail = positions(rows.ids[split:], allow) + split if allow is not None else slice(split, len(rows.ids))
+        tail = (
+            positions(rows.ids[split:], allow) + split
+            if allow is not None
+            else slice(split, len(rows.ids))
+        )
         ids, scores = _best(rows, near, query, k)
         more, more_scores = _best(rows, tail, query, k)
         return _top(np.concatenate([ids, more]), np.concatenate([scores, more_scores]), k)
@@ -274,8 +312,11 @@ class VectorIndex:
     def _from_graph(
         self, graph: _Graph, rows: _Rows, split: int, query: Array, k: int, allow: Ids | None
     ) -> NDArray[np.intp] | None:
-        """Rows of at least k live, allowed nodes near the query, or None when the graph is the wrong way to them."""
-        share = max(split - rows.dead, 1) / graph.size if allow is None else len(allow) / len(rows.ids)
+        """Rows of at least k live, allowed nodes near the query, or None when the graph is the
+        wrong way to them."""
+        share = (
+            max(split - rows.dead, 1) / graph.size if allow is None else len(allow) / len(rows.ids)
+        )
         fetch = k if share >= 1 else int(k / share * 1.3) + 8
         while fetch <= max(1_000, 4 * k):
             with self._using:
@@ -292,9 +333,11 @@ class VectorIndex:
 
 
 def _write_over(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
-    """Give the dead among the nodes of a saved graph the vector of one that is alive: what went leaves no number.
+    """Give the dead among the nodes of a saved graph the vector of one that is alive: what went
+    leaves no number.
 
-    A saved graph begins with rows and columns (bytes a row) as 32-bit numbers, and its vectors, in the order they came.
+    A saved graph begins with rows and columns (bytes a row) as 32-bit numbers, and its vectors, in
+    the order they came.
     """
     rows, columns = np.frombuffer(saved[:8].tobytes(), np.uint32).tolist()
     if rows != len(nodes):
@@ -313,12 +356,17 @@ def _unfixed(vectors: NDArray[np.int16]) -> NDArray[np.float32]:
 def _best(rows: _Rows, at: slice | NDArray[np.intp], query: Array, k: int) -> tuple[Ids, Scores]:
     """Exact: the k best of these rows."""
     ids, vectors = rows.ids[at], rows.vectors
-    alive = rows.alive[at].copy()  # a slice is a view, in which others may die between the two uses below
+    # a slice is a view, in which others may die between the two uses below
+    alive = rows.alive[at].copy()
     scores = np.empty(len(ids), np.float32)
     block = np.empty((min(_BLOCK, len(ids)), len(query)), np.float32)
     for low in range(0, len(ids), _BLOCK):
         high = min(low + _BLOCK, len(ids))
-        part = vectors[at.start + low : at.start + high] if isinstance(at, slice) else vectors.take(at[low:high], 0)
+        part = (
+            vectors[at.start + low : at.start + high]
+            if isinstance(at, slice)
+            else vectors.take(at[low:high], 0)
+        )
         np.copyto(block[: high - low], part)
         np.dot(block[: high - low], query, out=scores[low:high])
     scores *= np.float32(1 / _SCALE)

@@ -1,7 +1,8 @@
 """How like a name is to a text: the same figures whichever index found the name.
 
-A score is 1.0 for the same key, otherwise the similarity (one less the share of characters to insert, delete, replace
-or swap) of whole names or of the words of the text to words of the name, at most 0.95.
+A score is 1.0 for the same key, otherwise the similarity (one less the share of characters to
+insert, delete, replace or swap) of whole names or of the words of the text to words of the name, at
+most 0.95.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ Floats = NDArray[np.float32]
 
 CANDIDATES = 40  # names that an index offers for comparison, in each pass
 GOOD = 0.8  # a score that says: this is what was meant
-PARTIAL = (0.75, 0.2)  # the worth of having all the words but not being the text: base, and share covered
+# the worth of having all the words but not being the text: base, and share covered
+PARTIAL = (0.75, 0.2)
 WORD_LIKENESS = 0.6  # words of a name less like a word of the text than this do not count
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -33,8 +35,8 @@ _IS_CJK = re.compile(f"[{_CJK}]")
 
 
 def words_of(name: str, *, asked: bool) -> list[str]:
-    """The words of a name, none twice. A run of CJK characters is known by its characters and pairs; asked for
-    by its pairs."""
+    """The words of a name, none twice. A run of CJK characters is known by its characters and
+    pairs; asked for by its pairs."""
     if name.isascii():
         return list(dict.fromkeys(_WORD.findall(name)))
     words: dict[str, None] = {}
@@ -62,8 +64,11 @@ class Found:
         self._accepted: dict[int, bool] = {}
         self._scores: dict[int, tuple[float, str]] = {}
 
-    def add(self, named: Sequence[tuple[int, str]], text: str, words: Sequence[str], threshold: float) -> None:
-        """Score names by the whole text and by these words of it; keep those that may be among the best."""
+    def add(
+        self, named: Sequence[tuple[int, str]], text: str, words: Sequence[str], threshold: float
+    ) -> None:
+        """Score names by the whole text and by these words of it; keep those that may be among the
+        best."""
         if not named:
             return
         names = [name for _, name in named]
@@ -80,8 +85,12 @@ class Found:
                 self._scores[id] = (score, name)
 
     def best(self) -> list[tuple[int, float]]:
-        """The best ids that are accepted, and their scores (ties: shorter first, then by name, then by id)."""
-        ranked = sorted(self._scores.items(), key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]))
+        """The best ids that are accepted, and their scores (ties: shorter first, then by name, then
+        by id)."""
+        ranked = sorted(
+            self._scores.items(),
+            key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]),
+        )
         return [(id, score) for id, (score, _) in islice(filter(self._takes, ranked), self._limit)]
 
     def _takes(self, item: tuple[int, tuple[float, str]]) -> bool:
@@ -97,7 +106,9 @@ def likeness(texts: Sequence[str], names: Sequence[str], threshold: float) -> Fl
     """Similarity of each text to each name, 0 where it is below the threshold."""
     if not names:
         return np.zeros((len(texts), 0), np.float32)
-    return cdist(texts, names, scorer=OSA.normalized_similarity, score_cutoff=threshold, dtype=np.float32)
+    return cdist(
+        texts, names, scorer=OSA.normalized_similarity, score_cutoff=threshold, dtype=np.float32
+    )
 
 
 def _by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
@@ -108,6 +119,8 @@ def _by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
     best = np.maximum.reduceat(alike, starts, axis=1)
     sizes = np.array([len(word) for word in words], np.float32)
     base, share = PARTIAL
-    covered = np.minimum(np.float32(len(text)) / np.array([len(name) for name in names], np.float32), 1)
+    covered = np.minimum(
+        np.float32(len(text)) / np.array([len(name) for name in names], np.float32), 1
+    )
     scores: Floats = (sizes / sizes.sum()) @ best * (np.float32(base) + np.float32(share) * covered)
     return scores

@@ -1,8 +1,9 @@
 """What the name and the term index share: sealed segments, a tail of newer rows, and the dead.
 
-A segment never changes but for which of its rows are dead. New rows go to the tail, which is searched as it is;
-`compact` seals the tail into a segment, together with those before it that are not much larger: so there are few
-segments, and a row is rewritten only a few times (a log-structured merge).
+A segment never changes but for which of its rows are dead. New rows go to the tail, which is
+searched as it is; `compact` seals the tail into a segment, together with those before it that are
+not much larger: so there are few segments, and a row is rewritten only a few times (a
+log-structured merge).
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Segment:
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays = arrays
         self.ids: Ids = arrays["ids"]
-        self.dead: Mask = np.array(arrays["dead"]) if "dead" in arrays else np.zeros(len(self.ids), bool)
+        self.dead: Mask = (
+            np.array(arrays["dead"]) if "dead" in arrays else np.zeros(len(self.ids), bool)
+        )
         self.has_dead = bool(self.dead.any())
         self._order: NDArray[np.intp] | None = None
 
@@ -61,18 +64,21 @@ class State(NamedTuple, Generic[S, T]):
 class SegmentedIndex(ABC, Generic[S, T]):
     """Rows by id: any number of threads may search while others add, remove and compact.
 
-    Ids are positive and ever increasing; what an id holds never changes. A search sees every row added before it.
+    Ids are positive and ever increasing; what an id holds never changes. A search sees every row
+    added before it.
     """
 
     KIND: ClassVar[str]
-    FORMAT: ClassVar[int]  # of the snapshot; raise it with every change of the arrays or of what is indexed
+    # of the snapshot; raise it with every change of the arrays or of what is indexed
+    FORMAT: ClassVar[int]
 
     def __init__(self) -> None:
         self._lock = Lock()  # guards what changes the state
         self._compacting = Lock()  # one thread seals
         self._state: State[S, T] = State((), [], [])
         self._last = 0
-        self._dead: set[int] = set()  # removed, but still in a segment or in the tail
+        # removed, but still in a segment or in the tail
+        self._dead: set[int] = set()
 
     @abstractmethod
     def _prepare(self, texts: Iterable[str]) -> list[T]:
@@ -147,7 +153,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
             self._dead.update(tail[positions(tail, gone)].tolist())
 
     def compact(self, *, purge: bool = False) -> bool:
-        """Seal the tail into a segment; returns whether anything changed. Meant for a background thread.
+        """Seal the tail into a segment; returns whether anything changed. Meant for a background
+        thread.
 
         With `purge` no segment keeps a dead row.
         """
@@ -177,11 +184,16 @@ class SegmentedIndex(ABC, Generic[S, T]):
             return True
 
     def dump(self) -> bytes:
-        """One blob, with a checksum, of every row added before the call and of none removed. Compacts first."""
+        """One blob, with a checksum, of every row added before the call and of none removed.
+        Compacts first."""
         self.compact(purge=True)
         with self._lock:
             parts = [{**s.arrays, "dead": s.dead.copy()} for s in self._state.segments]
-        arrays = {f"{number}.{name}": array for number, part in enumerate(parts) for name, array in part.items()}
+        arrays = {
+            f"{number}.{name}": array
+            for number, part in enumerate(parts)
+            for name, array in part.items()
+        }
         return pack(self.KIND, {"format": self.FORMAT, "segments": len(parts)}, arrays)
 
     @classmethod
@@ -196,7 +208,13 @@ class SegmentedIndex(ABC, Generic[S, T]):
             raise ValueError(f"format {fields['format']} of {cls.KIND}, expected {cls.FORMAT}")
         index = cls()
         segments = tuple(
-            cls._revive({name.split(".", 1)[1]: a for name, a in arrays.items() if name.startswith(f"{number}.")})
+            cls._revive(
+                {
+                    name.split(".", 1)[1]: a
+                    for name, a in arrays.items()
+                    if name.startswith(f"{number}.")
+                }
+            )
             for number in range(fields["segments"])
         )
         index._state = State(segments, [], [])

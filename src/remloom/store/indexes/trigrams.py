@@ -1,8 +1,9 @@
 """The name index: keys like "sarah-chen" found by trigrams and ranked by edit similarity.
 
-Names stand in order of their length, so the names that two edits can reach are one range of rows, and one range
-of each trigram's postings. A query reads the rarest of its trigrams there, and compares the names that share
-most of them. A second index of the same kind, over the words of names, finds names by some of their words.
+Names stand in order of their length, so the names that two edits can reach are one range of rows,
+and one range of each trigram's postings. A query reads the rarest of its trigrams there, and
+compares the names that share most of them. A second index of the same kind, over the words of
+names, finds names by some of their words.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _BLOCK = 100_000  # names turned into trigrams at a time
 
 
 def _hash(word: str) -> int:
-    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
+    )
 
 
 def _trigrams(text: str) -> set[int]:
@@ -49,7 +52,9 @@ def _trigrams(text: str) -> set[int]:
 def trigram_keys(texts: Sequence[str], first: int) -> NDArray[np.uint64]:
     """`trigram << 32 | row` for each trigram of each text: `_trigrams` for many at once."""
     pieces = [text[:LONGEST] for text in texts]
-    codes = np.frombuffer("".join([f"\0\0{p}\0" for p in pieces]).encode("utf-32-le", "surrogatepass"), "<u4")
+    codes = np.frombuffer(
+        "".join([f"\0\0{p}\0" for p in pieces]).encode("utf-32-le", "surrogatepass"), "<u4"
+    )
     sizes = np.array([len(p) for p in pieces], np.int64) + 3
     hashes = (codes[:-2] * np.uint32(0x9E3779B1) + codes[1:-1]) * np.uint32(0x85EBCA6B) + codes[2:]
     inside = np.ones(len(codes), bool)
@@ -64,9 +69,11 @@ class _Strings:
     """Strings in order of (length, text), and which of them have a trigram at a length."""
 
     def __init__(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        self._text = arrays[f"{prefix}_text"].tobytes()  # slices of bytes decode thrice as fast as those of a view
+        # slices of bytes decode thrice as fast as those of a view
+        self._text = arrays[f"{prefix}_text"].tobytes()
         self._starts: Ids = arrays[f"{prefix}_starts"]
-        self._grams: NDArray[np.uint64] = arrays[f"{prefix}_grams"]  # trigram << 8 | length, ascending
+        # trigram << 8 | length, ascending
+        self._grams: NDArray[np.uint64] = arrays[f"{prefix}_grams"]
         self._gram_starts: Ids = arrays[f"{prefix}_gram_starts"]
         self._gram_rows: Rows = arrays[f"{prefix}_gram_rows"]
 
@@ -76,7 +83,9 @@ class _Strings:
         encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
         starts = np.zeros(len(strings) + 1, np.int64)
         np.cumsum([len(e) for e in encoded], out=starts[1:])
-        blocks = [trigram_keys(strings[low : low + _BLOCK], low) for low in range(0, len(strings), _BLOCK)]
+        blocks = [
+            trigram_keys(strings[low : low + _BLOCK], low) for low in range(0, len(strings), _BLOCK)
+        ]
         keys = np.concatenate([np.empty(0, np.uint64), *blocks])
         del blocks
         keys.sort()
@@ -105,12 +114,15 @@ class _Strings:
         return [text[a:b].decode("utf-8", "surrogatepass") for a, b in bounds]
 
     def near(self, text: str) -> Rows:
-        """Rows that may be within two edits of the text: most of its rarest trigrams first, shorter first."""
+        """Rows that may be within two edits of the text: most of its rarest trigrams first, shorter
+        first."""
         length, grams = min(len(text), LONGEST), _trigrams(text)
         low, high = max(length - EDITS, 0), length + EDITS + 1
         bounds = np.array([g << 8 | low for g in grams] + [g << 8 | high for g in grams], np.uint64)
         starts = self._gram_starts[np.searchsorted(self._grams, bounds)].tolist()
-        ranges = sorted((b - a, a) for a, b in zip(starts, starts[len(grams) :], strict=False) if b > a)[:RAREST]
+        ranges = sorted(
+            (b - a, a) for a, b in zip(starts, starts[len(grams) :], strict=False) if b > a
+        )[:RAREST]
         return _most_often([self._gram_rows[a : a + size] for size, a in ranges])
 
 
@@ -245,7 +257,8 @@ class _NameSegment(Segment):
 
 
 class NameIndex(SegmentedIndex[_NameSegment, str]):
-    """Fuzzy search over keys by id. See `SegmentedIndex` for adding, removing, compacting, dumping and loading.
+    """Fuzzy search over keys by id. See `SegmentedIndex` for adding, removing, compacting, dumping
+    and loading.
 
     >>> index = NameIndex()
     >>> index.add([1, 2, 3], ["sarah-chen", "friday-afternoon", "monday-afternoon"])
@@ -261,16 +274,17 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
     def search(
         self, text: str, *, threshold: float, limit: int, accept: Accept | None = None
     ) -> list[tuple[int, float]]:
-        """The names most like the text: ids and scores, best first (ties: shorter first, then by name, then by id).
+        """The names most like the text: ids and scores, best first (ties: shorter first, then by
+        name, then by id).
 
         Args:
             text: a key, as `labels.key` makes it.
             threshold: no score below it is returned, 0..1.
             accept: which ids may be returned; asked of names that reach the threshold, best first.
 
-        A score is 1.0 for the same key, otherwise the similarity (one less the share of characters to insert, delete,
-        replace or swap) of whole names or, when fewer than `limit` are that much alike, of the words of the text
-        to words of the name, at most 0.95.
+        A score is 1.0 for the same key, otherwise the similarity (one less the share of characters
+        to insert, delete, replace or swap) of whole names or, when fewer than `limit` are that much
+        alike, of the words of the text to words of the name, at most 0.95.
         """
         if not text or limit <= 0:
             return []
@@ -300,7 +314,9 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
     def _prepare(self, texts: Iterable[str]) -> list[str]:
         return list(texts)
 
-    def _seal(self, parts: Sequence[tuple[_NameSegment, Mask]], ids: list[int], rows: list[str]) -> _NameSegment:
+    def _seal(
+        self, parts: Sequence[tuple[_NameSegment, Mask]], ids: list[int], rows: list[str]
+    ) -> _NameSegment:
         all_ids, names = list(ids), list(rows)
         for segment, alive in parts:
             kept = np.flatnonzero(alive).astype(np.int32)

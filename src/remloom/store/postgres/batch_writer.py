@@ -1,10 +1,10 @@
 """What a write and a delete do inside their transaction. The caller commits.
 
-Everything is done a set at a time: a batch of one record and one of a thousand take the same dozen statements. The
-tenant's row is locked first, so nothing read here changes before it is written.
+Everything is done a set at a time: a batch of one record and one of a thousand take the same dozen
+statements. The tenant's row is locked first, so nothing read here changes before it is written.
 
-Invariants, which `check` verifies: every edge's ends are names of a record; a thin entity has an edge; every text is in
-the index once.
+Invariants, which `check` verifies: every edge's ends are names of a record; a thin entity has an
+edge; every text is in the index once.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class Writing(Linking):
         )
 
     def _records(self, batch: Batch, model: int) -> tuple[list[str], list[str]]:
-        """Store the records. Returns of each the id under which it is stored, and what became of it."""
+        """Store the records. Returns of each the id under which it is stored, and what became of
+        it."""
         changes, ids, outcomes, thin = self._changes(batch.records)
         if changes:
             moved = {} if batch.exact else self._renamed(changes)
@@ -111,14 +112,18 @@ class Writing(Linking):
             self._refer(batch.records, ids, outcomes)
         return ids, outcomes
 
-    def _changes(self, items: Sequence[BatchRecord]) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
-        """What has to be written, by id; of each item the id under which it is stored and what became of it; and the
-        key of each thin entity that has one of these keys."""
+    def _changes(
+        self, items: Sequence[BatchRecord]
+    ) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
+        """What has to be written, by id; of each item the id under which it is stored and what
+        became of it; and the key of each thin entity that has one of these keys."""
         namesakes: dict[str, list[batches.Namesake]] = {}
         thin_ones: dict[str, str] = {}
         keys = {short(key) for item in items for key in item.keys}
         holders = (Column("t", list(keys)), self.tenant, self.tenant)
-        for key, rank, kin, id, schema, type, thin in self.cursor.execute(_HOLDERS, holders).fetchall():
+        for key, rank, kin, id, schema, type, thin in self.cursor.execute(
+            _HOLDERS, holders
+        ).fetchall():
             own = rank > 0 or not kin
             if thin and own:
                 thin_ones[id] = key
@@ -126,8 +131,15 @@ class Writing(Linking):
                 namesakes.setdefault(key, []).append(batches.Namesake(id, type, thin, own))
         wanted = [item.record.id for item in items if not item.fresh]
         if namesakes:
-            wanted += [twin.id for item in items if item.merge for twin in namesakes.get(short(item.keys[0]), ())]
-        stored = {row[0]: row[1:] for row in self.all(STORED, Column("t", wanted))} if wanted else {}
+            wanted += [
+                twin.id
+                for item in items
+                if item.merge
+                for twin in namesakes.get(short(item.keys[0]), ())
+            ]
+        stored = (
+            {row[0]: row[1:] for row in self.all(STORED, Column("t", wanted))} if wanted else {}
+        )
         changes: dict[str, _Change] = {}
         ids, outcomes = [], []
         for item in items:
@@ -153,7 +165,11 @@ class Writing(Linking):
             if updated is None:
                 outcomes.append("unchanged")
                 continue
-            if record.id in changes and not updated.vectors and _embedded(updated) == _embedded(change.item):
+            if (
+                record.id in changes
+                and not updated.vectors
+                and _embedded(updated) == _embedded(change.item)
+            ):
                 updated = replace(updated, vectors=change.item.vectors)
             changes[record.id] = _Change(updated, seq, change.old, change.doc)
             now = batches.Namesake(record.id, type_of(updated.record))
@@ -172,27 +188,44 @@ class Writing(Linking):
                     rows.append((before, id))
                     moved[before] = after
         if rows:
-            for (key,) in self.cursor.execute(_SHARED, (*columns("tt", rows), self.tenant, self.tenant)).fetchall():
+            for (key,) in self.cursor.execute(
+                _SHARED, (*columns("tt", rows), self.tenant, self.tenant)
+            ).fetchall():
                 moved.pop(key, None)
         return moved
 
     def _store(
-        self, changes: dict[str, _Change], model: int, dims: int, thin: dict[str, str], moved: dict[str, str]
+        self,
+        changes: dict[str, _Change],
+        model: int,
+        dims: int,
+        thin: dict[str, str],
+        moved: dict[str, str],
     ) -> None:
-        embed = {id for id, change in changes.items() if change.item.embed and not change.item.vectors}
+        embed = {
+            id for id, change in changes.items() if change.item.embed and not change.item.vectors
+        }
         released = self._clear(changes, embed)
         if thin:
             taken = {short(key) for change in changes.values() for key in change.item.keys}
-            released |= self.forget([id for id, key in thin.items() if id not in changes and key in taken])
+            released |= self.forget(
+                [id for id, key in thin.items() if id not in changes and key in taken]
+            )
         texts, gone = self._number(changes.values())
         if gone:
             bm25_index.remove(self.cursor, self.tenant, gone)
         runs = bm25_index.runs(self.cursor, self.tenant) if texts else []
-        # What `close` would soon seal is sealed meanwhile; names of which none is sealed yet are too few to begin.
-        tail = trigram_index.take(self) if self.sealed and self.names - self.sealed >= trigram_index.TAIL // 2 else None
+        # What `close` would soon seal is sealed meanwhile; names of which none is sealed yet are
+        # too few to begin.
+        tail = (
+            trigram_index.take(self)
+            if self.sealed and self.names - self.sealed >= trigram_index.TAIL // 2
+            else None
+        )
         made = [change for change in changes.values() if change.old is None]
         half = len(made) // 2
-        with self.cursor.connection.pipeline():  # the server stores one part while the next is prepared
+        # the server stores one part while the next is prepared
+        with self.cursor.connection.pipeline():
             for part in parts(made[:half]):
                 self._put(RECORDS, part)
             if tail:
@@ -200,7 +233,10 @@ class Writing(Linking):
             for part in parts(made[half:]):
                 self._put(RECORDS, part)
             if len(made) < len(changes):
-                self._put(RECORDS + REPLACING, [change for change in changes.values() if change.old is not None])
+                self._put(
+                    RECORDS + REPLACING,
+                    [change for change in changes.values() if change.old is not None],
+                )
             self.vectors(model, dims, {id: change.item.vectors for id, change in changes.items()})
             if embed:
                 self.do(
@@ -226,12 +262,18 @@ class Writing(Linking):
             return
         places = {id: history.last_of(id)[1] for id in changed}
         last = kv.last(self.cursor, self.tenant, history.CHANGE, list(places.values()))
-        entries = {id: history.noted(old, new, last.get(places[id])) for id, (old, new) in changed.items()}
+        entries = {
+            id: history.noted(old, new, last.get(places[id])) for id, (old, new) in changed.items()
+        }
         kv.add(self.cursor, self.tenant, [entry for some in entries.values() for entry in some])
-        full = [places[id] for id, some in entries.items() if history.number(some[0]) > history.KEPT]
+        full = [
+            places[id] for id, some in entries.items() if history.number(some[0]) > history.KEPT
+        ]
         kv.drop_first(self.cursor, self.tenant, history.CHANGE, full)
 
-    def _number(self, changes: Iterable[_Change]) -> tuple[list[bm25_index.Text], list[bm25_index.Text]]:
+    def _number(
+        self, changes: Iterable[_Change]
+    ) -> tuple[list[bm25_index.Text], list[bm25_index.Text]]:
         """Give every new text its number. Returns these texts, and those that are no more."""
         texts, gone = [], []
         for change in changes:
@@ -251,24 +293,40 @@ class Writing(Linking):
 
     def _put(self, sql: str, changes: Sequence[_Change]) -> None:
         """Store these records, and their names."""
-        self.do(sql, *columns(RECORD_KINDS, [row_of(change.item.record, change.seq, change.doc) for change in changes]))
+        self.do(
+            sql,
+            *columns(
+                RECORD_KINDS,
+                [row_of(change.item.record, change.seq, change.doc) for change in changes],
+            ),
+        )
         keyed = []
         for change in changes:
             keys = change.item.keys
             for rank, key in enumerate(keys):
                 shown = short(key)
-                keyed.append((shown, change.item.record.id, rank, key if shown != key else None, len(keys) > 1))
+                keyed.append(
+                    (
+                        shown,
+                        change.item.record.id,
+                        rank,
+                        key if shown != key else None,
+                        len(keys) > 1,
+                    )
+                )
         self.name(keyed)
 
     def _clear(self, changes: dict[str, _Change], embed: set[str]) -> dict[str, str | None]:
-        """Take out what records had before they change: returns the keys they gave up. What has its vectors still is
-        taken out of `embed`."""
+        """Take out what records had before they change: returns the keys they gave up. What has its
+        vectors still is taken out of `embed`."""
         updated = {id: change for id, change in changes.items() if change.old is not None}
         if not updated:
             return {}
         ids = Column("t", list(updated))
         released = self.unname(list(updated))
-        self.do("DELETE FROM remloom.parents WHERE tenant_id = %s AND child = ANY (%b::text[])", ids)
+        self.do(
+            "DELETE FROM remloom.parents WHERE tenant_id = %s AND child = ANY (%b::text[])", ids
+        )
         stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
         if stale:
             self.drop_vectors(stale)
@@ -277,7 +335,9 @@ class Writing(Linking):
             embed -= {id for (id,) in self.all(has, Column("t", kept))}
         return released
 
-    def _refer(self, items: Sequence[BatchRecord], ids: Sequence[str], outcomes: Sequence[str]) -> None:
+    def _refer(
+        self, items: Sequence[BatchRecord], ids: Sequence[str], outcomes: Sequence[str]
+    ) -> None:
         """Provenance, and what moments refer to, as far as it is there."""
         rows = []
         for item, id, outcome in zip(items, ids, outcomes, strict=True):
@@ -303,10 +363,13 @@ class Writing(Linking):
             self.do(_VECTORS, model, dims, *columns("tiiiyh", rows), self.tenant)
 
     def drop_vectors(self, ids: Sequence[str]) -> int:
-        """Remove the vectors of records, and take them off the queue; returns how many vectors there were."""
+        """Remove the vectors of records, and take them off the queue; returns how many vectors
+        there were."""
         those = Column("t", ids)
         self.do("DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%b::text[])", those)
-        return self.do("DELETE FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])", those)
+        return self.do(
+            "DELETE FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])", those
+        )
 
 
 def _updated(item: BatchRecord, old: Record) -> BatchRecord | None:

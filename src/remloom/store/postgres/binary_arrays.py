@@ -1,7 +1,8 @@
-"""Columns of rows on their way into a statement, as PostgreSQL's binary arrays: a batch is a dozen of them.
+"""Columns of rows on their way into a statement, as PostgreSQL's binary arrays: a batch is a dozen
+of them.
 
-psycopg dumps a list element by element through its type; a column knows the type of all its elements, which makes it
-several times as quick.
+psycopg dumps a list element by element through its type; a column knows the type of all its
+elements, which makes it several times as quick.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ _T = TypeVar("_T")
 
 _PART = 250  # rows: their statement costs little beside them, and goes into a socket's buffer
 _NULL = b"\xff\xff\xff\xff"
-_HEAD = Struct("!iiIii").pack  # dimensions, whether there are NULLs, type of the elements, how many, from which
+# dimensions, whether there are NULLs, type of the elements, how many, from which
+_HEAD = Struct("!iiIii").pack
 _LENGTH = Struct("!i").pack
 _FIXED = {"q": 20, "i": 23, "d": 701, "?": 16}  # format of `struct` -> type of the elements
 
 
 class Column:
-    """Values of one kind: t text, q bigint, i integer, d double precision, ? boolean, y bytea, h halfvec."""
+    """Values of one kind: t text, q bigint, i integer, d double precision, ? boolean, y bytea, h
+    halfvec."""
 
     __slots__ = ("kind", "values")
 
@@ -40,7 +43,9 @@ class Column:
 
 def columns(kinds: str, rows: Iterable[Sequence[Any]]) -> list[Column]:
     """The columns of rows, whose kinds are given letter by letter. There must be a row."""
-    return [Column(kind, values) for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)]
+    return [
+        Column(kind, values) for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)
+    ]
 
 
 def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
@@ -63,7 +68,10 @@ class _ColumnDumper(Dumper):
         if obj.kind in _FIXED:
             oid, data = _FIXED[obj.kind], _fixed(obj.kind, values, nulls)
         elif obj.kind == "t":
-            oid, data = 25, _sized([None if value is None else value.encode() for value in values], nulls)
+            oid, data = (
+                25,
+                _sized([None if value is None else value.encode() for value in values], nulls),
+            )
         elif obj.kind == "y":
             oid, data = 17, _sized(values, nulls)
         else:
@@ -71,7 +79,9 @@ class _ColumnDumper(Dumper):
         return _HEAD(1, nulls, oid, len(values), 1) + data
 
     def _halfvec(self) -> int:
-        found = self.connection.adapters.types.get("halfvec") if self.connection is not None else None
+        found = (
+            self.connection.adapters.types.get("halfvec") if self.connection is not None else None
+        )
         if found is None:
             raise TypeError("this connection has not been told of halfvec")
         return found.oid
@@ -90,7 +100,9 @@ def _fixed(code: str, values: Sequence[Any], nulls: bool) -> bytes:
 
 def _sized(values: Sequence[Any], nulls: bool) -> bytes:
     if nulls:
-        return b"".join([_NULL if value is None else _LENGTH(len(value)) + value for value in values])
+        return b"".join(
+            [_NULL if value is None else _LENGTH(len(value)) + value for value in values]
+        )
     both: list[Any] = [None] * (2 * len(values))
     both[0::2], both[1::2] = map(_LENGTH, map(len, values)), values
     return b"".join(both)

@@ -1,8 +1,10 @@
-"""The inverted index of texts: BM25 as `store.indexes.bm25` defines it, exact, over postings in a table.
+"""The inverted index of texts: BM25 as `store.indexes.bm25` defines it, exact, over postings in a
+table.
 
-What a write indexes becomes a run: its postings in the order of their terms, cut into rows by the first bits of a
-term. A query reads one row a run for each of its terms; small runs are merged as they become many, so there are few. A
-batch of texts is a few hundred rows, a text is one, and nothing is ever out of date.
+What a write indexes becomes a run: its postings in the order of their terms, cut into rows by the
+first bits of a term. A query reads one row a run for each of its terms; small runs are merged as
+they become many, so there are few. A batch of texts is a few hundred rows, a text is one, and
+nothing is ever out of date.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ __all__ = ["Run", "Text", "add", "everything", "of", "remove", "runs", "score"]
 
 _TERM_BITS = 40
 _COUNT_BITS = 24
-_MOST = (1 << _COUNT_BITS) - 1  # occurrences counted of one term in one document, and texts in one run
-# `word` is the term and how often the document has it; `doc` counts from the run's number; `length` is in terms.
+# occurrences counted of one term in one document, and texts in one run
+_MOST = (1 << _COUNT_BITS) - 1
+# `word` is the term and how often the document has it; `doc` counts from the run's number; `length`
+# is in terms.
 _POSTING = np.dtype([("word", ">u8"), ("doc", ">u4"), ("length", ">u4")])
 _ROW = 256  # postings in a row, at most, if terms were equally frequent
 _READ = """
@@ -57,7 +61,8 @@ def runs(cursor: Cursor[Any], tenant: str) -> list[Run]:
 
 
 def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequence[Run]) -> None:
-    """Index new documents, whose numbers are higher than those of all before. `present` are the runs there are."""
+    """Index new documents, whose numbers are higher than those of all before. `present` are the
+    runs there are."""
     run, postings, terms = _postings(texts)
     cursor.execute(
         "UPDATE remloom.tenants SET documents = documents + %s, terms = terms + %s WHERE tenant_id = %s",
@@ -68,14 +73,17 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequen
     if merged := mergeable(present, len(postings)):
         old = _taken(cursor, tenant, merged)
         postings["doc"] += run - merged[0].number
-        run, postings = merged[0].number, np.concatenate([*old, postings], dtype=_POSTING)  # in its byte order
+        # in its byte order
+        run, postings = merged[0].number, np.concatenate([*old, postings], dtype=_POSTING)
         postings = postings[np.argsort(_terms_of(postings))]
     bits = (len(postings) // _ROW).bit_length()
     buckets = _terms_of(postings) >> np.uint64(_TERM_BITS - bits)
     starts = np.flatnonzero(np.concatenate([[True], buckets[1:] != buckets[:-1]]))
     packed = postings.tobytes()
     bounds = [*(starts * _POSTING.itemsize).tolist(), len(packed)]
-    cursor.execute("INSERT INTO remloom.runs VALUES (%s, %s, %s, %s)", (tenant, run, bits, len(postings)))
+    cursor.execute(
+        "INSERT INTO remloom.runs VALUES (%s, %s, %s, %s)", (tenant, run, bits, len(postings))
+    )
     cursor.execute(
         "INSERT INTO remloom.postings SELECT %s, %s, * FROM unnest(%b::integer[], %b::bytea[])",
         (
@@ -88,7 +96,10 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequen
 def _taken(cursor: Cursor[Any], tenant: str, merged: Sequence[Run]) -> list[Postings]:
     """The postings of runs, as those of the first of them; the runs are gone."""
     numbers = Column("q", [run.number for run in merged])
-    cursor.execute("DELETE FROM remloom.runs WHERE tenant_id = %s AND run = ANY (%b::bigint[])", (tenant, numbers))
+    cursor.execute(
+        "DELETE FROM remloom.runs WHERE tenant_id = %s AND run = ANY (%b::bigint[])",
+        (tenant, numbers),
+    )
     sql = "DELETE FROM remloom.postings WHERE tenant_id = %s AND run = ANY (%b::bigint[]) RETURNING run, data"
     rows = cursor.connection.cursor(binary=True).execute(sql, (tenant, numbers)).fetchall()
     taken = []
@@ -112,41 +123,60 @@ def remove(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
             continue
         run = present[bisect_right(present, doc, key=lambda run: run.number) - 1]
         for term in terms:
-            gone.setdefault((run.number, term >> (_TERM_BITS - run.bits)), set()).add(doc - run.number)
+            gone.setdefault((run.number, term >> (_TERM_BITS - run.bits)), set()).add(
+                doc - run.number
+            )
     if not gone:
         return
     rows = cursor.connection.cursor(binary=True).execute(
         "SELECT p.run, p.bucket, p.data FROM unnest(%b::bigint[], %b::integer[]) k (run, bucket) CROSS JOIN LATERAL"
         " (SELECT * FROM remloom.postings p WHERE p.tenant_id = %s AND p.run = k.run AND p.bucket = k.bucket"
         " OFFSET 0) p",
-        (Column("q", [run for run, _ in gone]), Column("i", [bucket for _, bucket in gone]), tenant),
+        (
+            Column("q", [run for run, _ in gone]),
+            Column("i", [bucket for _, bucket in gone]),
+            tenant,
+        ),
     )
     kept = []
     for run, bucket, data in rows.fetchall():
         postings = _unpacked([data])
-        kept.append((run, bucket, postings[~np.isin(postings["doc"], list(gone[run, bucket]))].tobytes()))
+        kept.append(
+            (run, bucket, postings[~np.isin(postings["doc"], list(gone[run, bucket]))].tobytes())
+        )
     cursor.execute(
         "WITH kept AS (SELECT * FROM unnest(%b::bigint[], %b::integer[], %b::bytea[]) k (run, bucket, data)),"
         " emptied AS (DELETE FROM remloom.postings p USING kept k WHERE k.data = '' AND p.tenant_id = %s"
         "             AND p.run = k.run AND p.bucket = k.bucket)"
         " UPDATE remloom.postings p SET data = k.data FROM kept k WHERE k.data <> '' AND p.tenant_id = %s"
         " AND p.run = k.run AND p.bucket = k.bucket",
-        (*(Column(kind, [row[at] for row in kept]) for at, kind in enumerate("qiy")), tenant, tenant),
+        (
+            *(Column(kind, [row[at] for row in kept]) for at, kind in enumerate("qiy")),
+            tenant,
+            tenant,
+        ),
     )
 
 
-def score(cursor: Cursor[Any], tenant: str, text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The numbers of the documents that have a term of the text, best first, and their BM25 (ties: lower first)."""
+def score(
+    cursor: Cursor[Any], tenant: str, text: str
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The numbers of the documents that have a term of the text, best first, and their BM25 (ties:
+    lower first)."""
     terms = np.unique(np.frombuffer(codes(text), "<i8"))
     none = np.empty(0, np.int64), np.empty(0, np.float32)
     if not len(terms):
         return none
-    row = cursor.execute("SELECT documents, terms FROM remloom.tenants WHERE tenant_id = %s", (tenant,)).fetchone()
+    row = cursor.execute(
+        "SELECT documents, terms FROM remloom.tenants WHERE tenant_id = %s", (tenant,)
+    ).fetchone()
     if row is None or not row[0]:
         return none
     documents, average = row[0], row[1] / row[0]
     found: dict[int, tuple[list[int], list[bytes]]] = {}
-    for term, run, data in cursor.connection.cursor(binary=True).execute(_READ, (terms.tolist(), tenant, tenant)):
+    for term, run, data in cursor.connection.cursor(binary=True).execute(
+        _READ, (terms.tolist(), tenant, tenant)
+    ):
         starts, parts = found.setdefault(term, ([], []))
         starts.append(run)
         parts.append(data)
@@ -156,11 +186,15 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> tuple[NDArray[np.int64
         ours = np.flatnonzero(_terms_of(postings) == np.uint64(term))
         if not len(ours):
             continue
-        runs_of = np.repeat(np.array(starts, np.int64), [len(part) // _POSTING.itemsize for part in parts])
+        runs_of = np.repeat(
+            np.array(starts, np.int64), [len(part) // _POSTING.itemsize for part in parts]
+        )
         docs.append(runs_of[ours] + postings["doc"][ours])
         weight = log1p((documents - len(ours) + 0.5) / (len(ours) + 0.5)) * (K1 + 1)
         counts = (postings["word"][ours] & np.uint64(_MOST)).astype(np.float32)
-        saturation = np.float32(K1 * (1 - B)) + postings["length"][ours] * np.float32(K1 * B / average)
+        saturation = np.float32(K1 * (1 - B)) + postings["length"][ours] * np.float32(
+            K1 * B / average
+        )
         gains.append(counts * np.float32(weight) / (saturation + counts))
     if not docs:
         return none
@@ -187,7 +221,13 @@ def everything(cursor: Cursor[Any], tenant: str) -> set[tuple[int, int]]:
         postings = _unpacked([data])
         terms = _terms_of(postings)
         there = terms >> np.uint64(_TERM_BITS - bits) == bucket
-        found |= set(zip(terms[there].tolist(), (postings["doc"][there] + np.int64(run)).tolist(), strict=True))
+        found |= set(
+            zip(
+                terms[there].tolist(),
+                (postings["doc"][there] + np.int64(run)).tolist(),
+                strict=True,
+            )
+        )
     return found
 
 
@@ -200,13 +240,18 @@ def _terms_of(postings: Postings) -> NDArray[np.uint64]:
 
 
 def _postings(texts: Sequence[Text]) -> tuple[int, Postings, int]:
-    """The number of a run of these texts, its postings in the order of their terms, and how many terms they have."""
+    """The number of a run of these texts, its postings in the order of their terms, and how many
+    terms they have."""
     numbers = np.array([doc for doc, _ in texts], np.int64)
     coded = [codes(text) for _, text in texts]
     lengths = np.array([len(some) // 8 for some in coded], np.uint32)
     places = np.repeat(np.arange(len(texts), dtype=np.uint64), lengths)
     each = np.sort(np.frombuffer(b"".join(coded), "<u8") << np.uint64(_COUNT_BITS) | places)
-    starts = np.flatnonzero(np.concatenate([[True], each[1:] != each[:-1]])) if len(each) else np.empty(0, np.int64)
+    starts = (
+        np.flatnonzero(np.concatenate([[True], each[1:] != each[:-1]]))
+        if len(each)
+        else np.empty(0, np.int64)
+    )
     which = (each[starts] & np.uint64(_MOST)).astype(np.int64)
     counts = np.minimum(np.diff(np.append(starts, len(each))), _MOST).astype(np.uint64)
     postings = np.empty(len(starts), _POSTING)

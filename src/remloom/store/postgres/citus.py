@@ -1,4 +1,5 @@
-"""Spreading a database over many machines with Citus: every table by its tenant, all rows of a tenant together."""
+"""Spreading a database over many machines with Citus: every table by its tenant, all rows of a
+tenant together."""
 
 from __future__ import annotations
 
@@ -13,13 +14,16 @@ __all__ = ["distribute"]
 
 
 def distribute(server: Database) -> list[str]:
-    """Distribute every table that is not distributed yet; returns their names. The schema must be up to date.
+    """Distribute every table that is not distributed yet; returns their names. The schema must be
+    up to date.
 
     Raises:
         StoreError: the server has no Citus, or refuses.
     """
     with server.connect() as connection, translate(server.place):
-        if not connection.execute("SELECT FROM pg_available_extensions WHERE name = 'citus'").fetchone():
+        if not connection.execute(
+            "SELECT FROM pg_available_extensions WHERE name = 'citus'"
+        ).fetchone():
             raise StoreError(
                 f"{server.place} lacks the extension citus",
                 remedy="install Citus, add it to shared_preload_libraries and restart; or migrate without --citus",
@@ -33,7 +37,8 @@ def distribute(server: Database) -> list[str]:
                     " WHERE c.relnamespace = 'remloom'::regnamespace"
                 ).fetchall()
                 done = {name for (name,) in rows}
-                missing = [name for name in reversed(TABLES) if name not in done]  # what is referred to comes first
+                # what is referred to comes first
+                missing = [name for name in reversed(TABLES) if name not in done]
                 for name in missing:
                     beside = "default" if name == "tenants" else "remloom.tenants"
                     connection.execute(

@@ -1,4 +1,5 @@
-"""Which runs of an inverted index become one, so that a query reads few. A merge is part of a write."""
+"""Which runs of an inverted index become one, so that a query reads few. A merge is part of a
+write."""
 
 from __future__ import annotations
 
@@ -21,11 +22,16 @@ _R = TypeVar("_R", bound=_Run)
 
 
 def mergeable(present: Sequence[_R], size: int) -> Sequence[_R]:
-    """The last runs, with which one of this size is to become one: each size, by powers of four, has few."""
+    """The last runs, with which one of this size is to become one: each size, by powers of four,
+    has few."""
     start = len(present)
     while True:
         alike = start
-        while alike and present[alike - 1].size < _WHOLE and _magnitude(present[alike - 1].size) <= _magnitude(size):
+        while (
+            alike
+            and present[alike - 1].size < _WHOLE
+            and _magnitude(present[alike - 1].size) <= _magnitude(size)
+        ):
             alike -= 1
         if start - alike < _WIDTH:
             return present[start:]

@@ -1,4 +1,5 @@
-"""One PostgreSQL database: its connection pool, transactions that belong to a tenant, and errors in our words."""
+"""One PostgreSQL database: its connection pool, transactions that belong to a tenant, and errors in
+our words."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ __all__ = ["Database", "parse_url", "translate", "translated"]
 _T = TypeVar("_T")
 Row: TypeAlias = tuple[Any, ...]
 
-# The tenant comes out of the row that became it, so nothing of the subquery is read before. To call `remloom.enter`
-# where this is all that it would do takes a tenth of a LOOKUP.
+# The tenant comes out of the row that became it, so nothing of the subquery is read before. To call
+# `remloom.enter` where this is all that it would do takes a tenth of a LOOKUP.
 _ENTERED = """
 SELECT x.* FROM (
   SELECT CASE
@@ -57,22 +58,25 @@ _BECOME = """
 SELECT set_config('role', rolname, false) FROM pg_roles
 WHERE rolname = 'remloom_tenant' AND pg_has_role(current_user, oid, 'MEMBER')
 """
-# Whatever the statistics say of a tenant (nothing, while it is new): every statement goes by the indexes, a key at a
-# time, joins in the order it is written in, and is planned once, however many keys it is told to expect. What is asked
-# for in the order of an index is read in it: pages that cost the same anywhere make no bitmap of all of a hub cheaper.
+# Whatever the statistics say of a tenant (nothing, while it is new): every statement goes by the
+# indexes, a key at a time, joins in the order it is written in, and is planned once, however many
+# keys it is told to expect. What is asked for in the order of an index is read in it: pages that
+# cost the same anywhere make no bitmap of all of a hub cheaper.
 _PLANS = "; ".join((
     "SET plan_cache_mode = force_generic_plan", "SET join_collapse_limit = 1", "SET enable_seqscan = off",
     "SET enable_hashjoin = off", "SET enable_mergejoin = off", "SET jit = off", "SET random_page_cost = 1",
     "SET cursor_tuple_fraction = 1", "SET max_parallel_workers_per_gather = 0",
 ))  # fmt: skip
-_NUL = ("NUL", "0x00", "\\u0000")  # how its refusal is worded: by the client, for a text, within JSON
+# how its refusal is worded: by the client, for a text, within JSON
+_NUL = ("NUL", "0x00", "\\u0000")
 _FULL = ("too many connections", "too many clients", "connection slots are reserved")
 _AT_ONCE = 500  # rows that a stream fetches at a time
 _AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
 class Database:
-    """A database as one process uses it: open it with `Server.at`, which shares one among all its tenants.
+    """A database as one process uses it: open it with `Server.at`, which shares one among all its
+    tenants.
 
     Args:
         url: `postgresql://…`
@@ -93,7 +97,9 @@ class Database:
         self._life: tuple[str, datetime] | None = None  # a tenant, and when it was made
         self._doubted = False  # whether that one is still there
         self._local = _Held()
-        conninfo = make_conninfo(url, application_name=conninfo_to_dict(url).get("application_name") or "remloom")
+        conninfo = make_conninfo(
+            url, application_name=conninfo_to_dict(url).get("application_name") or "remloom"
+        )
         if "connect_timeout" not in conninfo_to_dict(conninfo):
             conninfo = make_conninfo(conninfo, connect_timeout=max(2, round(timeout)))
         self.conninfo = conninfo
@@ -111,25 +117,28 @@ class Database:
 
     @classmethod
     def at(cls, url: str, pool_size: int, timeout: float) -> Database:
-        """The server at this URL, opened when this process did not have it open yet: one user's door to it, which
-        `release` closes.
+        """The server at this URL, opened when this process did not have it open yet: one user's
+        door to it, which `release` closes.
 
         Raises:
-            StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or does not let us in.
+            StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or does not let us
+                in.
         """
         with cls._opening:
             key = (url, pool_size, timeout)
             server = cls._open.get(key)
             if server is None:
                 server = cls(url, pool_size, timeout)
-                server.connect().close()  # what is wrong with the URL is known at once, and said in full
+                # what is wrong with the URL is known at once, and said in full
+                server.connect().close()
                 server._pool.open()
                 cls._open[key] = server
             server._users += 1
             return copy(server)
 
     def release(self) -> None:
-        """Close this door: nothing goes through it any more. The last one that is closed closes the pool."""
+        """Close this door: nothing goes through it any more. The last one that is closed closes the
+        pool."""
         shared = self._shared
         with self._opening:
             if self._closed:
@@ -160,11 +169,16 @@ class Database:
             raise StoreClosedError("the memory is closed", remedy="open it again")
         if self._doubted and self._life:
             self._doubted = False
-            rows = self.fetch(self._life[0], "SELECT made FROM remloom.tenants WHERE tenant_id = %s", self._life[:1])
+            rows = self.fetch(
+                self._life[0],
+                "SELECT made FROM remloom.tenants WHERE tenant_id = %s",
+                self._life[:1],
+            )
             self.meet(rows[0][0] if rows else None)
 
     def meet(self, made: datetime | None) -> None:
-        """Refuse a tenant that was made at another time, or is not there, and whatever is asked for after that.
+        """Refuse a tenant that was made at another time, or is not there, and whatever is asked for
+        after that.
 
         Raises:
             StoreClosedError: so it is.
@@ -183,8 +197,8 @@ class Database:
             return psycopg.connect(self.conninfo, autocommit=True)
 
     def define(self, sql: str) -> None:
-        """Run a statement that makes an index, if it is not there, as the owner of the tables; one at a time in the
-        database: two that look at once both make it."""
+        """Run a statement that makes an index, if it is not there, as the owner of the tables; one
+        at a time in the database: two that look at once both make it."""
         with self.connect() as connection, translate(self.place):
             connection.execute("SELECT pg_advisory_lock(%s)", (_DEFINING,))
             connection.execute(sql.encode())
@@ -199,7 +213,7 @@ class Database:
         register_half(connection, TypeInfo.fetch(connection, "halfvec"))
         register_columns(connection)
 
-    # -- reading ---------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def call(self, tenant: str, sql: str, values: Mapping[str, Any]) -> list[Row]:
         """The rows of one SELECT of the tenant, which takes its name from `t.tenant`."""
@@ -210,12 +224,15 @@ class Database:
         if held is not None:
             with translate(self.place):
                 return held.execute(sql, values, prepare=True).fetchall()
-        return self._again(lambda connection: connection.execute(sql, values, prepare=True).fetchall())
+        return self._again(
+            lambda connection: connection.execute(sql, values, prepare=True).fetchall()
+        )
 
     def together(
         self, tenant: str, statements: Sequence[tuple[str, Sequence[Any] | Mapping[str, Any]]]
     ) -> list[list[Row]]:
-        """The rows of each of these statements of the tenant, in one round trip and one transaction."""
+        """The rows of each of these statements of the tenant, in one round trip and one
+        transaction."""
         self.look()
         held = self._local.cursors.get(tenant)
         if held is not None:
@@ -251,8 +268,8 @@ class Database:
 
     @contextmanager
     def filtering(self, tenant: str, where: Predicate | None) -> Iterator[Cursor[Row]]:
-        """`read` for statements that filter. With a regular expression among what they ask they end, all together,
-        after `PATIENCE`: some patterns take the square of a text.
+        """`read` for statements that filter. With a regular expression among what they ask they
+        end, all together, after `PATIENCE`: some patterns take the square of a text.
 
         Raises:
             StoreBusyError: they did not end by themselves.
@@ -275,7 +292,8 @@ class Database:
 
     @contextmanager
     def stream(self, tenant: str) -> Iterator[Any]:
-        """A cursor on a connection of its own that fetches as it is read, of one state of the database."""
+        """A cursor on a connection of its own that fetches as it is read, of one state of the
+        database."""
         with translate(self.place), self.connect() as connection:
             self._configure(connection)
             self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -283,7 +301,9 @@ class Database:
                 cursor.itersize = _AT_ONCE
                 yield cursor
 
-    def fetch(self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
+    def fetch(
+        self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> list[Row]:
         """The rows of one statement of the tenant."""
         return self.together(tenant, [(sql, values)])[0]
 
@@ -295,23 +315,28 @@ class Database:
                 try:
                     return work(connection)
                 except psycopg.OperationalError as error:
-                    if not (once_more and connection.closed) or isinstance(error, psycopg.errors.QueryCanceled):
+                    if not (once_more and connection.closed) or isinstance(
+                        error, psycopg.errors.QueryCanceled
+                    ):
                         raise
                 finally:
                     self._pool.putconn(connection)
         raise AssertionError("unreachable")
 
-    # -- writing ---------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def write(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
         """Run `work` in a transaction of the tenant that is on disk when this returns.
 
-        Run again when PostgreSQL rolled it back for another's sake (deadlock, serialization): then nothing of it
-        was written. When the connection breaks, whether it was written is not known, and it is not run again.
+        Run again when PostgreSQL rolled it back for another's sake (deadlock, serialization): then
+        nothing of it was written. When the connection breaks, whether it was written is not known,
+        and it is not run again.
         """
         self.look()
         if tenant in self._local.cursors:
-            raise InvalidInputError("nothing can be written inside `snapshot` or `update`", remedy="write after it")
+            raise InvalidInputError(
+                "nothing can be written inside `snapshot` or `update`", remedy="write after it"
+            )
         for attempt in range(_TRIES):
             if attempt:
                 time.sleep(0.02 * 2**attempt)
@@ -391,8 +416,12 @@ class translate:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is not None and issubclass(kind, psycopg.Error | PoolTimeout | PoolClosed | UnicodeEncodeError):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        if kind is not None and issubclass(
+            kind, psycopg.Error | PoolTimeout | PoolClosed | UnicodeEncodeError
+        ):
             raise translated(error, self.place) from error
 
 
@@ -405,25 +434,35 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
             return unencodable(error)
         case PoolClosed():
             return StoreClosedError("the memory is closed", remedy="open it again")
-        case PoolTimeout() | errors.TooManyConnections() | psycopg.OperationalError() if _is_full(error):
+        case PoolTimeout() | errors.TooManyConnections() | psycopg.OperationalError() if _is_full(
+            error
+        ):
             return StoreBusyError(
                 f"{place}: no connection was free: {said}",
                 remedy="raise pool_size, or the server's max_connections; or try again later",
             )
         case errors.LockNotAvailable():
             return StoreBusyError(
-                f"{place}: another writer kept this tenant locked", remedy="try again, or raise busy_timeout"
+                f"{place}: another writer kept this tenant locked",
+                remedy="try again, or raise busy_timeout",
             )
         case errors.QueryCanceled():
-            return StoreBusyError(f"{place}: the statement took too long", remedy="try again, or ask for less")
+            return StoreBusyError(
+                f"{place}: the statement took too long", remedy="try again, or ask for less"
+            )
         case errors.DeadlockDetected() | errors.SerializationFailure():
             return StoreBusyError(
-                f"{place}: other writers were in the way: {said}; nothing was written", remedy="try again"
+                f"{place}: other writers were in the way: {said}; nothing was written",
+                remedy="try again",
             )
         case errors.DiskFull() | errors.OutOfMemory():
-            return StoreFullError(f"{place}: {said}; nothing was written", remedy="make room on the server and retry")
+            return StoreFullError(
+                f"{place}: {said}; nothing was written", remedy="make room on the server and retry"
+            )
         case errors.ReadOnlySqlTransaction():
-            return ReadOnlyStoreError(f"{place} is read-only: {said}", remedy="connect to the primary server")
+            return ReadOnlyStoreError(
+                f"{place} is read-only: {said}", remedy="connect to the primary server"
+            )
         case errors.InsufficientPrivilege():
             return StoreError(
                 f"{place}: {said}",
@@ -431,19 +470,26 @@ def translated(error: BaseException | None, place: str) -> RemloomError:
             )
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedFunction():
             return StoreError(f"{place}: {said}", remedy="run `remloom migrate`")
-        case errors.UntranslatableCharacter() | psycopg.DataError() if any(nul in str(error) for nul in _NUL):
-            return InvalidInputError("PostgreSQL has no texts with NUL characters", remedy="remove \\0 from the text")
+        case errors.UntranslatableCharacter() | psycopg.DataError() if any(
+            nul in str(error) for nul in _NUL
+        ):
+            return InvalidInputError(
+                "PostgreSQL has no texts with NUL characters", remedy="remove \\0 from the text"
+            )
         case psycopg.OperationalError():
             return StoreError(
                 f"{place} does not answer: {said}",
                 remedy="check that the server runs, and the URL: host, port, password",
             )
         case _:
-            return StoreError(f"{place}: {said}", remedy="this is a bug in Remloom: please report it")
+            return StoreError(
+                f"{place}: {said}", remedy="this is a bug in Remloom: please report it"
+            )
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Whether the pool or the server has no connection left. (A connection that is refused comes without its code.)"""
+    """Whether the pool or the server has no connection left. (A connection that is refused comes
+    without its code.)"""
     return isinstance(error, PoolTimeout) or any(words in str(error) for words in _FULL)
 
 
@@ -471,7 +517,10 @@ def place(url: str) -> str:
 
 def _end(connection: Connection[Row], how: str) -> None:
     """End a transaction, if there is a connection left to end it on."""
-    if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+    if (
+        not connection.closed
+        and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+    ):
         broken = connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
         connection.execute("ROLLBACK" if broken else how)
 

@@ -52,7 +52,9 @@ def delete(writing: Writing, ids: Iterable[str], *, derived: bool) -> Deletion:
     named = writing.unnamed
     keys = list(writing.unname(gone))
     writing.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", gone)
-    return Deletion(tuple(gone), vectors, writing.unnamed - named, writing.drop_keys(keys), len(doomed) - asked)
+    return Deletion(
+        tuple(gone), vectors, writing.unnamed - named, writing.drop_keys(keys), len(doomed) - asked
+    )
 
 
 def _forget_references(writing: Writing, gone: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """The statements that fetch or count edges: in one order, of some types, in force at one time.
 
-All take the tenant from `t.tenant` (see `Database.call`) and the parameters `at` and `past` (see `graph.moment`), those
-of some types `rels`, those that fetch `limit`.
+All take the tenant from `t.tenant` (see `Database.call`) and the parameters `at` and `past` (see
+`graph.moment`), those of some types `rels`, those that fetch `limit`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _TYPES = " AND e.rel = ANY (%(rels)s::text[])"
 class Fetch(NamedTuple):
     """The edges of a node, in an order (see `contract.EdgeOrder`).
 
-    The rows have what the order goes by (`by`), what tells ties apart, and `columns` of the edge `e`.
+    The rows have what the order goes by (`by`), what tells ties apart, and `columns` of the edge
+    `e`.
 
     Raises:
         UnknownNameError: edges have no such field to be ordered by.
@@ -48,7 +49,8 @@ class Fetch(NamedTuple):
     @property
     def way(self) -> str:
         """How what the order goes by is sorted: unset values are lowest."""
-        unset = self.order.field.startswith("valid")  # the others never are, and then an index gives the order
+        # the others never are, and then an index gives the order
+        unset = self.order.field.startswith("valid")
         if self.order.order == "desc":
             return "DESC NULLS LAST" if unset else "DESC"
         return "ASC NULLS FIRST" if unset else "ASC"
@@ -60,7 +62,8 @@ class Fetch(NamedTuple):
         return f"by {self.way}{made}, far, rel{', side, near' if self._mixed else ''}"
 
     def at(self, key: str, *, once: bool = False) -> str:
-        """The statement for a key. An edge from a key to itself leaves it and enters it; with `once` it only leaves."""
+        """The statement for a key. An edge from a key to itself leaves it and enters it; with
+        `once` it only leaves."""
         alone = self._ends(key, once=once)
         if not self.kin:
             return alone
@@ -69,15 +72,17 @@ class Fetch(NamedTuple):
             f"SELECT e.* FROM {keys} CROSS JOIN LATERAL ({self._ends('k.key', once=once)}) e WHERE {self.kin}"
             f" ORDER BY {self.rank} LIMIT %(limit)s"
         )
-        # OFFSET, because PostgreSQL copies a condition on this into both parts, and a hashed NOT IN (…) among them then
-        # goes by the rows of an earlier level.
+        # OFFSET, because PostgreSQL copies a condition on this into both parts, and a hashed NOT IN
+        # (…) among them then goes by the rows of an earlier level.
         return f"SELECT e.* FROM (SELECT e.* FROM ({alone}) e WHERE NOT {self.kin} UNION ALL ({several})) e OFFSET 0"
 
     def _ends(self, key: str, *, once: bool) -> str:
         if self.direction != "both":
             return self._end(self.direction, key, once=once)
         out, into = (self._end(end, key, once=once) for end in ends("both"))
-        return f"SELECT e.* FROM (({out}) UNION ALL ({into})) e ORDER BY {self.rank} LIMIT %(limit)s"
+        return (
+            f"SELECT e.* FROM (({out}) UNION ALL ({into})) e ORDER BY {self.rank} LIMIT %(limit)s"
+        )
 
     def _end(self, end: Direction, key: str, *, once: bool) -> str:
         near, far = NEAR[end], _FAR[end]
@@ -107,9 +112,11 @@ class Fetch(NamedTuple):
 
 
 def counted(key: str, direction: Direction, *, typed: bool, past: bool) -> str:
-    """Rows (`key`, `rel`, `side`, `edges`) that add up to how many edges are in force at a key, or any of some: `= …`.
+    """Rows (`key`, `rel`, `side`, `edges`) that add up to how many edges are in force at a key, or
+    any of some: `= …`.
 
-    Now that is all of them, which are counted already, but the dated ones that are not; in the past, one by one.
+    Now that is all of them, which are counted already, but the dated ones that are not; in the
+    past, one by one.
     """
     types = _TYPES if typed else ""
     in_force = "remloom.in_force(e, %(at)s, %(past)s)"

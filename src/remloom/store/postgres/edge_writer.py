@@ -61,8 +61,8 @@ _DEGREES = """
 INSERT INTO remloom.degrees SELECT %s, * FROM unnest(%b::text[], %b::integer[], %b::text[], %b::bigint[])
 ON CONFLICT (tenant_id, key, side, rel) DO UPDATE SET edges = degrees.edges + excluded.edges
 """
-# Of these keys, those that name nothing; those that have an edge; and the thin entities among what they name, which no
-# edge is left to by any of their keys.
+# Of these keys, those that name nothing; those that have an edge; and the thin entities among what
+# they name, which no edge is left to by any of their keys.
 _BARE = """
 SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (
   SELECT FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0)
@@ -96,15 +96,21 @@ class Linking(Transaction):
     """The part of a write that is about edges."""
 
     thin = 0  # entities made so far
-    display: dict[str, tuple[str, str]]  # key -> name and type of the thin entity, should it need one
+    # key -> name and type of the thin entity, should it need one
+    display: dict[str, tuple[str, str]]
 
     def link(self, edges: Sequence[Edge]) -> int:
         if not edges:
             return 0
         keyed = [((short(edge.src), edge.rel_type, short(edge.dst)), edge) for edge in edges]
-        ends = {end: whole for key, edge in keyed for end, whole in ((key[0], edge.src), (key[2], edge.dst))}
+        ends = {
+            end: whole
+            for key, edge in keyed
+            for end, whole in ((key[0], edge.src), (key[2], edge.dst))
+        }
         self._thin({key: ends[key] for key in self._those(_BARE, list(ends))})
-        while keyed:  # one statement touches a row once: an edge given twice waits for the next
+        # one statement touches a row once: an edge given twice waits for the next
+        while keyed:
             seen: dict[_Key, Edge] = {}
             later = [(key, edge) for key, edge in keyed if seen.setdefault(key, edge) is not edge]
             self._upsert(sorted(seen.items(), key=itemgetter(0)))
@@ -114,21 +120,31 @@ class Linking(Transaction):
     def _upsert(self, edges: Sequence[tuple[_Key, Edge]]) -> None:
         """Store edges, or merge them with those there are; none twice."""
         connection = self.cursor.connection
-        with connection.pipeline():  # the server stores one part while the next is prepared, or the last is counted
+        # the server stores one part while the next is prepared, or the last is counted
+        with connection.pipeline():
             answers = [
-                connection.execute(_EDGES, (self.tenant, *columns("tttdqqqt", [_row(*pair) for pair in part])))
+                connection.execute(
+                    _EDGES, (self.tenant, *columns("tttdqqqt", [_row(*pair) for pair in part]))
+                )
                 for part in parts(edges)
             ]
             for answer in answers:
                 self._count([edge for *edge, fresh in answer.fetchall() if fresh], 1)
 
     def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
-        """Keep the degrees of keys, and the uses of types, whose edges were added (1) or removed (-1)."""
+        """Keep the degrees of keys, and the uses of types, whose edges were added (1) or removed
+        (-1)."""
         ends = Counter([end for src, rel, dst in edges for end in ((src, 0, rel), (dst, 1, rel))])
         if ends:
-            self.do(_DEGREES, *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]))
+            self.do(
+                _DEGREES,
+                *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]),
+            )
             types = Counter([rel for _, rel, _ in edges])
-            self.do(_RELS, *columns("tq", [(rel, change * number) for rel, number in sorted(types.items())]))
+            self.do(
+                _RELS,
+                *columns("tq", [(rel, change * number) for rel, number in sorted(types.items())]),
+            )
             if change < 0:
                 self.do(
                     "DELETE FROM remloom.rels WHERE tenant_id = %s AND rel = ANY (%b::text[]) AND edges = 0",
@@ -165,7 +181,9 @@ class Linking(Transaction):
             rows.append(row_of(entity, self.seq, None))
             for rank, other in enumerate(named):
                 shown = short(other)
-                names.append((shown, entity.id, rank, other if shown != other else None, len(named) > 1))
+                names.append(
+                    (shown, entity.id, rank, other if shown != other else None, len(named) > 1)
+                )
         self.thin += len(rows)
         self.do(RECORDS, *columns(RECORD_KINDS, rows))
         self.name(names)
@@ -187,7 +205,9 @@ class Linking(Transaction):
 
     def release(self, keys: dict[str, str | None]) -> None:
         """Records gave up these keys: those that no other has, but edges do, become thin entities."""
-        self._thin({key: keys[key] or key for key in self._those(_LINKED, self._those(_BARE, list(keys)))})
+        self._thin(
+            {key: keys[key] or key for key in self._those(_LINKED, self._those(_BARE, list(keys)))}
+        )
 
     def drop_keys(self, keys: Sequence[str]) -> int:
         """Remove the edges of keys that no record has any more, and thin entities left without any."""
@@ -212,7 +232,10 @@ class Linking(Transaction):
         if not ids:
             return {}
         gone = self.unname(ids)
-        self.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", Column("t", ids))
+        self.do(
+            "DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])",
+            Column("t", ids),
+        )
         return gone
 
     def move(self, moved: dict[str, str]) -> None:

@@ -12,12 +12,17 @@ if TYPE_CHECKING:
 __all__ = ["register_model"]
 
 
-def register_model(cursor: Cursor[Any], tenant: str, name: str, dims: int, *, current: bool = True) -> int:
+def register_model(
+    cursor: Cursor[Any], tenant: str, name: str, dims: int, *, current: bool = True
+) -> int:
     """The number of an embedder, registered with its dimension; see `store.embedding_model.chosen`."""
     rows = cursor.execute(
         "SELECT model, name, dims, current FROM remloom.models WHERE tenant_id = %s", (tenant,)
     ).fetchall()
     number, fresh = chosen(rows, name, dims, current=current)
     if fresh:
-        cursor.execute("INSERT INTO remloom.models VALUES (%s, %s, %s, %s, %s)", (tenant, number, name, dims, current))
+        cursor.execute(
+            "INSERT INTO remloom.models VALUES (%s, %s, %s, %s, %s)",
+            (tenant, number, name, dims, current),
+        )
     return number

@@ -91,19 +91,30 @@ def embed(
     if versions:
         sql = "SELECT id, doc FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])"
         now = dict(writing.all(sql, Column("t", list(versions))))
-        vectors = {id: some for id, some in vectors.items() if id in now and versions.get(id, now[id]) == now[id]}
+        vectors = {
+            id: some
+            for id, some in vectors.items()
+            if id in now and versions.get(id, now[id]) == now[id]
+        }
     number = register_model(writing.cursor, writing.tenant, model, dims, current=current)
     ids = Column("t", list(vectors))
-    writing.do("DELETE FROM remloom.vectors WHERE tenant_id = %s AND model = %s AND id = ANY (%b::text[])", number, ids)
+    writing.do(
+        "DELETE FROM remloom.vectors WHERE tenant_id = %s AND model = %s AND id = ANY (%b::text[])",
+        number,
+        ids,
+    )
     writing.vectors(number, dims, vectors)
     if current:
-        writing.do("DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%b::text[])", ids)
+        writing.do(
+            "DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%b::text[])", ids
+        )
 
 
 def adopt(writing: Writing, model: str) -> None:
     """Switch to a model whose vectors are complete."""
     found = writing.all(
-        "SELECT model FROM remloom.models WHERE tenant_id = %s AND name = %s ORDER BY model DESC LIMIT 1", model
+        "SELECT model FROM remloom.models WHERE tenant_id = %s AND name = %s ORDER BY model DESC LIMIT 1",
+        model,
     )
     if not found:
         return  # there was nothing to embed
@@ -111,7 +122,8 @@ def adopt(writing: Writing, model: str) -> None:
         writing.do(f"DELETE FROM remloom.{table} WHERE tenant_id = %s AND model <> %s", found[0][0])
     writing.do("UPDATE remloom.models SET current = true WHERE tenant_id = %s")
     writing.do("DELETE FROM remloom.pending WHERE tenant_id = %s")
-    writing.do(  # what was written since the last text was moved
+    # what was written since the last text was moved
+    writing.do(
         "INSERT INTO remloom.pending SELECT r.tenant_id, r.id, r.seq FROM remloom.records r WHERE r.tenant_id = %s"
         " AND r.doc IS NOT NULL AND NOT EXISTS (SELECT FROM remloom.vectors v WHERE v.tenant_id ="
         " r.tenant_id AND v.id = r.id)"
@@ -129,4 +141,6 @@ def park(writing: Writing, id: str, error: str) -> None:
 
 def unpark(writing: Writing) -> int:
     """Put every parked text back in the queue; returns how many."""
-    return writing.do("UPDATE remloom.pending SET parked = false, attempts = 0 WHERE tenant_id = %s AND parked")
+    return writing.do(
+        "UPDATE remloom.pending SET parked = false, attempts = 0 WHERE tenant_id = %s AND parked"
+    )

@@ -27,7 +27,8 @@ __all__ = ["Graph"]
 
 _Triple = tuple[str, str, str]
 
-_WHOLE = ", e.src, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"  # what `EDGE` needs besides
+# what `EDGE` needs besides
+_WHOLE = ", e.src, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 
 # Keys with their places, and the other keys of their records with a place of theirs.
 _FAMILY = f"""
@@ -55,10 +56,12 @@ class Graph:
     def __init__(self, server: Database, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
-        self._rels: Sequence[str] = ()  # edge types that were there when they were last asked for
+        # edge types that were there when they were last asked for
+        self._rels: Sequence[str] = ()
 
     def lookup(self, keys: Sequence[str], edges: int, as_of: datetime | None) -> list[Any]:
-        """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether there are more keys."""
+        """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether
+        there are more keys."""
         values = {"keys": Column("t", keys), "limit": edges} | moment(as_of)
         rows = self._call(_lookup(bool(edges), self.kin), values)
         if edges and not self.kin and any(row[-1] for row in rows):
@@ -105,9 +108,15 @@ class Graph:
     ) -> list[_Triple]:
         fetch = Fetch(EdgeOrder(), direction, rel_types is not None, columns=", e.src, e.dst")
         total = limit * len(ends(direction))  # an edge may come from each of its ends
-        return list(islice(self._at(keys, fetch, "e.src, e.rel, e.dst", rel_types, limit, total, as_of), limit))
+        return list(
+            islice(
+                self._at(keys, fetch, "e.src, e.rel, e.dst", rel_types, limit, total, as_of), limit
+            )
+        )
 
-    def count(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> list[EdgeCount]:
+    def count(
+        self, keys: Sequence[str], direction: Direction, as_of: datetime | None
+    ) -> list[EdgeCount]:
         rows = self._call(
             f"{_BESIDE} SELECT c.rel, c.side, sum(c.edges)::bigint FROM family f CROSS JOIN LATERAL"
             f" ({counted('= f.key', direction, typed=False, past=as_of is not None)}) c GROUP BY c.rel, c.side",
@@ -116,7 +125,9 @@ class Graph:
         counts = [EdgeCount(rel, ends("both")[side], edges) for rel, side, edges in rows if edges]
         return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
-    def degrees_by(self, groups: Sequence[Sequence[str]], direction: Direction, as_of: datetime | None) -> list[int]:
+    def degrees_by(
+        self, groups: Sequence[Sequence[str]], direction: Direction, as_of: datetime | None
+    ) -> list[int]:
         at_key = counted("= f.key", direction, typed=False, past=as_of is not None)
         counts = f"SELECT f.place, c.edges FROM family f CROSS JOIN LATERAL ({at_key}) c"
         if direction == "both":
@@ -134,7 +145,8 @@ class Graph:
             "SELECT key, label FROM remloom.names WHERE tenant_id = %s AND label IS NOT NULL", (self._tenant,)
         ).fetchall())  # fmt: skip
         cursor.execute(
-            f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s ORDER BY e.src, e.rel, e.dst", (self._tenant,)
+            f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s ORDER BY e.src, e.rel, e.dst",
+            (self._tenant,),
         )
         for row in cursor:
             src, rel, dst, *rest = row
@@ -156,7 +168,9 @@ class Graph:
             "shown": limit, "rels": self._types(rel_types),
         } | moment(as_of)  # fmt: skip
         fetch = Fetch(order, direction, rel_types is not None, SEVERAL if self.kin else "")
-        ((deepest, reached, unfollowed, paths, kin),) = self._call(walking(fetch, as_of is not None), values)
+        ((deepest, reached, unfollowed, paths, kin),) = self._call(
+            walking(fetch, as_of is not None), values
+        )
         if kin:
             self.kin = True
             return self.walk(starts, rel_types, direction, depth, breadth, order, limit, as_of)
@@ -166,7 +180,7 @@ class Graph:
             steps.append(Step(keys[-1], len(keys) - 1, keys))
         return Walk(tuple(steps), reached, unfollowed, deepest)
 
-    # -- what they share -------------------------------------------------------------------------------------
+    # -- what they share ---------------------------------------------------------------------------
 
     def _at(
         self,
@@ -178,12 +192,15 @@ class Graph:
         total: int | None,
         as_of: datetime | None,
     ) -> dict[_Triple, Any]:
-        """These columns of the edges at these keys and the others of their records, `limit` for each key."""
+        """These columns of the edges at these keys and the others of their records, `limit` for
+        each key."""
         rels = self._types(rel_types)
         rows = self._call(
             f"{_BEHIND} SELECT {columns} FROM (SELECT * FROM family ORDER BY place, key OFFSET 0) f CROSS JOIN LATERAL"
             f" ({fetch.at('f.key', once=True)}) e ORDER BY f.place, f.key, {fetch.rank} LIMIT %(total)s",
-            _places([[key] for key in keys]) | {"rels": rels, "limit": limit, "total": total} | moment(as_of),
+            _places([[key] for key in keys])
+            | {"rels": rels, "limit": limit, "total": total}
+            | moment(as_of),
         )
         found: dict[_Triple, Any] = {}
         for row in rows:
@@ -198,7 +215,10 @@ class Graph:
         those = "n.tenant_id = t.tenant AND n.key = ANY (%(keys)b::text[])"
         sql = f"SELECT n.key, n.label FROM remloom.names n WHERE {those}"
         wholes = dict(self._call(sql, {"keys": Column("t", list(shortened))}))
-        return {(wholes.get(src, src), rel, wholes.get(dst, dst)): row for (src, rel, dst), row in found.items()}
+        return {
+            (wholes.get(src, src), rel, wholes.get(dst, dst)): row
+            for (src, rel, dst), row in found.items()
+        }
 
     def _types(self, rel_types: Sequence[str] | None) -> list[str] | None:
         """The edge types asked for; one that was never used is refused."""
@@ -224,7 +244,8 @@ def _lookup(edges: bool, kin: bool) -> str:
 
 
 def moment(as_of: datetime | None) -> dict[str, Any]:
-    """`at`: microseconds since 1970, of now when there is no time; `past`: whether it was asked for."""
+    """`at`: microseconds since 1970, of now when there is no time; `past`: whether it was asked
+    for."""
     if as_of is None:
         return {"at": time.time_ns() // 1000, "past": False}
     return {"at": micros(as_of) or 0, "past": True}

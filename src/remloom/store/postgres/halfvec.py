@@ -1,4 +1,5 @@
-"""Vectors on their way to PostgreSQL and back: float16 in its binary form, which is neither printed nor parsed."""
+"""Vectors on their way to PostgreSQL and back: float16 in its binary form, which is neither printed
+nor parsed."""
 
 from __future__ import annotations
 

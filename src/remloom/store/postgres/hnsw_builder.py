@@ -33,13 +33,17 @@ class Indexing:
         self._tail = tail
         self._closed = False
         self._working = threading.Lock()  # one thread at a time moves vectors
-        self._since = tail  # vectors written since the tail was last measured; unknown at first
+        # vectors written since the tail was last measured; unknown at first
+        self._since = tail
 
     def grown(self, vectors: int | None) -> None:
-        """So many vectors were written (None: nobody counted): look now and then whether to move some."""
+        """So many vectors were written (None: nobody counted): look now and then whether to move
+        some."""
         self._since += self._tail if vectors is None else vectors
         if vectors != 0 and self._since >= self._tail and self._working.acquire(blocking=False):
-            threading.Thread(target=self._in_background, name="remloom-vectors", daemon=True).start()
+            threading.Thread(
+                target=self._in_background, name="remloom-vectors", daemon=True
+            ).start()
 
     def settle(self) -> None:
         """Move them now, if there are more than may stay outside."""
@@ -56,7 +60,8 @@ class Indexing:
         try:
             self._move_if_many()
         except StoreError:
-            pass  # they are searched one by one meanwhile; `settle` says what is wrong
+            # they are searched one by one meanwhile; `settle` says what is wrong
+            pass
         finally:
             self._working.release()
 
@@ -75,10 +80,15 @@ class Indexing:
             return
         name = f"vectors_hnsw_{dims}"
         with self._server.connect() as connection, translate(self._server.place):
-            missing = connection.execute("SELECT to_regclass(%s) IS NULL", (f"remloom.{name}",)).fetchone() == (True,)
-        while not self._closed and self._server.write(self._tenant, lambda cursor: self._some(cursor, model)):
+            missing = connection.execute(
+                "SELECT to_regclass(%s) IS NULL", (f"remloom.{name}",)
+            ).fetchone() == (True,)
+        while not self._closed and self._server.write(
+            self._tenant, lambda cursor: self._some(cursor, model)
+        ):
             pass
-        if missing and not self._closed:  # only now: a graph is built several times as quickly as it grows
+        # only now: a graph is built several times as quickly as it grows
+        if missing and not self._closed:
             m, effort = self._hnsw.get("m", 16), self._hnsw.get("ef_construction", 200)
             self._server.define(
                 f"CREATE INDEX IF NOT EXISTS {name} ON remloom.vectors USING hnsw ((data::halfvec({dims}))"
@@ -94,6 +104,7 @@ class Indexing:
         ).rowcount
         if moved:
             cursor.execute(
-                "UPDATE remloom.models SET indexed = true WHERE tenant_id = %s AND model = %s", (self._tenant, model)
+                "UPDATE remloom.models SET indexed = true WHERE tenant_id = %s AND model = %s",
+                (self._tenant, model),
             )
         return moved

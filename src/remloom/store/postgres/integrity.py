@@ -62,7 +62,8 @@ def check(server: Database, tenant: str) -> list[str]:
         expected: set[tuple[int, int]] = set()
         documents = 0
         for doc, *row in cursor.execute(
-            f"SELECT r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL", (tenant,)
+            f"SELECT r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc IS NOT NULL",
+            (tenant,),
         ).fetchall():
             documents += 1
             expected |= bm25_index.of(doc, searchable_text(decode(*row)))
@@ -73,7 +74,9 @@ def check(server: Database, tenant: str) -> list[str]:
             found.append(f"terms: {extra} in the index are no longer in a text")
         if missing := trigram_index.missing(cursor, tenant):
             found.append(f"names: {missing} trigrams or words of names are not in the index")
-        counted = cursor.execute("SELECT documents FROM remloom.tenants WHERE tenant_id = %s", (tenant,)).fetchone()
+        counted = cursor.execute(
+            "SELECT documents FROM remloom.tenants WHERE tenant_id = %s", (tenant,)
+        ).fetchone()
         if counted is not None and counted[0] != documents:
             found.append(f"terms: {counted[0]} texts are counted, there are {documents}")
     return found

@@ -79,19 +79,27 @@ def add(cursor: Cursor[Any], tenant: str, entries: Sequence[JournalEntry]) -> No
     """Write many entries at once, each of one subject."""
     rows = [(item.kind, item.id, item.subjects[0], item.data) for item in entries]
     cursor.execute(_MANY, (tenant, *columns("ttty", rows)))
-    cursor.execute(_SUBJECTS, (tenant, *columns("ttt", [(subject, kind, id) for kind, id, subject, _ in rows])))
+    cursor.execute(
+        _SUBJECTS, (tenant, *columns("ttt", [(subject, kind, id) for kind, id, subject, _ in rows]))
+    )
 
 
-def last(cursor: Cursor[Any], tenant: str, kind: str, prefixes: Sequence[str]) -> dict[str, JournalEntry]:
+def last(
+    cursor: Cursor[Any], tenant: str, kind: str, prefixes: Sequence[str]
+) -> dict[str, JournalEntry]:
     """The entry with the highest id that begins with each of these."""
-    rows = cursor.execute(_END.format(way="DESC"), (Column("t", prefixes), tenant, kind, TOP)).fetchall()
+    rows = cursor.execute(
+        _END.format(way="DESC"), (Column("t", prefixes), tenant, kind, TOP)
+    ).fetchall()
     return {prefix: JournalEntry(kind, id, data) for prefix, id, data in rows}
 
 
 def drop_first(cursor: Cursor[Any], tenant: str, kind: str, prefixes: Sequence[str]) -> None:
     """Strike the entry with the lowest id that begins with each of these."""
     if prefixes:
-        rows = cursor.execute(_END.format(way="ASC"), (Column("t", prefixes), tenant, kind, TOP)).fetchall()
+        rows = cursor.execute(
+            _END.format(way="ASC"), (Column("t", prefixes), tenant, kind, TOP)
+        ).fetchall()
         apply(cursor, tenant, (), [(kind, id) for _, id, _ in rows])
 
 
@@ -104,7 +112,9 @@ def drop(cursor: Cursor[Any], tenant: str, ids: Sequence[str]) -> None:
     )
 
 
-def listing(prefix: str, after: str, limit: int | None, newest_first: bool) -> tuple[str, list[Any]]:
+def listing(
+    prefix: str, after: str, limit: int | None, newest_first: bool
+) -> tuple[str, list[Any]]:
     """What follows `SELECT` to find what `Journal.journal` asks for, and its values."""
     way, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
     values: list[Any] = [prefix, prefix + TOP]

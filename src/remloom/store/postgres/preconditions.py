@@ -1,4 +1,5 @@
-"""What a batch expects to find in PostgreSQL. The tenant's lock is held: nothing changes before it is written."""
+"""What a batch expects to find in PostgreSQL. The tenant's lock is held: nothing changes before it
+is written."""
 
 from __future__ import annotations
 
@@ -25,10 +26,14 @@ def expect(transaction: Transaction, expected: Preconditions) -> None:
         GoneError, ChangedError: it is not.
     """
     if ids := ids_of(expected):
-        sql = "SELECT id, updated FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])"
+        sql = (
+            "SELECT id, updated FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])"
+        )
         compare(expected, dict(transaction.all(sql, Column("t", ids))))
     if expected.edges:
-        places = {(short(src), rel, short(dst)): edge for (src, rel, dst), edge in expected.edges.items()}
+        places = {
+            (short(src), rel, short(dst)): edge for (src, rel, dst), edge in expected.edges.items()
+        }
         rows = transaction.all(
             f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s AND (e.src, e.rel, e.dst)"
             " IN (SELECT * FROM unnest(%b::text[], %b::text[], %b::text[]))",

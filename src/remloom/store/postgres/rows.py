@@ -15,9 +15,7 @@ from ..json_values import encode_free
 __all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
 
 COLUMNS = "r.schema, r.body, r.content"  # what `decode` needs
-STORED = (
-    f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
-)
+STORED = f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
 RECORD_KINDS = "tqtt?qqqqqttt"  # of the columns that `row_of` gives (see `arrays.Column`)
 EDGE = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 
@@ -47,7 +45,21 @@ def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
         bare = replace(record, content="")
     starts, ends, created, updated = times_of(record)
     body = encode_free(bare)
-    return record.id, seq, record.schema, type_of(record), thin, starts, ends, created, updated, doc, uri, body, content
+    return (
+        record.id,
+        seq,
+        record.schema,
+        type_of(record),
+        thin,
+        starts,
+        ends,
+        created,
+        updated,
+        doc,
+        uri,
+        body,
+        content,
+    )
 
 
 def edge_of(row: Any) -> Edge:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Likeness"]
 
-_OVERFETCH = 4  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
+# times the limit is asked of an index first when hits may be filtered out or be windows of one
+# record
+_OVERFETCH = 4
 
 
 class Likeness:
@@ -35,14 +37,16 @@ class Likeness:
         ef: candidates that an HNSW search keeps.
     """
 
-    def __init__(self, server: Database, tenant: str, compiler: Callable[[str], Compiler], ef: int) -> None:
+    def __init__(
+        self, server: Database, tenant: str, compiler: Callable[[str], Compiler], ef: int
+    ) -> None:
         self._server = server
         self._tenant = tenant
         self._compiler = compiler
         self._ef = ef
         self._serving: Serving | None = None  # as it was at the last search
 
-    # -- names -----------------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, type: str | None, threshold: float, limit: int) -> list[Match]:
         try:
@@ -57,7 +61,8 @@ class Likeness:
             found.add(numbers.of([*tail, *names.near()]), key, (), threshold)
             good = sum(score >= GOOD for _, score in found.best())
             if good < limit and words:
-                # Where something is what was meant, only names that have every word are worth adding.
+                # Where something is what was meant, only names that have every word are worth
+                # adding.
                 likely = [name for name in tail if not good or all(map(name.__contains__, words))]
                 more = names.with_all_words() if good else names.with_some_words()
                 found.add(numbers.of([*likely, *more]), key, words, threshold)
@@ -87,9 +92,11 @@ class Likeness:
                     found[id] = Match(decode(schema, body, content), score, matched)
         return list(found.values())[:limit]
 
-    # -- texts -----------------------------------------------------------------------------------------------
+    # -- texts -------------------------------------------------------------------------------------
 
-    def text(self, text: str, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+    def text(
+        self, text: str, schema: str | None, where: Predicate | None, limit: int
+    ) -> list[Match]:
         condition, values = self._condition(schema, where)
         with self._server.filtering(self._tenant, where) as cursor:
             numbers, scores = bm25_index.score(cursor, self._tenant, text)
@@ -111,10 +118,15 @@ class Likeness:
                 start, count = start + count, count * _OVERFETCH
             return matches[:limit]
 
-    # -- vectors ---------------------------------------------------------------------------------------------
+    # -- vectors -----------------------------------------------------------------------------------
 
     def vector(
-        self, vector: Sequence[float], schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, where, schema)
@@ -138,14 +150,19 @@ class Likeness:
                     )
                 best = _best(asked(self._serving), cursor, limit)
         matches = [
-            Match(decode(near.schema, near.body, near.content), 1.0 - near.distance, f"{near.first}:{near.last}")
+            Match(
+                decode(near.schema, near.body, near.content),
+                1.0 - near.distance,
+                f"{near.first}:{near.last}",
+            )
             for near in best.values()
             if min_score is None or 1.0 - near.distance >= min_score
         ]
         return matches[:limit]
 
     def _at_once(self, nearest: Nearest, of: Serving, limit: int) -> dict[str, Near] | None:
-        """The records nearest, in one round trip; None if another model serves by now, or more is to be asked for."""
+        """The records nearest, in one round trip; None if another model serves by now, or more is
+        to be asked for."""
         found = nearest.at_once(self._server, limit)
         if found is None:
             return None
@@ -161,13 +178,16 @@ class Likeness:
             text, values = " AND r.schema = %s", [schema]
         if where is not None and not isinstance(where, All):
             as_schema = compiled_as or schema or "resources"
-            sql, more = self._compiler(as_schema).compile(where if as_schema == schema else And((where,)))
+            sql, more = self._compiler(as_schema).compile(
+                where if as_schema == schema else And((where,))
+            )
             text, values = f"{text} AND ({sql})", [*values, *more]
         return text, values
 
 
 def _best(nearest: Nearest, cursor: Cursor[Any], limit: int) -> dict[str, Near]:
-    """The records nearest; more windows are asked for only where several of a record are among them: that is dear."""
+    """The records nearest; more windows are asked for only where several of a record are among
+    them: that is dear."""
     count = limit
     while True:
         found = nearest.best(cursor, count)

@@ -1,8 +1,9 @@
 """SELECTs over one tenant.
 
-What runs was written from values (`sql_writer`). It runs in a read-only transaction, within functions of the database
-that take on a role which may only read, and whose tenant nothing that a statement calls could change: the second lock
-on the same door. What it has changed of the session, if it could, is rolled back.
+What runs was written from values (`sql_writer`). It runs in a read-only transaction, within
+functions of the database that take on a role which may only read, and whose tenant nothing that a
+statement calls could change: the second lock on the same door. What it has changed of the session,
+if it could, is rolled back.
 """
 
 from __future__ import annotations
@@ -76,14 +77,17 @@ def _error(error: psycopg.Error, timeout: float) -> Exception:
     state = error.sqlstate or ""
     if isinstance(error, psycopg.errors.QueryCanceled):
         return StoreBusyError(
-            f"the statement took longer than {timeout:g} s", remedy="filter on an indexed field, or select less"
+            f"the statement took longer than {timeout:g} s",
+            remedy="filter on an indexed field, or select less",
         )
     if state == _TOO_LONG:
         return too_much()
     if state.startswith("22003") or isinstance(error, psycopg.errors.NumericValueOutOfRange):
         return out_of_range()
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return SqlGuardError("the statement reaches beyond its table", remedy="SELECT … FROM one of the schemas")
+        return SqlGuardError(
+            "the statement reaches beyond its table", remedy="SELECT … FROM one of the schemas"
+        )
     if state[:2] in ("22", "42", "0A", "54", "21", "2F"):
         return InvalidInputError(
             f"this SELECT cannot be answered: {error.diag.message_primary or error}",
@@ -93,4 +97,6 @@ def _error(error: psycopg.Error, timeout: float) -> Exception:
 
 
 def _texts(writer: PostgresWriter) -> list[str | None]:
-    return [value if value is None or isinstance(value, str) else str(value) for value in writer.values]
+    return [
+        value if value is None or isinstance(value, str) else str(value) for value in writer.values
+    ]

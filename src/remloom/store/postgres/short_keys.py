@@ -12,7 +12,8 @@ _SHOWN = 100  # characters of a long key that its short form begins with
 
 
 def short(key: str) -> str:
-    """The key itself, or what stands for a long one: its beginning and its hash. Shortening twice changes nothing."""
+    """The key itself, or what stands for a long one: its beginning and its hash. Shortening twice
+    changes nothing."""
     if len(key) * 4 <= _LONGEST or len(encoded := key.encode("utf-8")) <= _LONGEST:
         return key
     return f"{key[:_SHOWN]}{_MARK}{sha256(encoded).hexdigest()}"

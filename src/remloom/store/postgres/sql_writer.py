@@ -13,7 +13,18 @@ from ... import labels
 from ...errors import InvalidInputError, LabelError
 from ...sql import times
 from ...sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
-from ...sql.values import And, Column, Compare, Expression, InPath, Json, Ordered, Select, Type, Value
+from ...sql.values import (
+    And,
+    Column,
+    Compare,
+    Expression,
+    InPath,
+    Json,
+    Ordered,
+    Select,
+    Type,
+    Value,
+)
 from ...sql.writer import Writer, asks_for, plain
 from .short_keys import short
 
@@ -51,19 +62,24 @@ _AT_ONCE = 90  # arguments of one function
 
 
 def json_value(field: str) -> str:
-    """The JSON value of a field or path within the body, as an index may have it: its names are plain words."""
+    """The JSON value of a field or path within the body, as an index may have it: its names are
+    plain words."""
     if field in DEFAULTS:
         return f"coalesce(r.body -> '{field}', '{msgspec.json.encode(DEFAULTS[field]).decode()}'::jsonb)"
     return _json_at(field.split("."))
 
 
 def _json_at(steps: Sequence[str | int]) -> str:
-    """The JSON value at a place whose keys are plain words. Where a key might be a place in a list, or the other way
-    round, each step is taken by itself: a path takes either for the other."""
-    if len(steps) > 1 and not any(isinstance(step, int) or _PLACE.fullmatch(step) for step in steps):
+    """The JSON value at a place whose keys are plain words. Where a key might be a place in a list,
+    or the other way round, each step is taken by itself: a path takes either for the other."""
+    if len(steps) > 1 and not any(
+        isinstance(step, int) or _PLACE.fullmatch(step) for step in steps
+    ):
         listed = ",".join(f'"{step}"' for step in steps)
         return f"(r.body #> '{{{listed}}}')"
-    return _stepwise("r.body", [str(step) if isinstance(step, int) else f"'{step}'" for step in steps])
+    return _stepwise(
+        "r.body", [str(step) if isinstance(step, int) else f"'{step}'" for step in steps]
+    )
 
 
 def _stepwise(json: str, steps: Sequence[str]) -> str:
@@ -88,7 +104,8 @@ def order(field: str, way: str) -> str:
 
 
 def sort_key(value: Any) -> str:
-    """What `remloom.sortable` makes of a JSON value: texts behind numbers, in the order of their bytes."""
+    """What `remloom.sortable` makes of a JSON value: texts behind numbers, in the order of their
+    bytes."""
     if isinstance(value, str):
         return f"2{value[:_INDEXED]}"
     bits = struct.unpack(">Q", struct.pack(">d", float(value) + 0.0))[0]
@@ -96,14 +113,16 @@ def sort_key(value: Any) -> str:
 
 
 class PostgresWriter(Writer):
-    """See `Writer`. What is bound are the elements of one list of texts, `$1`, each cast to what it is."""
+    """See `Writer`. What is bound are the elements of one list of texts, `$1`, each cast to what it
+    is."""
 
     prefix = "remloom."
     mark = re.compile(r"\(\$1\)\[(\d+)\]")
 
     def __init__(self, schema: str) -> None:
         super().__init__(schema)
-        self.by_expression = False  # whether an index of an expression is asked for: row security keeps it from use
+        # whether an index of an expression is asked for: row security keeps it from use
+        self.by_expression = False
 
     @staticmethod
     def template(sqlite: str, postgres: str) -> str:
@@ -121,7 +140,7 @@ class PostgresWriter(Writer):
         text = msgspec.json.encode(value).decode()
         return f"($1)[{self.number(text, 'json')}]::jsonb"
 
-    # -- columns and JSON --------------------------------------------------------------------------------------------
+    # -- columns and JSON --------------------------------------------------------------------------
 
     def column(self, name: str) -> str:
         if name in TIMES:
@@ -166,14 +185,20 @@ class PostgresWriter(Writer):
         if not steps:
             return json_value(column)
         every = (column, *steps)
-        return _json_at(every) if all(map(plain, every)) else _stepwise("r.body", self._steps_bound(every))
+        return (
+            _json_at(every)
+            if all(map(plain, every))
+            else _stepwise("r.body", self._steps_bound(every))
+        )
 
     def _steps(self, value: Expression) -> tuple[str, tuple[str | int, ...]]:
         assert isinstance(value, Json)  # noqa: S101 - `json` is the type of columns and of places in them
         return value.column, value.steps
 
     def _steps_bound(self, steps: Sequence[str | int]) -> list[str]:
-        return [str(step) if isinstance(step, int) else f"({self.bind(step, 'text')})" for step in steps]
+        return [
+            str(step) if isinstance(step, int) else f"({self.bind(step, 'text')})" for step in steps
+        ]
 
     def _as_text(self, value: Expression) -> str:
         return f"({self._place(value)} #>> '{{}}'){_C}"
@@ -186,7 +211,7 @@ class PostgresWriter(Writer):
     def json_typeof(self, value: Expression) -> str:
         return f"jsonb_typeof({self._place(value)}){_C}"
 
-    # -- conditions --------------------------------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def _key_of(self, value: Expression) -> str:
         self.by_expression = True
@@ -197,7 +222,8 @@ class PostgresWriter(Writer):
 
     def compare_json(self, operator: str, value: Expression, literal: Value) -> str:
         given, place = literal.value, self._place(value)
-        there = f"nullif({place}, 'null'::jsonb)"  # what is compared with a null is neither so nor otherwise
+        # what is compared with a null is neither so nor otherwise
+        there = f"nullif({place}, 'null'::jsonb)"
         if operator == "<>":
             return f"(CASE WHEN jsonb_typeof({place}) <> 'null' THEN {place} <> {self._json_bound(given)} END)"
         key = self._key_of(value)
@@ -206,7 +232,8 @@ class PostgresWriter(Writer):
         kind = {"text": "string", "boolean": "boolean"}.get(literal.type, "number")
         if kind == "boolean":
             return f"({there} {operator} {self._json_bound(given)} AND jsonb_typeof({there}) = 'boolean')"
-        wide = operator if operator.endswith("=") else f"{operator}="  # texts of one beginning have one key
+        # texts of one beginning have one key
+        wide = operator if operator.endswith("=") else f"{operator}="
         exact = (
             f"{self._as_text(value)} {operator} {self.bind(given, 'text')}"
             if kind == "string"
@@ -281,7 +308,9 @@ class PostgresWriter(Writer):
         return f'(lower({text} COLLATE "default"){_C} LIKE {self.bind(pattern.lower(), "text")})'
 
     def matches(self, text: str, pattern: str) -> str:
-        return f'(({text}) COLLATE "default" ~ ($1)[{self.number(_advanced(pattern), "text")}]::text)'
+        return (
+            f'(({text}) COLLATE "default" ~ ($1)[{self.number(_advanced(pattern), "text")}]::text)'
+        )
 
     def in_path(self, path: InPath) -> str:
         asked = ["n.tenant_id = e.tenant_id", "n.key = e.src"]  # row security says which tenant's
@@ -311,7 +340,7 @@ class PostgresWriter(Writer):
     def is_null(self, value: Expression) -> str:
         return self.json(value) if value.type == "json" else self.write(value)
 
-    # -- the others --------------------------------------------------------------------------------------------------
+    # -- the others --------------------------------------------------------------------------------
 
     def cast(self, part: Expression, kind: Type) -> str:
         if part.type == "json":
@@ -333,7 +362,9 @@ class PostgresWriter(Writer):
             right = f"nullif({right}, 0)"
         return f"({left} {operator} {right})"
 
-    def aggregate(self, name: str, part: Expression, distinct: str, separator: str, kind: Type) -> str:
+    def aggregate(
+        self, name: str, part: Expression, distinct: str, separator: str, kind: Type
+    ) -> str:
         written = self.write(part)
         if name == "total":
             return f"coalesce(sum({distinct}{written}), 0)"
@@ -371,19 +402,25 @@ class PostgresWriter(Writer):
                 pieces.append(f"remloom.time_format('SS.MS', {at})")
             else:
                 pieces.append(f"remloom.time_format('{times.FORMATS[piece[1]][1]}', {at})")
-        return f"({' || '.join(pieces)}){_C}" if pieces else f"left(remloom.time_format('YYYY', {at}), 0){_C}"
+        return (
+            f"({' || '.join(pieces)}){_C}"
+            if pieces
+            else f"left(remloom.time_format('YYYY', {at}), 0){_C}"
+        )
 
-    # -- a SELECT ----------------------------------------------------------------------------------------------------
+    # -- a SELECT ----------------------------------------------------------------------------------
 
     def select(self, select: Select, most: int) -> tuple[str, list[Type]]:
-        """The SQL of a SELECT of at most so many rows, each as one JSON list, and what type each of its columns has."""
+        """The SQL of a SELECT of at most so many rows, each as one JSON list, and what type each of
+        its columns has."""
         grouped = select.aggregated or select.distinct
         kinds, columns = list[Type](), list[str]()
         for place, output in enumerate(select.outputs):
             sql, kind = self._output(output.value, grouped=grouped)
             columns.append(f"{sql} AS c{place}")
             kinds.append(kind)
-        # What is found by a key of its own is not looked for along the index of schemas, which has half of all rows.
+        # What is found by a key of its own is not looked for along the index of schemas, which has
+        # half of all rows.
         known = asks_for(select.where, "id", "name", "uri", "kind")
         asked = [f"(r.schema || '') = '{self.schema}'" if known else f"r.schema = '{self.schema}'"]
         if select.where is not None:
@@ -396,10 +433,18 @@ class PostgresWriter(Writer):
             parts.append(f"HAVING {self.write(select.having)}")
         window = f"LIMIT {min(most, most if select.limit is None else select.limit)} OFFSET {select.offset}"
         ordered = [*([f"ORDER BY {order}"] if order else []), window]
-        # Under row security PostgreSQL uses no index for what is not leakproof; the view says the same as the policy.
+        # Under row security PostgreSQL uses no index for what is not leakproof; the view says the
+        # same as the policy.
         table = "remloom.read_records" if self.by_expression else "remloom.records"
-        rows = " ".join([f"SELECT {', '.join(columns)} FROM {table} r", *parts, *([] if select.distinct else ordered)])
-        if select.distinct:  # ordered behind it, by what is made of the columns
+        rows = " ".join(
+            [
+                f"SELECT {', '.join(columns)} FROM {table} r",
+                *parts,
+                *([] if select.distinct else ordered),
+            ]
+        )
+        # ordered behind it, by what is made of the columns
+        if select.distinct:
             rows = f"SELECT d.* FROM (SELECT DISTINCT d.* FROM ({rows}) d) d {' '.join(ordered)}"
         names = [f"q.c{place}" for place in range(len(columns))]
         lists = [
@@ -419,7 +464,8 @@ class PostgresWriter(Writer):
         for term in select.order:
             way = _way(term)
             if isinstance(term.value, Column) and term.value.name in set_:
-                way = way.partition(" ")[0]  # none is NULL, and an index is read in its own order
+                # none is NULL, and an index is read in its own order
+                way = way.partition(" ")[0]
             if term.value.type == "json" and grouped:
                 terms.append(f"remloom.sortable({self.write(term.value)}){_C} {way}")
             elif term.value.type == "json":
@@ -471,14 +517,24 @@ def _advanced(pattern: str) -> str:
     """
     if unlike := _UNLIKE.search(pattern):
         raise InvalidInputError(
-            f"PostgreSQL has nothing like {unlike[0]!r} in a regular expression", remedy="write the pattern without it"
+            f"PostgreSQL has nothing like {unlike[0]!r} in a regular expression",
+            remedy="write the pattern without it",
         )
     given = _FLAGS.match(pattern)
     flags, rest = (given[1], pattern[given.end() :]) if given else ("", pattern)
     # As in Python: `.` stops at a newline unless (?s), `^` and `$` mean the whole text unless (?m).
-    newline = "w" if "m" in flags and "s" in flags else "n" if "m" in flags else "s" if "s" in flags else "p"
+    newline = (
+        "w"
+        if "m" in flags and "s" in flags
+        else "n"
+        if "m" in flags
+        else "s"
+        if "s" in flags
+        else "p"
+    )
     options = newline + ("i" if "i" in flags else "") + ("x" if "x" in flags else "")
     body = "".join(
-        _SPELLED_OTHERWISE.get(token, "(" if token.startswith("(?P<") else token) for token in _TOKENS.findall(rest)
+        _SPELLED_OTHERWISE.get(token, "(" if token.startswith("(?P<") else token)
+        for token in _TOKENS.findall(rest)
     )
     return f"(?{options}){body}"

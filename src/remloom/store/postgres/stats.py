@@ -31,7 +31,8 @@ def counts(cursor: Cursor[Any], tenant: str) -> dict[str, Any]:
     def fetch(sql: str) -> list[Any]:
         return cursor.execute(sql, (tenant,)).fetchall()
 
-    # Each counts along an index that has all it asks for; only the size is estimated, from some of the rows.
+    # Each counts along an index that has all it asks for; only the size is estimated, from some of
+    # the rows.
     by_type = fetch(
         "SELECT schema, coalesce(type, ''), count(*), count(*) FILTER (WHERE thin) FROM remloom.records"
         " WHERE tenant_id = %s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
@@ -43,8 +44,12 @@ def counts(cursor: Cursor[Any], tenant: str) -> dict[str, Any]:
     ((vectors,),) = fetch(f"SELECT count(*) FROM {of_model}")
     ((exact,),) = fetch(f"SELECT count(*) FROM {of_model} AND NOT indexed")
     waiting, parked = queued(cursor, tenant)
-    ((keys,),) = fetch("SELECT count(*) FROM (SELECT DISTINCT key FROM remloom.names WHERE tenant_id = %s) k")
-    noted = fetch("SELECT kind, count(*) FROM remloom.journal WHERE tenant_id = %s GROUP BY 1 ORDER BY 1")
+    ((keys,),) = fetch(
+        "SELECT count(*) FROM (SELECT DISTINCT key FROM remloom.names WHERE tenant_id = %s) k"
+    )
+    noted = fetch(
+        "SELECT kind, count(*) FROM remloom.journal WHERE tenant_id = %s GROUP BY 1 ORDER BY 1"
+    )
     ((size,),) = fetch(
         "SELECT coalesce(avg(pg_column_size(body) + coalesce(pg_column_size(content), 0) + 150), 0)"
         f" FROM (SELECT body, content FROM remloom.records WHERE tenant_id = %s LIMIT {_SOME}) r"

@@ -1,4 +1,5 @@
-"""The server store: one tenant of a PostgreSQL database. See `contract.Store` for what every method guarantees."""
+"""The server store: one tenant of a PostgreSQL database. See `contract.Store` for what every method
+guarantees."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ if TYPE_CHECKING:
 __all__ = ["PostgresStore"]
 
 _T = TypeVar("_T")
-_MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
+# microseconds; moments longer than this have an index of their own
+_MONTH = 31 * 24 * 3600 * 1_000_000
 _NEWEST = EdgeOrder()
 
 _ORDINAL = "coalesce((r.body ->> 'ordinal')::bigint, 0)"
@@ -112,7 +114,7 @@ class PostgresStore:
         self._indexing = Indexing(server, tenant, hnsw, tail)
         self._tables = Tables(server, tenant)
 
-    # -- writing ---------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def write(self, batch: Batch) -> Written:
         written = self._write(lambda writing: writing.apply(batch))
@@ -126,7 +128,8 @@ class PostgresStore:
             nonlocal grown
             written, grown = Written(()), 0
             for batch in batches():
-                writing = Writing(self._server, cursor, self._tenant)  # which finds what the one before it stored
+                # which finds what the one before it stored
+                writing = Writing(self._server, cursor, self._tenant)
                 written = written.plus(writing.apply(batch))
                 writing.close()
                 grown += sum(len(record.vectors) for record in batch.records)
@@ -153,7 +156,11 @@ class PostgresStore:
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         wanted = list(ids)
         deletion = self._write(lambda writing: delete(writing, wanted, derived=derived))
-        return replace(deletion, remaining=self._sweep(deletion.ids)) if erase and deletion.ids else deletion
+        return (
+            replace(deletion, remaining=self._sweep(deletion.ids))
+            if erase and deletion.ids
+            else deletion
+        )
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
         def run(writing: Writing) -> Deletion:
@@ -178,7 +185,8 @@ class PostgresStore:
             f"{table} {id}"
             for table, column in tables.items()
             for (id,) in self._fetch(
-                f"SELECT {column} FROM remloom.{table} WHERE tenant_id = %s AND {column} = ANY (%s)", list(ids)
+                f"SELECT {column} FROM remloom.{table} WHERE tenant_id = %s AND {column} = ANY (%s)",
+                list(ids),
             )
         )
 
@@ -201,7 +209,7 @@ class PostgresStore:
             raise StoreClosedError("the memory is closed", remedy="open it again")
         return self._server
 
-    # -- by id and key ---------------------------------------------------------------------------------------
+    # -- by id and key -----------------------------------------------------------------------------
 
     def get(self, schema: str | None, id: str) -> Record | None:
         if "\0" in id:
@@ -238,7 +246,9 @@ class PostgresStore:
         for key, rank, schema, body, content in rows:
             record = decode(schema, body, content)
             aliases = getattr(record, "aliases", ()) if rank else ()
-            shown[next((alias for alias in aliases if labels.key(alias) == key), record.name)] = None
+            shown[next((alias for alias in aliases if labels.key(alias) == key), record.name)] = (
+                None
+            )
         return list(shown)[:limit]
 
     def first_words(self, words: Sequence[str]) -> set[str]:
@@ -247,12 +257,19 @@ class PostgresStore:
             self._tenant,
             "SELECT v.word FROM unnest(%s::text[]) v (word) CROSS JOIN LATERAL (SELECT n.key FROM remloom.names n"
             " WHERE n.tenant_id = %s AND n.key >= v.word ORDER BY n.key LIMIT 1) n WHERE n.key < v.word || '.'",
-            (list(wanted), self._tenant),  # the first name from there on, for what has two bounds is read to its end
+            # the first name from there on, for what has two bounds is read to its end
+            (list(wanted), self._tenant),
         )
         return {wanted[word] for (word,) in found}
 
     def chunks(
-        self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
+        self,
+        uri: str,
+        *,
+        after: int = -1,
+        before: int | None = None,
+        limit: int | None = None,
+        last: bool = False,
     ) -> list[Resource]:
         way = "DESC" if last else "ASC"
         found = self._fetch(
@@ -276,7 +293,9 @@ class PostgresStore:
                 "tenant": self._tenant,
                 "uri": uri,
                 "ids": wanted,
-                "hashes": [md5(f"{uri}\n{id}".encode(), usedforsecurity=False).hexdigest() for id in wanted],
+                "hashes": [
+                    md5(f"{uri}\n{id}".encode(), usedforsecurity=False).hexdigest() for id in wanted
+                ],
             },
         )
         return [decode(*row) for row in found]  # type: ignore[misc]
@@ -305,23 +324,31 @@ class PostgresStore:
         )
         return [related for (related,) in rows]
 
-    # -- by likeness -----------------------------------------------------------------------------------------
+    # -- by likeness -------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:
         self._open  # noqa: B018 - refuses a closed store
         return self._likeness.fuzzy(text, type, threshold, limit)
 
     def search_vector(
-        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        *,
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
         self._open  # noqa: B018
         return self._likeness.vector(vector, schema, where, limit, min_score)
 
-    def search_text(self, text: str, *, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+    def search_text(
+        self, text: str, *, schema: str | None, where: Predicate | None, limit: int
+    ) -> list[Match]:
         self._open  # noqa: B018
         return self._likeness.text(text, schema, where, limit)
 
-    # -- edges -----------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def edges(
         self,
@@ -354,11 +381,17 @@ class PostgresStore:
     ) -> list[EdgeCount]:
         return self._graph.count(keys, direction, as_of)
 
-    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
+    def degrees(
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
+    ) -> int:
         return self._graph.degrees_by([keys], direction, as_of)[0]
 
     def degrees_by(
-        self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
+        self,
+        groups: Sequence[Sequence[str]],
+        *,
+        direction: Direction,
+        as_of: datetime | None = None,
     ) -> list[int]:
         return self._graph.degrees_by(groups, direction, as_of)
 
@@ -379,7 +412,7 @@ class PostgresStore:
     def rel_types(self) -> list[str]:
         return self._graph.rel_types()
 
-    # -- by field --------------------------------------------------------------------------------------------
+    # -- by field ----------------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:
         rest, matches = similar(self, schema, query)
@@ -388,16 +421,24 @@ class PostgresStore:
         compiler = self._compiler(schema)
         sql, values = compiler.compile(rest)
         if matches is not None:
-            sql, values = f"({sql}) AND r.id = ANY (%s)", [*values, [match.record.id for match in matches]]
-        terms = [order(compiler.field(field), direction(way)).replace("%", "%%") for field, way in query.order]
-        known = asks_for(compiler.read(rest), "id", "name", "uri", "kind")  # found by a key, not along the schema
+            sql, values = (
+                f"({sql}) AND r.id = ANY (%s)",
+                [*values, [match.record.id for match in matches]],
+            )
+        terms = [
+            order(compiler.field(field), direction(way)).replace("%", "%%")
+            for field, way in query.order
+        ]
+        # found by a key, not along the schema
+        known = asks_for(compiler.read(rest), "id", "name", "uri", "kind")
         own = f"(r.schema || '') = '{schema}'" if known else f"r.schema = '{schema}'"
         statement = (
             f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND {own} AND ({sql})"
             f" ORDER BY {', '.join([*terms, 'r.seq'])}"
         )
         asked: tuple[Any, ...] = (self._tenant, *values)
-        if query.count is not None or query.skip:  # a limit that is none would be planned for as one
+        # a limit that is none would be planned for as one
+        if query.count is not None or query.skip:
             statement, asked = f"{statement} LIMIT %s OFFSET %s", (*asked, query.count, query.skip)
         if not asks_regex(rest):
             return [decode(*row) for row in self._open.fetch(self._tenant, statement, asked)]
@@ -407,7 +448,9 @@ class PostgresStore:
     def create_index(self, schema: str, field: str) -> None:
         path = self._compiler(schema).field(field)
         if not all(map(plain, path.split("."))):
-            raise InvalidInputError(f"{path!r} cannot be indexed", remedy="index a field whose name is plain words")
+            raise InvalidInputError(
+                f"{path!r} cannot be indexed", remedy="index a field whose name is plain words"
+            )
         if path == "content":
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
         if path in ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at"):
@@ -458,7 +501,7 @@ class PostgresStore:
         where = f"r.tenant_id = %s AND r.schema = %s AND {place} IS NOT NULL"
         return bool(self._fetch(f"SELECT 1 FROM remloom.records r WHERE {where} LIMIT 1", schema))
 
-    # -- embedding queue -------------------------------------------------------------------------------------
+    # -- embedding queue ---------------------------------------------------------------------------
 
     @property
     def _texts(self) -> Embeddings:
@@ -509,20 +552,34 @@ class PostgresStore:
     def model(self) -> tuple[str, int] | None:
         return self._texts.model()
 
-    # -- journal ---------------------------------------------------------------------------------------------
+    # -- journal -----------------------------------------------------------------------------------
 
     def note(
-        self, entries: Sequence[JournalEntry], *, struck: Sequence[tuple[str, str]] = (), expect: int | None = None
+        self,
+        entries: Sequence[JournalEntry],
+        *,
+        struck: Sequence[tuple[str, str]] = (),
+        expect: int | None = None,
     ) -> None:
         self._open.write(
             self._tenant,
             lambda cursor: kv.apply(
-                Writing(self._server, cursor, self._tenant).cursor, self._tenant, entries, struck, expect
+                Writing(self._server, cursor, self._tenant).cursor,
+                self._tenant,
+                entries,
+                struck,
+                expect,
             ),
         )
 
     def journal(
-        self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
+        self,
+        kind: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[JournalEntry]:
         sql, values = kv.listing(prefix, after, limit, newest_first)
         return [_entry(*row) for row in self._fetch(kv.SELECT + sql, kind, *values)]
@@ -531,7 +588,7 @@ class PostgresStore:
         rows = self._fetch(f"{kv.SELECT} AND id = %s", kind, id)
         return _entry(*rows[0]) if rows else None
 
-    # -- whole store -----------------------------------------------------------------------------------------
+    # -- whole store -------------------------------------------------------------------------------
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
         with self._open.stream(self._tenant) as cursor:
@@ -586,7 +643,8 @@ class PostgresStore:
 
 
 class _Inside(PostgresStore):
-    """What a transaction that writes sees, on the thread that is in it. It remembers nothing that outlives it."""
+    """What a transaction that writes sees, on the thread that is in it. It remembers nothing that
+    outlives it."""
 
     def __init__(self, server: Database, tenant: str) -> None:
         self._tenant = tenant
@@ -597,9 +655,17 @@ class _Inside(PostgresStore):
         self._embeddings = Embeddings(server, tenant)
 
     def search_vector(
-        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        *,
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
-        raise InvalidInputError("nothing is searched by likeness inside `update`", remedy="search before it")
+        raise InvalidInputError(
+            "nothing is searched by likeness inside `update`", remedy="search before it"
+        )
 
 
 def _entry(kind: str, id: str, data: bytes, subjects: list[str], version: int) -> JournalEntry:

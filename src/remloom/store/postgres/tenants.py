@@ -54,7 +54,8 @@ def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]
 
 @contextmanager
 def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[Tenants]:
-    """The tenants of the database at this URL, whose schema is brought up to date if `migrate`, else only checked."""
+    """The tenants of the database at this URL, whose schema is brought up to date if `migrate`,
+    else only checked."""
     server = Database.at(url, 2, timeout)
     try:
         found = Tenants(server)
@@ -93,7 +94,8 @@ class Tenants:
         while not (rows := self._server.fetch(tenant, sql, (tenant,))):
             if not create:
                 raise self._missing(tenant)
-            self._insert(tenant)  # which others may delete before it is looked at
+            # which others may delete before it is looked at
+            self._insert(tenant)
         made: datetime = rows[0][0]
         return made
 
@@ -105,7 +107,9 @@ class Tenants:
         """
         tenant_name(tenant)
         if not self._insert(tenant):
-            raise ConflictError(f"tenant {tenant!r} is there already", remedy="choose another name, or open it")
+            raise ConflictError(
+                f"tenant {tenant!r} is there already", remedy="choose another name, or open it"
+            )
 
     def _insert(self, tenant: str) -> int:
         sql = "INSERT INTO remloom.tenants (tenant_id) VALUES (%s) ON CONFLICT DO NOTHING"
@@ -115,7 +119,10 @@ class Tenants:
         """Every tenant, by name; only the owner of the tables may know."""
         with self._server.connect() as connection, translate(self._server.place):
             names = [
-                name for (name,) in connection.execute("SELECT tenant_id FROM remloom.tenants ORDER BY 1").fetchall()
+                name
+                for (name,) in connection.execute(
+                    "SELECT tenant_id FROM remloom.tenants ORDER BY 1"
+                ).fetchall()
             ]
         return [TenantInfo(name=name, encrypted=False, bytes=self._size(name)) for name in names]
 
@@ -131,8 +138,11 @@ class Tenants:
         """
 
         def work(cursor: Cursor[Any]) -> int:
-            # Without a tenant to lock nothing is deleted: one that is made meanwhile would lose a part of its rows.
-            if not cursor.execute("SELECT 1 FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)).rowcount:
+            # Without a tenant to lock nothing is deleted: one that is made meanwhile would lose a
+            # part of its rows.
+            if not cursor.execute(
+                "SELECT 1 FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
+            ).rowcount:
                 return 0
             for table in TABLES:
                 cursor.execute(f"DELETE FROM remloom.{table} WHERE tenant_id = %s", (tenant,))
@@ -144,7 +154,9 @@ class Tenants:
     def _missing(self, tenant: str) -> TenantNotFoundError:
         import difflib
 
-        nearest = difflib.get_close_matches(tenant, [info.name for info in self.list()], n=3, cutoff=0.5)
+        nearest = difflib.get_close_matches(
+            tenant, [info.name for info in self.list()], n=3, cutoff=0.5
+        )
         hint = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
         return TenantNotFoundError(
             f"there is no tenant {tenant!r} in the {self._server.place}",

@@ -15,7 +15,8 @@ __all__ = ["Transaction"]
 
 
 class Transaction:
-    """Holds the tenant's lock from the start, so that nothing read in it changes before it is written."""
+    """Holds the tenant's lock from the start, so that nothing read in it changes before it is
+    written."""
 
     def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
@@ -25,10 +26,13 @@ class Transaction:
             (tenant,),
         ).fetchone()
         server.meet(row[0] if row else None)
-        self.seq, self.doc, self.names, self.sealed, self.unnamed = row[1:] if row else (0, 0, 0, 0, 0)
+        self.seq, self.doc, self.names, self.sealed, self.unnamed = (
+            row[1:] if row else (0, 0, 0, 0, 0)
+        )
 
     def close(self) -> None:
-        """Store the highest numbers given out, and index the names that wait for it once they are many."""
+        """Store the highest numbers given out, and index the names that wait for it once they are
+        many."""
         while self.names - self.sealed >= trigram_index.TAIL:
             trigram_index.seal(self, trigram_index.take(self))
         self.cursor.execute(

@@ -11,9 +11,9 @@ __all__ = ["MARK", "SEVERAL", "walking"]
 MARK = "\x1e"  # between the keys of a path; a separator, so no key has it
 SEVERAL = "p.several"  # that a key is one of several of its record, for `Fetch.kin`
 
-# A level has the keys that were reached at it, in order, the path to each and what the order goes by of the edge that
-# reached it; how many keys it `reached`, though the last level keeps only as many as may be shown; and the keys `seen`
-# by then.
+# A level has the keys that were reached at it, in order, the path to each and what the order goes
+# by of the edge that reached it; how many keys it `reached`, though the last level keeps only as
+# many as may be shown; and the keys `seen` by then.
 _WALK = """
 WITH RECURSIVE level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{kind} AS vals, 0::bigint AS reached, {seen}
@@ -60,8 +60,9 @@ _PLAIN = {
     "around": f"SELECT sum(c.edges) AS edges FROM {_FOLLOWED} CROSS JOIN LATERAL ({{counted}}) c GROUP BY c.key",
     "again": _HAS_KIN,
 }
-# Where records may have several keys, each is one node, by the first of them that is reached. A level then knows which
-# of its keys are of such records, and for each key seen the one by which its record was reached, its node.
+# Where records may have several keys, each is one node, by the first of them that is reached. A
+# level then knows which of its keys are of such records, and for each key seen the one by which its
+# record was reached, its node.
 _KIN = {
     "seen": """(SELECT array_agg(EXISTS ({others_of_start}) ORDER BY o.place) {starts}) AS several,
          s.keys || (SELECT array_agg(k.key) {starts} CROSS JOIN LATERAL ({others_of_start}) k) AS seen,
@@ -99,10 +100,12 @@ _KIN = {
 
 @lru_cache(maxsize=256)
 def walking(fetch: Fetch, past: bool) -> str:
-    """The statement that walks; besides the parameters of `edge_queries` it takes `starts`, `depth` and `shown`.
+    """The statement that walks; besides the parameters of `edge_queries` it takes `starts`, `depth`
+    and `shown`.
 
-    It gives one row: the deepest level reached, keys reached, edges not followed, the first paths, and whether it has
-    to be done again because there are records of several keys, and `fetch` has no `kin`.
+    It gives one row: the deepest level reached, keys reached, edges not followed, the first paths,
+    and whether it has to be done again because there are records of several keys, and `fetch` has
+    no `kin`.
     """
     shape = _KIN if fetch.kin else _PLAIN
     names = {

@@ -1,8 +1,10 @@
-"""The index of names: which have a trigram at a length, and which have a word, over postings in a table.
+"""The index of names: which have a trigram at a length, and which have a word, over postings in a
+table.
 
-Names are numbered as they are written. The latest are the tail, which is compared name by name; when it has become long
-it is sealed into a run: its postings in order, cut into pages, of which a query reads those it needs. Small runs are
-merged as they become many. A name that is gone stays in its run until that is merged, and is passed over meanwhile.
+Names are numbered as they are written. The latest are the tail, which is compared name by name;
+when it has become long it is sealed into a run: its postings in order, cut into pages, of which a
+query reads those it needs. Small runs are merged as they become many. A name that is gone stays in
+its run until that is merged, and is passed over meanwhile.
 """
 
 from __future__ import annotations
@@ -34,15 +36,17 @@ _PAGES = 64  # of a run, read for a trigram or a word: enough to know that it is
 _SAMPLE = 200  # names looked at for words like one of the text that no name has
 _ALIKE = 8  # such words taken for it
 
-# A posting is a gram (the hash of a trigram or a word), the length of the name, and its number, counted back from the
-# last of the run: 24, 7 and 32 bits.
+# A posting is a gram (the hash of a trigram or a word), the length of the name, and its number,
+# counted back from the last of the run: 24, 7 and 32 bits.
 _POSTING = np.dtype("<i8")
 _GRAM = (1 << 24) - 1
 _LENGTH_BITS, _PLACE_BITS = 7, 32
 _LENGTH, _PLACE = (1 << _LENGTH_BITS) - 1, (1 << _PLACE_BITS) - 1
 
 _RUNS = "SELECT run, names, size FROM remloom.name_runs WHERE tenant_id = %s ORDER BY run"
-_LIVING = "SELECT array_agg(number) FROM remloom.names WHERE tenant_id = %s AND number BETWEEN %s AND %s"
+_LIVING = (
+    "SELECT array_agg(number) FROM remloom.names WHERE tenant_id = %s AND number BETWEEN %s AND %s"
+)
 _LATEST = """
 SELECT number, coalesce(label, key) FROM remloom.names WHERE tenant_id = %s AND number > %s ORDER BY number LIMIT %s
 """
@@ -100,7 +104,7 @@ class _Found(NamedTuple):
         return _Found(*(column[kept] for column in self))
 
 
-# -- writing ---------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def take(writing: Transaction) -> Tail:
@@ -143,7 +147,9 @@ def _postings(named: Sequence[tuple[int, str]], last: int) -> Postings:
     lengths = np.array([min(len(name), LONGEST) for name in names])
     trigrams, rows = _trigrams(names)
     words = [words_of(name, asked=False) for name in names]
-    grams = np.append(trigrams, np.array([_word(word) for some in words for word in some], np.int64))
+    grams = np.append(
+        trigrams, np.array([_word(word) for some in words for word in some], np.int64)
+    )
     rows = np.append(rows, np.repeat(np.arange(len(names)), [len(some) for some in words]))
     postings = np.sort((grams << _LENGTH_BITS | lengths[rows]) << _PLACE_BITS | places[rows])
     distinct: Postings = postings[np.append(True, postings[1:] != postings[:-1])]
@@ -153,7 +159,9 @@ def _postings(named: Sequence[tuple[int, str]], last: int) -> Postings:
 def _take(writing: Transaction, runs: Sequence[_Run], last: int) -> Postings:
     """The postings of runs, with numbers counted back from `last`; the runs are gone."""
     numbers = Column("q", [run.number for run in runs])
-    writing.do("DELETE FROM remloom.name_runs WHERE tenant_id = %s AND run = ANY (%b::bigint[])", numbers)
+    writing.do(
+        "DELETE FROM remloom.name_runs WHERE tenant_id = %s AND run = ANY (%b::bigint[])", numbers
+    )
     cursor = writing.cursor.connection.cursor(binary=True)
     rows = cursor.execute(_TAKEN, (writing.tenant, numbers)).fetchall()
     return _joined(rows, last)
@@ -173,7 +181,9 @@ def _living(writing: Transaction, postings: Postings, last: int) -> Postings:
 def _joined(rows: Sequence[tuple[int, bytes]], last: int) -> Postings:
     """The postings of pages of runs, with numbers counted back from `last`."""
     behind = np.array([last - run for run, _ in rows], np.int64)
-    return _unpacked(data for _, data in rows) + np.repeat(behind, [len(data) // _POSTING.itemsize for _, data in rows])
+    return _unpacked(data for _, data in rows) + np.repeat(
+        behind, [len(data) // _POSTING.itemsize for _, data in rows]
+    )
 
 
 def _unpacked(pages: Iterable[bytes]) -> Postings:
@@ -183,7 +193,9 @@ def _unpacked(pages: Iterable[bytes]) -> Postings:
 def _trigrams(names: Sequence[str]) -> tuple[Postings, Postings]:
     """The trigrams of names, and in which name each is."""
     found = trigram_keys(names, 0)
-    return (found >> np.uint64(32)).astype(np.int64) & _GRAM, (found & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return (found >> np.uint64(32)).astype(np.int64) & _GRAM, (
+        found & np.uint64(0xFFFFFFFF)
+    ).astype(np.int64)
 
 
 def _grams_of(*texts: str) -> list[int]:
@@ -195,7 +207,7 @@ def _word(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass")) & _GRAM
 
 
-# -- reading ---------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def missing(cursor: Cursor[Any], tenant: str) -> int:
@@ -214,7 +226,9 @@ class Names:
         type: only names of records of this type or schema.
     """
 
-    def __init__(self, cursor: Cursor[Any], tenant: str, text: str, words: Sequence[str], type: str | None) -> None:
+    def __init__(
+        self, cursor: Cursor[Any], tenant: str, text: str, words: Sequence[str], type: str | None
+    ) -> None:
         self._cursor = cursor
         self._values = {"tenant": tenant, "type": type}
         self._from = "remloom.names n" + ("" if type is None else _TYPED)
@@ -237,7 +251,8 @@ class Names:
         return rows[0][0] or []
 
     def near(self) -> list[str]:
-        """Names that may be within two edits: most of the text's rarest trigrams first, shorter first."""
+        """Names that may be within two edits: most of the text's rarest trigrams first, shorter
+        first."""
         return self._best(*_ranked(_rarest(self._near)), self._count)
 
     def with_all_words(self) -> list[str]:
@@ -247,7 +262,8 @@ class Names:
         return self._best(numbers[every], ranks[every], self._count)
 
     def with_some_words(self) -> list[str]:
-        """Names that have some of the words, or words like them: most of them first, then the rarest one first."""
+        """Names that have some of the words, or words like them: most of them first, then the
+        rarest one first."""
         found = self._worded
         for place in np.setdiff1d(np.arange(len(self._words)), found.asked).tolist():
             like = self._read(_ranges(map(_word, self._words_like(self._words[place]))))
@@ -262,7 +278,9 @@ class Names:
         names = self._best(*_ranked(_rarest(found)), _SAMPLE)
         words = list(dict.fromkeys(word for name in names for word in words_of(name, asked=False)))
         alike = likeness([word], words, WORD_LIKENESS)[0]
-        return [words[at] for at in np.argsort(-alike, kind="stable")[:_ALIKE].tolist() if alike[at]]
+        return [
+            words[at] for at in np.argsort(-alike, kind="stable")[:_ALIKE].tolist() if alike[at]
+        ]
 
     def _read(self, ranges: Sequence[tuple[int, int]]) -> _Found:
         low, high = np.array(ranges, np.int64).reshape(-1, 2).T
@@ -273,13 +291,18 @@ class Names:
         asked, runs = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
         sizes = [len(data) // _POSTING.itemsize for *_, data in rows]
         postings = _unpacked(data for *_, data in rows)
-        there = (postings >= np.repeat(low[asked], sizes)) & (postings < np.repeat(high[asked], sizes))
+        there = (postings >= np.repeat(low[asked], sizes)) & (
+            postings < np.repeat(high[asked], sizes)
+        )
         page = np.repeat(np.arange(len(rows)), sizes)[there]
         postings = postings[there]
-        return _Found(asked[page], postings >> _PLACE_BITS & _LENGTH, runs[page] - (postings & _PLACE))
+        return _Found(
+            asked[page], postings >> _PLACE_BITS & _LENGTH, runs[page] - (postings & _PLACE)
+        )
 
     def _best(self, numbers: Numbers, ranks: NDArray[np.int64], count: int) -> list[str]:
-        """The first names that are there, in the order of their ranks (ties: shorter first, then by name)."""
+        """The first names that are there, in the order of their ranks (ties: shorter first, then by
+        name)."""
         order = np.argsort(ranks, kind="stable")
         numbers, ranks = numbers[order], ranks[order]
         found: dict[str, None] = {}
@@ -298,10 +321,14 @@ class Names:
         return list(islice(found, count))
 
 
-def _ranges(grams: Iterable[int], shortest: int = 0, longest: int = LONGEST) -> list[tuple[int, int]]:
+def _ranges(
+    grams: Iterable[int], shortest: int = 0, longest: int = LONGEST
+) -> list[tuple[int, int]]:
     """Between which postings are those of each gram, in names of these lengths."""
     heads = [gram << _LENGTH_BITS for gram in grams]
-    return [((head + shortest) << _PLACE_BITS, (head + longest + 1) << _PLACE_BITS) for head in heads]
+    return [
+        ((head + shortest) << _PLACE_BITS, (head + longest + 1) << _PLACE_BITS) for head in heads
+    ]
 
 
 def _rarest(found: _Found) -> _Found:
@@ -313,8 +340,8 @@ def _rarest(found: _Found) -> _Found:
 
 
 def _ranked(found: _Found, *, rarer_first: bool = False) -> tuple[Numbers, NDArray[np.int64]]:
-    """Each number, and its rank: what was found more often comes first; or, of what was found once, what was found by
-    what fewer names have; then what is shorter."""
+    """Each number, and its rank: what was found more often comes first; or, of what was found once,
+    what was found by what fewer names have; then what is shorter."""
     numbers, first, times = np.unique(found.numbers, return_index=True, return_counts=True)
     ranks = -times
     if rarer_first:

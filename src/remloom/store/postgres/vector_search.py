@@ -1,4 +1,5 @@
-"""The windows nearest to a vector: from the HNSW index where there is one, exactly where a filter keeps few."""
+"""The windows nearest to a vector: from the HNSW index where there is one, exactly where a filter
+keeps few."""
 
 from __future__ import annotations
 
@@ -15,17 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Near", "Nearest", "Serving", "serving"]
 
-_FEW = 5_000  # records that a filter keeps: so many are compared one by one, which is quicker than a graph, and exact
+# records that a filter keeps: so many are compared one by one, which is quicker than a graph, and
+# exact
+_FEW = 5_000
 _MOST = 1_000  # candidates that an HNSW search may keep
-# The model that serves, of which a search takes the tenant, the number and the dimensions from `s`; and, in the same
-# trip, how the HNSW index is to be searched until the transaction ends.
+# The model that serves, of which a search takes the tenant, the number and the dimensions from `s`;
+# and, in the same trip, how the HNSW index is to be searched until the transaction ends.
 _SERVING = (
     "SELECT m.model, m.dims, m.indexed, m.tenant_id AS tenant, set_config('hnsw.iterative_scan', 'strict_order', true),"
     f" set_config('hnsw.ef_search', least(%(ef)s::integer, {_MOST})::text, true)"
     " FROM remloom.models m WHERE m.tenant_id = {} AND m.current OFFSET 0"
 )
 _KNOWN = "SELECT %(model)s::integer AS model, %(dims)s::integer AS dims, %(tenant)s::text AS tenant OFFSET 0"
-_OURS = "v.tenant_id = s.tenant AND v.model = s.model AND v.schema = %(schema)s AND s.dims = %(dims)s"
+_OURS = (
+    "v.tenant_id = s.tenant AND v.model = s.model AND v.schema = %(schema)s AND s.dims = %(dims)s"
+)
 
 
 class Serving(NamedTuple):
@@ -97,8 +102,13 @@ class Nearest:
         return self._ask(cursor, self._exact("", count), count)
 
     def _among(self, cursor: Cursor[Any], count: int, most: int | None) -> tuple[list[Near], int]:
-        """The nearest among the records that the filter keeps, and how many it keeps; none when more than `most`."""
-        limit, few = ("", "true") if most is None else (f" LIMIT {most + 1}", f"(SELECT kept FROM number) <= {most}")
+        """The nearest among the records that the filter keeps, and how many it keeps; none when
+        more than `most`."""
+        limit, few = (
+            ("", "true")
+            if most is None
+            else (f" LIMIT {most + 1}", f"(SELECT kept FROM number) <= {most}")
+        )
         rows = cursor.execute(
             "WITH kept AS MATERIALIZED (SELECT r.id FROM remloom.own_records r WHERE r.tenant_id = %(tenant)s"
             f" AND r.schema = %(schema)s{self._condition}{limit}), number AS MATERIALIZED (SELECT count(*) AS"
@@ -114,7 +124,11 @@ class Nearest:
     def _graph(self, count: int) -> str:
         dims = self._serving.dims
         cast = f"::halfvec({dims})"
-        joined = "JOIN remloom.own_records r ON r.tenant_id = v.tenant_id AND r.id = v.id" if self._condition else ""
+        joined = (
+            "JOIN remloom.own_records r ON r.tenant_id = v.tenant_id AND r.id = v.id"
+            if self._condition
+            else ""
+        )
         return (
             f"SELECT v.id, v.first, v.last, v.data{cast} <=> %(query)b{cast} AS distance FROM remloom.own_vectors v"
             f" {joined} WHERE {_OURS} AND v.indexed AND v.dims = {dims}{self._condition}"
@@ -168,5 +182,7 @@ def _records(near: str, count: int) -> str:
 def _named(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:
     """A condition whose parameters have names, so that it may stand in a statement more than once."""
     names = iter(range(len(values)))
-    text = re.sub(r"%s|%%", lambda found: f"%(v{next(names)})s" if found[0] == "%s" else found[0], condition)
+    text = re.sub(
+        r"%s|%%", lambda found: f"%(v{next(names)})s" if found[0] == "%s" else found[0], condition
+    )
     return text, {f"v{at}": value for at, value in enumerate(values)}

@@ -1,7 +1,7 @@
 """What a write and a delete do inside their transaction. The caller commits.
 
-Invariants, which `check` verifies: every label has a record; every edge's ends are labels; a thin entity has an
-edge; a vector, a queue entry and a parent belong to a record.
+Invariants, which `check` verifies: every label has a record; every edge's ends are labels; a thin
+entity has an edge; a vector, a queue entry and a parent belong to a record.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
         preconditions.expect(cursor, batch.expected)
     if batch.removed:
         delete(cursor, batch.removed, derived=True, erase=False)
-    model = _model(cursor, batch.model, batch.dims) if batch.dims or any(r.embed for r in batch.records) else 0
+    model = (
+        _model(cursor, batch.model, batch.dims)
+        if batch.dims or any(r.embed for r in batch.records)
+        else 0
+    )
     written = _Writing(cursor, model, batch.names, exact=batch.exact).run(batch)
     if batch.journal or batch.struck:
         kv.apply(cursor, batch.journal, batch.struck)
@@ -74,7 +78,8 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
 
 
 def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, dict[str, list[int]]]:
-    """Make a batch true whose `removed` are erased; returns too the numbers buried. See `contract.Store.erase`."""
+    """Make a batch true whose `removed` are erased; returns too the numbers buried. See
+    `contract.Store.erase`."""
     if batch.expected:
         preconditions.expect(cursor, batch.expected)
     deletion, buried = delete(cursor, batch.removed, derived=True, erase=False)
@@ -97,7 +102,12 @@ class _Writing:
     """One batch on its way into the tables."""
 
     def __init__(
-        self, cursor: apsw.Cursor, model: int, names: dict[str, tuple[str, str]], *, exact: bool = False
+        self,
+        cursor: apsw.Cursor,
+        model: int,
+        names: dict[str, tuple[str, str]],
+        *,
+        exact: bool = False,
     ) -> None:
         self.cursor = cursor
         self.exact = exact
@@ -110,9 +120,12 @@ class _Writing:
         self.fresh: set[int] = set()  # labels made by this batch
         self.shown: set[int] = set()  # … only because a thin entity shows them
         self.first = self.rid  # the last record before this batch
-        self.came: set[tuple[int, int]] = set()  # (label, record): renamed to it by this batch
-        self.left: set[int] = set()  # labels from which this batch renamed a record
-        self.moved: dict[int, int] = {}  # label -> the one to which its edges follow their record
+        # (label, record): renamed to it by this batch
+        self.came: set[tuple[int, int]] = set()
+        # labels from which this batch renamed a record
+        self.left: set[int] = set()
+        # label -> the one to which its edges follow their record
+        self.moved: dict[int, int] = {}
         self.stale: dict[int, None] = {}  # labels that a record gave up
         self.rows = _Rows([], [], [], [], [])
         self.buried: dict[str, list[int]] = {}
@@ -149,7 +162,7 @@ class _Writing:
             prune(self.cursor)
         return Written(tuple(ids), edges=edges, thin=self.thin, **counts)
 
-    # -- records -------------------------------------------------------------------------------------------
+    # -- records -----------------------------------------------------------------------------------
 
     def _record(self, item: BatchRecord) -> tuple[str, str, int]:
         record = item.record
@@ -188,7 +201,9 @@ class _Writing:
         entries = history.noted(old, new, last[0] if last else None)
         kv.apply(self.cursor, entries)
         if history.number(entries[0]) > history.KEPT:
-            kv.apply(self.cursor, (), [(kind, kv.listed(self.cursor, kind, prefix, "", 1, False)[0].id)])
+            kv.apply(
+                self.cursor, (), [(kind, kv.listed(self.cursor, kind, prefix, "", 1, False)[0].id)]
+            )
 
     def _namesake(self, key: str, record: Record) -> str | None:
         """The id of the stored entity that this one, given without id, is."""
@@ -223,7 +238,9 @@ class _Writing:
     def _update(self, item: BatchRecord, rid: int, old: Record, doc: int | None) -> None:
         self._flush()
         same_text = batches.searchable_text(old) == item.text
-        stale_labels = [lid for (lid,) in self.cursor.execute("SELECT lid FROM names WHERE rid=?", (rid,))]
+        stale_labels = [
+            lid for (lid,) in self.cursor.execute("SELECT lid FROM names WHERE rid=?", (rid,))
+        ]
         self.cursor.execute("DELETE FROM names WHERE rid=?", (rid,))
         self.cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
         if not same_text and doc is not None:
@@ -238,7 +255,8 @@ class _Writing:
         self.stale.update(dict.fromkeys(stale_labels))
 
     def _rename(self, rid: int, before: str, after: str) -> None:
-        """A record is called otherwise: its edges follow it, unless another record was called as it was."""
+        """A record is called otherwise: its edges follow it, unless another record was called as it
+        was."""
         old, new = self._label(before), self._label(after)
         others = {other for (other,) in self.cursor.execute(_CALLED, (old, rid, self.first))}
         if old not in self.left and all((old, other) in self.came for other in others):
@@ -247,22 +265,29 @@ class _Writing:
         self.came.add((new, rid))
 
     def _follow(self) -> None:
-        """Edges at labels whose record has another name now go over to that, all at once: two may change names."""
+        """Edges at labels whose record has another name now go over to that, all at once: two may
+        change names."""
         moved = self.moved
-        self.cursor.execute("UPDATE rels SET edges = edges + 1")  # a type would go with the last of its edges
+        # a type would go with the last of its edges
+        self.cursor.execute("UPDATE rels SET edges = edges + 1")
         rows = self.cursor.execute(
             "DELETE FROM edges WHERE src IN (SELECT value FROM json_each(?1)) OR dst IN (SELECT value FROM"
             " json_each(?1)) RETURNING src, rel, dst, weight, created, valid_from, valid_to, properties",
             (json.dumps(list(moved)),),
         ).fetchall()
-        ends = [(moved.get(src, src), rel, moved.get(dst, dst), *rest) for src, rel, dst, *rest in rows]
-        self.cursor.executemany("UPDATE labels SET linked=1 WHERE lid=?", [(src,) for src in {row[0] for row in ends}])
+        ends = [
+            (moved.get(src, src), rel, moved.get(dst, dst), *rest) for src, rel, dst, *rest in rows
+        ]
+        self.cursor.executemany(
+            "UPDATE labels SET linked=1 WHERE lid=?", [(src,) for src in {row[0] for row in ends}]
+        )
         self.cursor.executemany(_EDGE, ends)
         self.cursor.execute("UPDATE rels SET edges = edges - 1")
 
     def _refer(self, rid: int, ids: Sequence[str], kind: int) -> None:
         self.cursor.executemany(
-            "INSERT OR IGNORE INTO parents SELECT ?, rid, ? FROM records WHERE id = ?", [(rid, kind, id) for id in ids]
+            "INSERT OR IGNORE INTO parents SELECT ?, rid, ? FROM records WHERE id = ?",
+            [(rid, kind, id) for id in ids],
         )
 
     def _flush(self) -> None:
@@ -279,12 +304,13 @@ class _Writing:
             many("INSERT OR REPLACE INTO pending VALUES (?, 0, NULL, 0)", rows.pending)
         self.rows = _Rows([], [], [], [], [])
 
-    # -- labels --------------------------------------------------------------------------------------------
+    # -- labels ------------------------------------------------------------------------------------
 
     def _know(self, keys: set[str]) -> None:
         """Ask for the labels of a whole batch at once."""
         rows = self.cursor.execute(
-            "SELECT l.key, l.lid FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value", (json.dumps(list(keys)),)
+            "SELECT l.key, l.lid FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value",
+            (json.dumps(list(keys)),),
         )
         self.lids.update(rows)
         self.absent = keys - self.lids.keys()
@@ -319,18 +345,25 @@ class _Writing:
 
     def _forget(self, rid: int) -> list[int]:
         """Remove a thin entity; returns its labels, which are to be released."""
-        lids = [lid for (lid,) in self.cursor.execute("DELETE FROM names WHERE rid=? RETURNING lid", (rid,)).fetchall()]
+        lids = [
+            lid
+            for (lid,) in self.cursor.execute(
+                "DELETE FROM names WHERE rid=? RETURNING lid", (rid,)
+            ).fetchall()
+        ]
         self.cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
         self.stale.update(dict.fromkeys(lids))
         return lids
 
     def _release(self, lid: int) -> None:
-        """A record gave up this label: keep it for others, or for its edges as a thin entity, or drop it."""
+        """A record gave up this label: keep it for others, or for its edges as a thin entity, or
+        drop it."""
         if self.cursor.execute("SELECT 1 FROM names WHERE lid=? LIMIT 1", (lid,)).get:
             return
         key = self.cursor.execute("SELECT key FROM labels WHERE lid=?", (lid,)).get
         if self.cursor.execute(
-            "SELECT 1 FROM edges WHERE src=?1 UNION ALL SELECT 1 FROM edges WHERE dst=?1 LIMIT 1", (lid,)
+            "SELECT 1 FROM edges WHERE src=?1 UNION ALL SELECT 1 FROM edges WHERE dst=?1 LIMIT 1",
+            (lid,),
         ).get:
             self._thin(lid, key)
             self._flush()
@@ -340,7 +373,9 @@ class _Writing:
             self._bury("names", lid)
 
     def _thin(self, lid: int, key: str) -> None:
-        entity, keys = batches.thin_entity(key, *self.display.get(key, (key, "")), datetime.now(UTC))
+        entity, keys = batches.thin_entity(
+            key, *self.display.get(key, (key, "")), datetime.now(UTC)
+        )
         self.rid += 1
         self.thin += 1
         self.rows.records.append(_row(entity, self.rid, None))
@@ -354,7 +389,7 @@ class _Writing:
                 self.shown.add(number)
             self.rows.names.append((number, self.rid, rank, len(keys)))
 
-    # -- edges ---------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def _edges(self, edges: Sequence[Edge]) -> int:
         if not edges:
@@ -372,7 +407,8 @@ class _Writing:
             ))  # fmt: skip
         self._flush()
         self.cursor.executemany(
-            "UPDATE labels SET linked=1 WHERE lid=? AND linked=0", [(lid,) for lid in {row[0] for row in rows}]
+            "UPDATE labels SET linked=1 WHERE lid=? AND linked=0",
+            [(lid,) for lid in {row[0] for row in rows}],
         )
         rows.sort(key=lambda row: row[:3])  # neighbours in the tree, written together
         self.cursor.executemany(_EDGE, rows)
@@ -392,10 +428,12 @@ class _Writing:
     def _rel(self, name: str) -> int:
         rel = self.cursor.execute("SELECT rel FROM rels WHERE name=?", (name,)).get
         if rel is None:
-            rel = self.cursor.execute("INSERT INTO rels (name) VALUES (?) RETURNING rel", (name,)).get
+            rel = self.cursor.execute(
+                "INSERT INTO rels (name) VALUES (?) RETURNING rel", (name,)
+            ).get
         return int(rel)
 
-    # -- what is no longer -----------------------------------------------------------------------------------
+    # -- what is no longer -------------------------------------------------------------------------
 
     def _unlink(self, edges: Sequence[tuple[str, str, str]]) -> set[int]:
         """Delete edges by their keys; returns the labels that were at their ends."""
@@ -415,7 +453,8 @@ class _Writing:
         for (thin,) in self.cursor.execute(
             "SELECT r.rid FROM names n JOIN records r USING (rid) WHERE n.lid=? AND r.thin=1 AND NOT EXISTS (SELECT 1"
             " FROM names o WHERE o.rid = r.rid AND (EXISTS (SELECT 1 FROM edges WHERE src=o.lid)"
-            " OR EXISTS (SELECT 1 FROM edges WHERE dst=o.lid)) AND (o.rank > 0 OR o.total = 1"  # else it only shows it
+            # else it only shows it
+            " OR EXISTS (SELECT 1 FROM edges WHERE dst=o.lid)) AND (o.rank > 0 OR o.total = 1"
             " OR NOT EXISTS (SELECT 1 FROM names p WHERE p.lid = o.lid AND p.rid <> o.rid)))",
             (lid,),
         ).fetchall():
@@ -423,7 +462,9 @@ class _Writing:
                 self._release(other)
 
     def _drop_vectors(self, rid: int) -> int:
-        vids = self.cursor.execute("DELETE FROM vectors WHERE rid=? RETURNING vid", (rid,)).fetchall()
+        vids = self.cursor.execute(
+            "DELETE FROM vectors WHERE rid=? RETURNING vid", (rid,)
+        ).fetchall()
         for (vid,) in vids:
             self._bury("vectors", vid)
         self.cursor.execute("DELETE FROM pending WHERE rid=?", (rid,))
@@ -438,12 +479,15 @@ class _Writing:
 def delete(
     cursor: apsw.Cursor, ids: Iterable[str], *, derived: bool, erase: bool
 ) -> tuple[Deletion, dict[str, list[int]]]:
-    """Remove records and everything that hangs on them; returns too the numbers buried. See `contract.Store.delete`."""
+    """Remove records and everything that hangs on them; returns too the numbers buried. See
+    `contract.Store.delete`."""
     writing = _Writing(cursor, 0, {})
     doomed: dict[int, str] = {}
     wanted = list(ids)
     for identity in wanted:
-        if (rid := cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get) is not None:
+        if (
+            rid := cursor.execute("SELECT rid FROM records WHERE id=?", (identity,)).get
+        ) is not None:
             doomed[rid] = identity
     asked = len(doomed)
     queue = list(doomed)
@@ -462,16 +506,25 @@ def delete(
         if doc is not None:
             writing._bury("terms", doc)
         vectors += writing._drop_vectors(rid)
-        lids = [lid for (lid,) in cursor.execute("DELETE FROM names WHERE rid=? RETURNING lid", (rid,)).fetchall()]
+        lids = [
+            lid
+            for (lid,) in cursor.execute(
+                "DELETE FROM names WHERE rid=? RETURNING lid", (rid,)
+            ).fetchall()
+        ]
         cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
         keys += len(lids)
         for lid in lids:
             edges += _drop_label(writing, lid)
     kv.drop(cursor, {*wanted, *doomed.values()})
-    cursor.execute("UPDATE sequence SET rid=?, lid=?, dead=?", (writing.rid, writing.lid, writing.dead))
+    cursor.execute(
+        "UPDATE sequence SET rid=?, lid=?, dead=?", (writing.rid, writing.lid, writing.dead)
+    )
     if erase:
         _drop_snapshots(cursor)
-    return Deletion(tuple(doomed.values()), vectors, keys, edges, len(doomed) - asked), writing.buried
+    return Deletion(
+        tuple(doomed.values()), vectors, keys, edges, len(doomed) - asked
+    ), writing.buried
 
 
 def _drop_snapshots(cursor: apsw.Cursor) -> None:
@@ -480,10 +533,14 @@ def _drop_snapshots(cursor: apsw.Cursor) -> None:
     prune(cursor)
 
 
-def _forget_references(cursor: apsw.Cursor, rid: int, identity: str, doomed: dict[int, str]) -> None:
-    """Take the record out of the moments that refer to it or lie in it, and its rows out of the provenance."""
+def _forget_references(
+    cursor: apsw.Cursor, rid: int, identity: str, doomed: dict[int, str]
+) -> None:
+    """Take the record out of the moments that refer to it or lie in it, and its rows out of the
+    provenance."""
     referring = cursor.execute(
-        f"SELECT {COLUMNS} FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=1", (rid,)
+        f"SELECT {COLUMNS} FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent=? AND p.kind=1",
+        (rid,),
     ).fetchall()
     for child, schema, body, content in referring:
         moment = decode(schema, body, content)
@@ -494,8 +551,8 @@ def _forget_references(cursor: apsw.Cursor, rid: int, identity: str, doomed: dic
 
 
 def _drop_label(writing: _Writing, lid: int) -> int:
-    """Remove a label that nothing has any more, its edges, and thin entities that are left without any. One that a thin
-    entity only shows stays, without the edges: they were not that one's."""
+    """Remove a label that nothing has any more, its edges, and thin entities that are left without
+    any. One that a thin entity only shows stays, without the edges: they were not that one's."""
     cursor = writing.cursor
     held = cursor.execute(
         "SELECT max(r.thin IS NOT 1 OR n.rank > 0 OR n.total = 1) FROM names n JOIN records r USING (rid)"
@@ -535,7 +592,10 @@ def store_vectors(
     model = _model(cursor, name, dims, current=current)
     writing = _Writing(cursor, model, {})
     for identity, windows in vectors.items():
-        rid, doc = cursor.execute("SELECT rid, doc FROM records WHERE id=?", (identity,)).get or (None, None)
+        rid, doc = cursor.execute("SELECT rid, doc FROM records WHERE id=?", (identity,)).get or (
+            None,
+            None,
+        )
         if rid is None or versions.get(identity, doc) != doc:
             continue
         for (vid,) in cursor.execute(
@@ -545,7 +605,15 @@ def store_vectors(
         for window in windows:
             writing.vid += 1
             writing.rows.vectors.append(
-                (writing.vid, rid, model, window.start, window.end, window.digest or None, _half(window.data))
+                (
+                    writing.vid,
+                    rid,
+                    model,
+                    window.start,
+                    window.end,
+                    window.digest or None,
+                    _half(window.data),
+                )
             )
         if current:
             cursor.execute("DELETE FROM pending WHERE rid=?", (rid,))
@@ -555,14 +623,17 @@ def store_vectors(
 
 def adopt(cursor: apsw.Cursor, model: str) -> None:
     """Switch to a model whose vectors are complete. See `contract.Store.adopt`."""
-    number = cursor.execute("SELECT model FROM models WHERE name=? ORDER BY model DESC LIMIT 1", (model,)).get
+    number = cursor.execute(
+        "SELECT model FROM models WHERE name=? ORDER BY model DESC LIMIT 1", (model,)
+    ).get
     if number is None:
         return  # there was nothing to embed
     cursor.execute("DELETE FROM vectors WHERE model<>?", (number,))
     cursor.execute("DELETE FROM models WHERE model<>?", (number,))
     cursor.execute("UPDATE models SET current=1")
     cursor.execute("DELETE FROM pending")
-    cursor.execute(  # what was written since the last text was moved
+    # what was written since the last text was moved
+    cursor.execute(
         "INSERT INTO pending SELECT rid, 0, NULL, 0 FROM records r"
         " WHERE doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.rid = r.rid)"
     )
@@ -572,7 +643,17 @@ def adopt(cursor: apsw.Cursor, model: str) -> None:
 def _row(record: Record, rid: int, doc: int | None) -> tuple[Any, ...]:
     body, content = encode(record)
     thin = 1 if isinstance(record, Entity) and record.thin else None
-    return (rid, record.id, record.schema, type_of(record), thin, *times_of(record), doc, body, content)
+    return (
+        rid,
+        record.id,
+        record.schema,
+        type_of(record),
+        thin,
+        *times_of(record),
+        doc,
+        body,
+        content,
+    )
 
 
 def _model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:

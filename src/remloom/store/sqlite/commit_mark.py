@@ -1,7 +1,8 @@
 """The mark beside a database: how far its acknowledged writes reached.
 
-It is written after each commit and not flushed, so that it costs microseconds: it may lag behind the truth, after a
-loss of power, and is never ahead of it. A database that is behind its mark has lost writes that were acknowledged.
+It is written after each commit and not flushed, so that it costs microseconds: it may lag behind
+the truth, after a loss of power, and is never ahead of it. A database that is behind its mark has
+lost writes that were acknowledged.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Mark:
         if len(found) != _FORM.size + _CHECK.size:
             return None
         magic, line, number, at, rid = _FORM.unpack(found[: _FORM.size])
-        if magic != _MAGIC or _CHECK.unpack(found[_FORM.size :])[0] != zlib.crc32(found[: _FORM.size]):
+        if magic != _MAGIC or _CHECK.unpack(found[_FORM.size :])[0] != zlib.crc32(
+            found[: _FORM.size]
+        ):
             return None
         return Commit(line, number, at, rid)
 

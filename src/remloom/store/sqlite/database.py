@@ -1,4 +1,5 @@
-"""Connections to one SQLite file: a reader for each thread, one writer with group commit, errors in our words."""
+"""Connections to one SQLite file: a reader for each thread, one writer with group commit, errors in
+our words."""
 
 from __future__ import annotations
 
@@ -39,14 +40,17 @@ from .write_ahead_log import log_of
 __all__ = ["Database", "Held", "migrations", "translate"]
 
 _T = TypeVar("_T")
-_READER_CACHE = 16  # MB for each thread's reader after the first; the first and the writer share the rest
+# MB for each thread's reader after the first; the first and the writer share the rest
+_READER_CACHE = 16
 _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
-_IDLE = 2.0  # seconds without a write after which space and memory are given back, and the log is emptied
+# seconds without a write after which space and memory are given back, and the log is emptied
+_IDLE = 2.0
 _SPARE = 64  # free pages that a file keeps for what is written next
 _STEP = 1_000  # free pages given back in one transaction
 _GROUP = 64  # writes committed together at most
 _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
-_ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"  # of a copy, which lags from here on
+# of a copy, which lags from here on
+_ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"
 _COUNTED = "SELECT line, commits, committed, rid FROM sequence"  # half the cost of RETURNING them
 
 
@@ -54,7 +58,10 @@ def migrations() -> list[tuple[int, str]]:
     """Every migration as (version, script), in order. The files are `sql/NNNN_name.sql`."""
     folder = resources.files(__package__) / "sql"
     found = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return [(version, file.read_text(encoding="utf-8")) for version, file in sorted(found, key=lambda pair: pair[0])]
+    return [
+        (version, file.read_text(encoding="utf-8"))
+        for version, file in sorted(found, key=lambda pair: pair[0])
+    ]
 
 
 class Database:
@@ -64,7 +71,8 @@ class Database:
         path: the file; its folder exists.
         key: data key in hex; empty for an unencrypted file.
         synchronous: "full" or "normal".
-        cache_mb: page cache; the first reader takes up to all of it, the writer, while it writes, up to half as much.
+        cache_mb: page cache; the first reader takes up to all of it, the writer, while it writes,
+            up to half as much.
         busy_timeout: seconds to wait for another process.
         create: make the file when it is not there.
         prepare: called with every new connection, to register functions.
@@ -74,8 +82,8 @@ class Database:
         read_only: the file is there, but it or its folder cannot be written: it can be looked at.
 
     Raises:
-        CorruptStoreError: a page is damaged, or acknowledged writes are lost; and what else `translate` makes of
-            SQLite's errors.
+        CorruptStoreError: a page is damaged, or acknowledged writes are lost; and what else
+            `translate` makes of SQLite's errors.
     """
 
     def __init__(
@@ -91,10 +99,13 @@ class Database:
         accept: bool = False,
     ) -> None:
         self.path = path
-        self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+        self.read_only = path.exists() and not (
+            os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        )
         self._key = key
         self._synchronous = synchronous
-        self._strict = synchronous != "normal"  # else a loss of power may take what was acknowledged
+        # else a loss of power may take what was acknowledged
+        self._strict = synchronous != "normal"
         self._cache_mb = cache_mb
         self._busy_timeout = busy_timeout
         self._prepare = prepare
@@ -106,13 +117,16 @@ class Database:
         self._writing = threading.Lock()
         self._runs = 0  # the thread that commits
         self._queue: deque[_Write[Any]] = deque()
-        self._wrote = 0.0  # monotonic seconds; 0: the writer's cache is empty
+        # monotonic seconds; 0: the writer's cache is empty
+        self._wrote = 0.0
         self._create = create
-        self._file: tuple[int, int] | None = None  # device and number of the file, once it is open
+        # device and number of the file, once it is open
+        self._file: tuple[int, int] | None = None
         self._gone = False  # somebody deleted the file, or moved it
         self._watched = False  # `tidy` will be called
         self._mark = Mark(path)
-        self._sealed = True  # all are, but a file of an earlier version without a key
+        # all are, but a file of an earlier version without a key
+        self._sealed = True
         self._admitted = False
         if create and not self.read_only:
             make_private(path)
@@ -124,7 +138,8 @@ class Database:
         except BaseException:
             self.close()
             raise
-        if _length(log_of(self.path)):  # left by a process that was killed, or in use by another
+        # left by a process that was killed, or in use by another
+        if _length(log_of(self.path)):
             self._watch()
 
     def _first(self, *, accept: bool) -> apsw.Connection:
@@ -135,9 +150,9 @@ class Database:
             self._leave()
             if self._key:
                 raise
-        # It may be a file of an earlier version, of which SQLite says this and that while another process replaces it.
-        # One at a time looks on, as what it finds plain it may replace too: who had that open then would write a log
-        # beside a file that knows nothing of it.
+        # It may be a file of an earlier version, of which SQLite says this and that while another
+        # process replaces it. One at a time looks on, as what it finds plain it may replace too:
+        # who had that open then would write a log beside a file that knows nothing of it.
         with alone_in(self.path.parent, self._busy_timeout):
             with suppress(WrongKeyError):
                 return self._enter(accept=accept)  # another process has sealed it meanwhile
@@ -177,19 +192,24 @@ class Database:
             if self._closed:
                 raise _is_closed()
             making = apsw.SQLITE_OPEN_CREATE if self._create else 0
-            name, flags = self._looking() if self.read_only else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
+            name, flags = (
+                self._looking()
+                if self.read_only
+                else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
+            )
             connection = apsw.Connection(name, flags=flags, statementcachesize=256)
             self._open.append(connection)
             if self._sealed:
                 unlock(connection, self._key)
             if not self._admitted:  # what is damaged stays as it is
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            # Else a statement is prepared again whenever a parameter changes, as one might choose a partial index:
-            # that costs more than what a lookup does.
+            # Else a statement is prepared again whenever a parameter changes, as one might choose a
+            # partial index: that costs more than what a lookup does.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             connection.set_busy_timeout(round(self._busy_timeout * 1000))
             if not self.read_only:
-                if not _length(self.path):  # new; to say so of one that is there would be a write
+                # new; to say so of one that is there would be a write
+                if not _length(self.path):
                     connection.pragma("auto_vacuum", "incremental")
                 connection.pragma("journal_mode", "wal")
                 connection.pragma("synchronous", self._synchronous)
@@ -204,8 +224,9 @@ class Database:
             return connection
 
     def _looking(self) -> tuple[str, int]:
-        """Name and flags to open the file with where nothing may be written. Without a shared-memory file beside it
-        nobody has it open, and it can be taken for one that does not change, if no write waits to be moved into it."""
+        """Name and flags to open the file with where nothing may be written. Without a
+        shared-memory file beside it nobody has it open, and it can be taken for one that does not
+        change, if no write waits to be moved into it."""
         log, shared = (self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))
         if not shared.exists() and log.exists() and log.stat().st_size:
             raise ReadOnlyStoreError(
@@ -213,11 +234,15 @@ class Database:
                 remedy="copy the folder to where you may write, and open it there",
             )
         still = "" if shared.exists() else "&immutable=1"
-        return f"{self.path.absolute().as_uri()}?mode=ro{still}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return (
+            f"{self.path.absolute().as_uri()}?mode=ro{still}",
+            apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+        )
 
     @contextmanager
     def _same(self) -> Iterator[None]:
-        """What is opened inside is the file that was opened first; and when it cannot be opened, that may be why."""
+        """What is opened inside is the file that was opened first; and when it cannot be opened,
+        that may be why."""
         try:
             yield
         finally:
@@ -225,8 +250,8 @@ class Database:
                 self._present()
 
     def _present(self) -> None:
-        """See that the file at this path is still the one that was opened. Where a tenant was deleted, and perhaps made
-        anew, nothing that was meant for it may be written or read."""
+        """See that the file at this path is still the one that was opened. Where a tenant was
+        deleted, and perhaps made anew, nothing that was meant for it may be written or read."""
         if self._closed:
             raise _is_closed()
         try:
@@ -242,7 +267,8 @@ class Database:
             )
 
     def look(self) -> None:
-        """Notice that the file is gone, so that nothing more is read of it either: no thread keeps its reader."""
+        """Notice that the file is gone, so that nothing more is read of it either: no thread keeps
+        its reader."""
         try:
             self._present()
         except StoreClosedError:
@@ -251,7 +277,8 @@ class Database:
 
     @property
     def reader(self) -> apsw.Cursor:
-        """This thread's read cursor; another thread's once this one has ended. Fetch everything before the next use."""
+        """This thread's read cursor; another thread's once this one has ended. Fetch everything
+        before the next use."""
         try:
             return self._local.cursor
         except AttributeError:
@@ -294,12 +321,13 @@ class Database:
     def write(self, work: Callable[[apsw.Cursor], _T]) -> _T:
         """Run `work` in a transaction that is on disk when this returns.
 
-        Writes that wait for the same lock are committed together, each in a savepoint of its own: one that
-        raises is rolled back alone.
+        Writes that wait for the same lock are committed together, each in a savepoint of its own:
+        one that raises is rolled back alone.
         """
         if self.read_only:
             raise ReadOnlyStoreError(
-                f"{self.path} was opened to look only: it cannot be written", remedy="check the folder's permissions"
+                f"{self.path} was opened to look only: it cannot be written",
+                remedy="check the folder's permissions",
             )
         if self._runs == threading.get_ident():
             raise _inside()
@@ -311,12 +339,14 @@ class Database:
         while not ticket.done:  # more than a group was waiting
             with self._writing:
                 if not ticket.done:
-                    self._commit([self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))])
+                    self._commit(
+                        [self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))]
+                    )
         return ticket.outcome()
 
     def tidy(self) -> bool:
-        """What an idle file has done for it in the background: free pages go back to the disk, the writer's cache to
-        the system, and the log is emptied. False when nothing is left to do."""
+        """What an idle file has done for it in the background: free pages go back to the disk, the
+        writer's cache to the system, and the log is emptied. False when nothing is left to do."""
         if time.monotonic() - self._wrote < _IDLE:
             return True
         if not self._writing.acquire(blocking=False):
@@ -348,10 +378,12 @@ class Database:
         maintenance.watch(self)
 
     def rewrite(self) -> None:
-        """Write every page anew. What was moved from page to page as trees were balanced leaves copies in the unused
-        parts of pages, which secure deletion does not reach; and what was given back to the file leaves it."""
+        """Write every page anew. What was moved from page to page as trees were balanced leaves
+        copies in the unused parts of pages, which secure deletion does not reach; and what was
+        given back to the file leaves it."""
         with self._writing, translate(self.path):
-            if not self._writer.pragma("auto_vacuum"):  # made by an earlier version: from here on it gives space back
+            # made by an earlier version: from here on it gives space back
+            if not self._writer.pragma("auto_vacuum"):
                 self._writer.pragma("auto_vacuum", "incremental")
             self._writer.execute("VACUUM")
 
@@ -359,14 +391,19 @@ class Database:
     def size(self) -> int:
         """Bytes of the file without its log."""
         with translate(self.path):
-            pages = self.reader.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").get
+            pages = self.reader.execute(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            ).get
         return int(pages)
 
     def checkpoint(self, wait: float | None = None) -> bool:
-        """Move the write-ahead log into the file and empty it; False when it is still being read after `wait` seconds
-        (default: as long as a write waits), or the disk is full: then it is tried again in the background."""
+        """Move the write-ahead log into the file and empty it; False when it is still being read
+        after `wait` seconds (default: as long as a write waits), or the disk is full: then it is
+        tried again in the background."""
         with self._writing, translate(self.path):
-            return not self._closed and self._empty_log(self._busy_timeout if wait is None else wait)
+            return not self._closed and self._empty_log(
+                self._busy_timeout if wait is None else wait
+            )
 
     def _empty_log(self, wait: float) -> bool:
         if not _length(log_of(self.path)):
@@ -382,7 +419,8 @@ class Database:
         return True
 
     def _give_back(self) -> bool:
-        """Take some free pages out of the file; they hold nothing, by `secure_delete`. True when there are more."""
+        """Take some free pages out of the file; they hold nothing, by `secure_delete`. True when
+        there are more."""
         free = self._writer.pragma("freelist_count")
         if free <= _SPARE:
             return False
@@ -391,7 +429,8 @@ class Database:
         return bool(_SPARE < left < free)  # a file of an earlier version keeps them
 
     def backup(self, path: Path) -> None:
-        """Copy the file page by page, as encrypted as it is, into a new one. Its tenant is there at the end as well."""
+        """Copy the file page by page, as encrypted as it is, into a new one. Its tenant is there at
+        the end as well."""
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with translate(path), self._same():
             make_private(path)
@@ -435,7 +474,8 @@ class Database:
                             ticket.result = ticket.work(cursor)
                     except Exception as error:
                         if not self._writer.in_transaction:
-                            raise  # SQLite gave up on the whole transaction (disk full, I/O error)
+                            # SQLite gave up on the whole transaction (disk full, I/O error)
+                            raise
                         ticket.error = error
                         cursor.execute("ROLLBACK TO item")
                     cursor.execute("RELEASE item")
@@ -483,7 +523,8 @@ class Database:
             )  # fmt: skip
         cursor.execute("BEGIN IMMEDIATE")
         try:
-            found = cursor.execute("PRAGMA user_version").get  # another process may have been faster
+            # another process may have been faster
+            found = cursor.execute("PRAGMA user_version").get
             for version, script in known:
                 if version > found:
                     cursor.execute(script)
@@ -549,7 +590,9 @@ def _is_closed() -> StoreClosedError:
 
 
 def _inside() -> InvalidInputError:
-    return InvalidInputError("nothing can be written inside `update`", remedy="return what is to be written")
+    return InvalidInputError(
+        "nothing can be written inside `update`", remedy="return what is to be written"
+    )
 
 
 class translate:
@@ -563,12 +606,16 @@ class translate:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         if kind is not None and issubclass(kind, (apsw.Error, msgspec.DecodeError, UnicodeError)):
             raise translated(error, self.path) from error
 
 
-_RESTORE = "`remloom doctor` looks at all of it; keep a copy of it, and restore the last `remloom backup`"
+_RESTORE = (
+    "`remloom doctor` looks at all of it; keep a copy of it, and restore the last `remloom backup`"
+)
 
 
 def damaged(path: Path, what: object) -> CorruptStoreError:
@@ -590,17 +637,23 @@ def translated(error: BaseException | None, path: Path) -> RemloomError:
             return damaged(path, error)
         case apsw.FullError():
             return StoreFullError(
-                f"no space left for {path}; nothing of this write was kept", remedy="free some space and retry"
+                f"no space left for {path}; nothing of this write was kept",
+                remedy="free some space and retry",
             )
         case apsw.BusyError() | apsw.LockedError():
             return StoreBusyError(
-                f"{path} is being written by another process", remedy="try again, or raise busy_timeout"
+                f"{path} is being written by another process",
+                remedy="try again, or raise busy_timeout",
             )
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
-            return ReadOnlyStoreError(f"{path} cannot be written: {error}", remedy="check the folder's permissions")
+            return ReadOnlyStoreError(
+                f"{path} cannot be written: {error}", remedy="check the folder's permissions"
+            )
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
             return StoreClosedError("the memory is closed", remedy="open it again")
         case apsw.IOError():
             return CorruptStoreError(f"{path} cannot be read or written: {error}", remedy=_RESTORE)
         case _:
-            return StoreError(f"{path}: {error}", remedy="this is a bug in Remloom: please report it")
+            return StoreError(
+                f"{path}: {error}", remedy="this is a bug in Remloom: please report it"
+            )

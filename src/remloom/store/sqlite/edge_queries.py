@@ -15,7 +15,18 @@ from ...model import Direction
 from ..contract import EdgeOrder
 from ..encoding import micros
 
-__all__ = ["COLUMNS", "Fetch", "Statements", "ends", "far", "fetch_of", "in_force", "instant", "near", "tied"]
+__all__ = [
+    "COLUMNS",
+    "Fetch",
+    "Statements",
+    "ends",
+    "far",
+    "fetch_of",
+    "in_force",
+    "instant",
+    "near",
+    "tied",
+]
 
 COLUMNS = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 _UNLIMITED = 2**62  # edges; one more is still a limit to SQLite
@@ -23,18 +34,20 @@ _FAR_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{far})"
 _TYPE = "(SELECT name FROM rels t WHERE t.rel = e.rel)"
 _ORDERS = {
     "created_at": "e.created", "weight": "e.weight", "rel_type": _TYPE, "dst": _FAR_KEY,
-    **{field: f"ifnull(e.{field}, {-(2**63)})" for field in ("valid_from", "valid_to")},  # Python cannot sort None
+    # Python cannot sort None
+    **{field: f"ifnull(e.{field}, {-(2**63)})" for field in ("valid_from", "valid_to")},
 }  # fmt: skip
 
 
 class Statements(NamedTuple):
     """Each by the end of the edge at which the label is.
 
-    All take the time. `edges` gives whole edges at a label, `triples` their (src, rel, dst), both with what the order
-    goes by and what tells ties apart; `counts` how many there are. `around` takes a JSON list of labels, and gives for
-    each of them lists in a list: the labels at the other ends, what the order goes by, and what tells ties apart. One
-    more than the limit comes, so that it is seen whether there are more, and whether the last one is equal to the next.
-    All but the first are answered from an index alone, unless the order is by weight or they are `exact`.
+    All take the time. `edges` gives whole edges at a label, `triples` their (src, rel, dst), both
+    with what the order goes by and what tells ties apart; `counts` how many there are. `around`
+    takes a JSON list of labels, and gives for each of them lists in a list: the labels at the other
+    ends, what the order goes by, and what tells ties apart. One more than the limit comes, so that
+    it is seen whether there are more, and whether the last one is equal to the next. All but the
+    first are answered from an index alone, unless the order is by weight or they are `exact`.
     """
 
     edges: dict[str, str]
@@ -46,21 +59,25 @@ class Statements(NamedTuple):
 class Fetch:
     """What to fetch of the edges at one end of a label, and their order (see `contract.EdgeOrder`).
 
-    `quick` are statements by which edges that are equal in what the order goes by come newest first, and no more: the
-    keys that tell which comes first of those of one time have to be looked up, one by one. `exact` ones do that.
+    `quick` are statements by which edges that are equal in what the order goes by come newest
+    first, and no more: the keys that tell which comes first of those of one time have to be looked
+    up, one by one. `exact` ones do that.
 
     Raises:
         UnknownNameError: edges have no such field to be ordered by.
     """
 
-    def __init__(self, order: EdgeOrder, rels: tuple[int, ...] | None, limit: int | None, now: bool) -> None:
+    def __init__(
+        self, order: EdgeOrder, rels: tuple[int, ...] | None, limit: int | None, now: bool
+    ) -> None:
         if order.field not in _ORDERS:
             raise UnknownNameError("edge field", order.field, list(_ORDERS))
         self.rels = rels
         self.limit = _UNLIMITED if limit is None else min(limit, _UNLIMITED)
         self.now = now  # else in force at a time in the past
         self.counted = rels is None and now  # `degrees` tells how many there are
-        self.by_time = order.field == "created_at"  # then what the order goes by is always an integer
+        # then what the order goes by is always an integer
+        self.by_time = order.field == "created_at"
         self.quick = self._statements(order, exact=False)
         self.exact = self._statements(order, exact=True)
         self._down = order.order == "desc"
@@ -74,7 +91,9 @@ class Fetch:
             ties = ([] if self.by_time else ["-e.created"]) + ([_FAR_KEY, _TYPE] if exact else [])
             values = [value.format(far=far(end)) for value in (_ORDERS[order.field], *ties)]
             names = ["by", *(f"tie{number}" for number in range(len(ties)))]
-            named = ", ".join(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
+            named = ", ".join(
+                f"{value} AS {name}" for value, name in zip(values, names, strict=True)
+            )
             lists = ", ".join(f"json_group_array({name})" for name in ("far", *names))
             source = f"FROM edges e INDEXED BY edges_{end} WHERE {condition} AND e.{near(end)}"
             ordered = f"ORDER BY {', '.join([f'by {way}', *names[1:]])} LIMIT {self.limit + 1}"
@@ -89,8 +108,8 @@ class Fetch:
         return made
 
     def merged(self, rows: Iterable[tuple[Any, ...]], by: int) -> list[tuple[Any, ...]]:
-        """Rows of several fetches as one would give them. What the order goes by stands at `by`, what tells ties apart
-        behind it; rows that are equal in all of that stay as they stand."""
+        """Rows of several fetches as one would give them. What the order goes by stands at `by`,
+        what tells ties apart behind it; rows that are equal in all of that stay as they stand."""
         ordered = sorted(rows, key=itemgetter(slice(by + 1, None)))
         ordered.sort(key=itemgetter(by), reverse=self._down)
         return ordered[: self.limit + 1]
@@ -98,10 +117,13 @@ class Fetch:
     def ranked(self, values: Sequence[Any], limit: int | None) -> list[int]:
         """Places of the values in the order, the first `limit`; ties as they stand."""
         best = nlargest if self._down else nsmallest
-        return best(len(values) if limit is None else limit, range(len(values)), key=values.__getitem__)
+        return best(
+            len(values) if limit is None else limit, range(len(values)), key=values.__getitem__
+        )
 
 
-fetch_of = lru_cache(maxsize=256)(Fetch)  # one for all who ask alike: what was seen is remembered by it
+# one for all who ask alike: what was seen is remembered by it
+fetch_of = lru_cache(maxsize=256)(Fetch)
 
 
 def tied(values: Sequence[Any]) -> bool:
@@ -125,7 +147,8 @@ def far(end: str) -> str:
 
 
 def in_force(now: bool) -> str:
-    """In force at parameter 1. An edge asked for in the past began, if nothing else is said, when it was made."""
+    """In force at parameter 1. An edge asked for in the past began, if nothing else is said, when
+    it was made."""
     since = "" if now else " AND (e.valid_from IS NOT NULL OR e.created <= ?1)"
     return f"(e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1){since}"
 

@@ -33,8 +33,13 @@ class Embeddings:
                 " WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT ?",
                 (limit,),
             ).fetchall()
-        waiting = ((decode(schema, body, content), *rest) for _, schema, body, content, *rest in found)
-        return [Pending(r.id, embedded_text(r), tries, error or "", doc or 0) for r, tries, error, doc in waiting]
+        waiting = (
+            (decode(schema, body, content), *rest) for _, schema, body, content, *rest in found
+        )
+        return [
+            Pending(r.id, embedded_text(r), tries, error or "", doc or 0)
+            for r, tries, error, doc in waiting
+        ]
 
     def unembedded(self, model: str, limit: int, after: int) -> list[Pending]:
         with self._database.snapshot() as cursor:
@@ -86,7 +91,9 @@ class Embeddings:
 
     def model(self) -> tuple[str, int] | None:
         with translate(self._database.path):
-            cursor = self._database.reader.execute("SELECT name, dims FROM models WHERE current = 1")
+            cursor = self._database.reader.execute(
+                "SELECT name, dims FROM models WHERE current = 1"
+            )
             found: tuple[str, int] | None = cursor.get
             return found
 

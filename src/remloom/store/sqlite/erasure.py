@@ -1,9 +1,11 @@
-"""What is still to be erased once something was deleted: copies in unused parts of pages, and pages in the log.
+"""What is still to be erased once something was deleted: copies in unused parts of pages, and pages
+in the log.
 
-SQLite zeroes what is deleted, but not the copies that it leaves behind in the unused parts of pages when it moves rows
-between them; these go when the file is written anew. A log is emptied when nobody reads a state that is in it. That
-the file is to be written anew is noted in the transaction that deletes, in case this process ends before it is done.
-Once that stands, its caller gets a receipt: whatever cannot be done at once is done later.
+SQLite zeroes what is deleted, but not the copies that it leaves behind in the unused parts of pages
+when it moves rows between them; these go when the file is written anew. A log is emptied when
+nobody reads a state that is in it. That the file is to be written anew is noted in the transaction
+that deletes, in case this process ends before it is done. Once that stands, its caller gets a
+receipt: whatever cannot be done at once is done later.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Erasing:
         self._lock = threading.Lock()  # one thread erases at a time
         with database.snapshot() as cursor:
             self._owed = {entry.id for entry in kv.listed(cursor, ERASING, "", "", None, False)}
-        self._due = 0.0  # monotonic time from which the file may be written anew
+        # monotonic time from which the file may be written anew
+        self._due = 0.0
         self.again()
 
     @property
@@ -55,11 +58,13 @@ class Erasing:
         return bool(self._owed)
 
     def note(self, cursor: apsw.Cursor) -> None:
-        """Note what a deletion leaves behind, in its transaction. `begin` is called when that stands."""
+        """Note what a deletion leaves behind, in its transaction. `begin` is called when that
+        stands."""
         kv.apply(cursor, [_note(PAGES)])
 
     def begin(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Erase what was deleted just now; returns what the log still holds, and where copies may lie, in words."""
+        """Erase what was deleted just now; returns what the log still holds, and where copies may
+        lie, in words."""
         with self._lock:
             self._due = time.monotonic() + _REST
             self._owed.add(PAGES)
@@ -67,7 +72,8 @@ class Erasing:
             return (() if self._empty_log(_WAIT) else (_HELD,)), traces
 
     def again(self) -> None:
-        """Do what is still to be done, as far as it can be without waiting or keeping others waiting for long."""
+        """Do what is still to be done, as far as it can be without waiting or keeping others
+        waiting for long."""
         if not self._owed or self._database.read_only:
             return
         with self._lock:
@@ -94,7 +100,9 @@ class Erasing:
             return []
         note = self._noted(LOG)
         since = f" since {msgspec.json.decode(note.data)['at'][:16]}" if note else ""
-        return [f"log: it holds what was forgotten{since}, as somebody has been reading an older state; let them end"]
+        return [
+            f"log: it holds what was forgotten{since}, as somebody has been reading an older state; let them end"
+        ]
 
     def _write_anew(self, most: int) -> bool:
         """Write the file anew, if it has no more bytes than that."""

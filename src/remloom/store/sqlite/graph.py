@@ -44,10 +44,11 @@ class Graph:
     """The edges of one tenant."""
 
     def __init__(self, database: Database) -> None:
-        self._keys: dict[int, str] = {}  # numbers are never reused, so an entry is never wrong
+        # numbers are never reused, so an entry is never wrong
+        self._keys: dict[int, str] = {}
         self.seen = Seen(database)
 
-    # -- names of numbers ------------------------------------------------------------------------------------
+    # -- names of numbers --------------------------------------------------------------------------
 
     def lids(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """Numbers of the keys that exist, in order."""
@@ -81,7 +82,9 @@ class Graph:
         if key is None:
             if len(self._keys) >= _CACHE:
                 self._keys.clear()
-            key = self._keys[lid] = cursor.execute("SELECT key FROM labels WHERE lid=?", (lid,)).get or ""
+            key = self._keys[lid] = (
+                cursor.execute("SELECT key FROM labels WHERE lid=?", (lid,)).get or ""
+            )
         return key
 
     def _know_keys(self, cursor: apsw.Cursor, lids: set[int]) -> None:
@@ -89,7 +92,8 @@ class Graph:
         unknown = [lid for lid in lids if lid not in self._keys]
         if len(unknown) > 1:
             rows = cursor.execute(
-                "SELECT l.lid, l.key FROM json_each(?) v CROSS JOIN labels l ON l.lid = v.value", (str(unknown),)
+                "SELECT l.lid, l.key FROM json_each(?) v CROSS JOIN labels l ON l.lid = v.value",
+                (str(unknown),),
             )
             self._keys.update(rows)
 
@@ -97,14 +101,18 @@ class Graph:
         known = self.seen.rels
         name = known.get(number)
         if name is None:
-            name = known[number] = cursor.execute("SELECT name FROM rels WHERE rel=?", (number,)).get
+            name = known[number] = cursor.execute(
+                "SELECT name FROM rels WHERE rel=?", (number,)
+            ).get
         return name
 
     def rel_types(self) -> list[str]:
         with self.seen.reading() as cursor:
             return [name for (name,) in cursor.execute("SELECT name FROM rels ORDER BY name")]
 
-    def rel_numbers(self, cursor: apsw.Cursor, names: Sequence[str] | None) -> tuple[int, ...] | None:
+    def rel_numbers(
+        self, cursor: apsw.Cursor, names: Sequence[str] | None
+    ) -> tuple[int, ...] | None:
         if names is None:
             return None
         known = dict(cursor.execute("SELECT name, rel FROM rels").fetchall())
@@ -125,7 +133,7 @@ class Graph:
             seen.alone |= unknown - seen.families.keys()
             seen.weight += 80 * len(unknown)
 
-    # -- edges -----------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def edges(
         self,
@@ -137,14 +145,19 @@ class Graph:
         as_of: datetime | None,
     ) -> list[Edge]:
         with self.seen.reading() as cursor:
-            fetch, at = fetch_of(order, self.rel_numbers(cursor, rel_types), limit, as_of is None), instant(as_of)
+            fetch, at = (
+                fetch_of(order, self.rel_numbers(cursor, rel_types), limit, as_of is None),
+                instant(as_of),
+            )
             found: dict[Any, Any] = {}
             for lid in self.all_lids(cursor, keys):
                 for row in self._rows(cursor, [lid], direction, fetch, at):
                     found.setdefault(row[:3], row)
             return [self._edge(cursor, row) for row in found.values()]
 
-    def count(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> list[EdgeCount]:
+    def count(
+        self, keys: Sequence[str], direction: Direction, as_of: datetime | None
+    ) -> list[EdgeCount]:
         with self.seen.reading() as cursor:
             lids = self.all_lids(cursor, keys)
             counts = []
@@ -154,7 +167,9 @@ class Graph:
                     f" ON e.{near(end)} = v.value WHERE {in_force(as_of is None)} GROUP BY e.rel",
                     (instant(as_of), str(lids)),
                 ).fetchall()
-                counts += [EdgeCount(self.rel(cursor, rel), cast(Direction, end), n) for rel, n in rows]
+                counts += [
+                    EdgeCount(self.rel(cursor, rel), cast(Direction, end), n) for rel, n in rows
+                ]
             return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
     def edge_keys(
@@ -166,7 +181,10 @@ class Graph:
         as_of: datetime | None,
     ) -> list[Triple]:
         with self.seen.reading() as cursor:
-            fetch, at = fetch_of(_NEWEST, self.rel_numbers(cursor, rel_types), limit, as_of is None), instant(as_of)
+            fetch, at = (
+                fetch_of(_NEWEST, self.rel_numbers(cursor, rel_types), limit, as_of is None),
+                instant(as_of),
+            )
             known = self.seen.triples if as_of is None else {}
             found: list[Triple] = []
             twice = direction == "both"  # then an edge may come from each of its ends
@@ -190,13 +208,17 @@ class Graph:
         *,
         whole: bool = True,
     ) -> list[Any]:
-        """The edges at the labels of one record, which come in key order: rows that begin with `COLUMNS`, or the first
-        three of them, each once."""
+        """The edges at the labels of one record, which come in key order: rows that begin with
+        `COLUMNS`, or the first three of them, each once."""
         by = 8 if whole else 3  # the place of what the order goes by
         rows: list[Any] = []
         for statements in (fetch.quick, fetch.exact):
             sql = statements.edges if whole else statements.triples
-            parts = [cursor.execute(sql[end], (at, lid)).fetchall() for end in ends(direction) for lid in lids]
+            parts = [
+                cursor.execute(sql[end], (at, lid)).fetchall()
+                for end in ends(direction)
+                for lid in lids
+            ]
             if len(parts) == 1:
                 rows = parts[0]
             else:
@@ -208,7 +230,10 @@ class Graph:
     def _triples(self, cursor: apsw.Cursor, rows: list[Any]) -> list[Triple]:
         self._know_keys(cursor, {end for row in rows for end in (row[0], row[2])})
         self.seen.weight += 200 + 72 * len(rows)
-        return [(self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2])) for row in rows]
+        return [
+            (self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2]))
+            for row in rows
+        ]
 
     def degrees(self, keys: Sequence[str], direction: Direction, as_of: datetime | None) -> int:
         """How many edges there are at these keys, of any type, each counted once."""
@@ -219,7 +244,8 @@ class Graph:
             for end in ends(direction):
                 self.know_degrees(cursor, lids, end, fetch)
                 total += sum(self.degree(cursor, lid, end, fetch, at) for lid in lids)
-            if direction == "both":  # those with both ends here were counted twice
+            # those with both ends here were counted twice
+            if direction == "both":
                 total -= cursor.execute(
                     "SELECT count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_out ON e.src = v.value"
                     f" WHERE e.dst IN (SELECT value FROM json_each(?2)) AND {in_force(as_of is None)}",
@@ -227,7 +253,9 @@ class Graph:
                 ).get
             return total
 
-    def know_degrees(self, cursor: apsw.Cursor, lids: Sequence[int], end: str, fetch: Fetch) -> None:
+    def know_degrees(
+        self, cursor: apsw.Cursor, lids: Sequence[int], end: str, fetch: Fetch
+    ) -> None:
         """Learn how many edges there are at one end of many labels, where every one of them counts."""
         if fetch.counted and not self.seen.bounded:
             known = self.seen.degrees
@@ -237,7 +265,8 @@ class Graph:
                     known[lid, end, None, None] = degree
 
     def degree(self, cursor: apsw.Cursor, lid: int, end: str, fetch: Fetch, at: int) -> int:
-        """Edges at one end of a label: as counted when they were made, if every one of them counts, else one by one."""
+        """Edges at one end of a label: as counted when they were made, if every one of them counts,
+        else one by one."""
         key = (lid, end, fetch.rels, None if fetch.now else at)
         known = self.seen.degrees
         degree = known.get(key)
@@ -261,7 +290,11 @@ class Graph:
             if known is not None:
                 return known
         rows = self._rows(
-            cursor, self.by_key(cursor, lids), "out", fetch_of(_NEWEST, None, limit, as_of is None), instant(as_of)
+            cursor,
+            self.by_key(cursor, lids),
+            "out",
+            fetch_of(_NEWEST, None, limit, as_of is None),
+            instant(as_of),
         )
         edges = tuple([self._edge(cursor, row) for row in rows])
         if as_of is None and len(lids) == 1:
@@ -278,7 +311,9 @@ class Graph:
             yield _as_edge(row, row[8], row[9], row[10])
 
     def _edge(self, cursor: apsw.Cursor, row: Any) -> Edge:
-        return _as_edge(row, self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2]))
+        return _as_edge(
+            row, self.key(cursor, row[0]), self.rel(cursor, row[1]), self.key(cursor, row[2])
+        )
 
 
 def _as_edge(row: Any, src: str, rel: str, dst: str) -> Edge:

@@ -1,4 +1,5 @@
-"""What each thread has read of the graph: right until something is written, or an edge begins or ends."""
+"""What each thread has read of the graph: right until something is written, or an edge begins or
+ends."""
 
 from __future__ import annotations
 
@@ -29,9 +30,10 @@ SELECT min(at) FROM (SELECT min(valid_to) AS at FROM edges INDEXED BY edges_unti
 """
 _ALIASED = "SELECT EXISTS (SELECT 1 FROM names INDEXED BY names_aliased WHERE total > 1)"
 
-# Where the edges of a node lead, in order: the labels at their other ends, what the order goes by, how many edges are
-# beyond the breadth, and whether one leads to a record of several labels. A plain tuple: garbage collection passes over
-# those that hold nothing it must look at, and of these there are a hundred thousand.
+# Where the edges of a node lead, in order: the labels at their other ends, what the order goes by,
+# how many edges are beyond the breadth, and whether one leads to a record of several labels. A
+# plain tuple: garbage collection passes over those that hold nothing it must look at, and of these
+# there are a hundred thousand.
 Near = tuple[Sequence[int], Sequence[Any], int, bool]
 Triple = tuple[str, str, str]  # the keys of an edge and its type
 
@@ -41,9 +43,11 @@ class Seen(threading.local):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._version = -1  # of the file, as this thread's connection tells it
+        # of the file, as this thread's connection tells it
+        self._version = -1
         self._until = 0  # microseconds since 1970
-        self._held = False  # within `reading`: nothing can have been written
+        # within `reading`: nothing can have been written
+        self._held = False
         self.bounded = True  # some edge does not hold for ever
         self.aliased = True  # some record has several labels
         self.clear()
@@ -51,8 +55,10 @@ class Seen(threading.local):
     def clear(self) -> None:
         self.weight = 0  # bytes
         self.lids: dict[str, int] = {}
-        self.rels: dict[int, str] = {}  # of a type that went, another may have the number
-        self.families: dict[int, tuple[int, ...]] = {}  # label -> the others of its records, where there are any
+        # of a type that went, another may have the number
+        self.rels: dict[int, str] = {}
+        # label -> the others of its records, where there are any
+        self.families: dict[int, tuple[int, ...]] = {}
         self.alone: set[int] = set()  # labels whose records have no other
         self.degrees: dict[tuple[Any, ...], int] = {}
         self.near: dict[tuple[Fetch, Direction], dict[int, Near]] = {}  # … -> node -> …

@@ -1,8 +1,9 @@
 """The derived indexes of a store: names, terms and vectors, each a snapshot, a tail and the dead.
 
-The database is the only truth. An index is loaded when it is first asked for, from its snapshot if that is whole and
-of this version, and brought up to date before every answer: rows whose number is above what it has seen are added,
-numbers buried since are removed. A background thread moves tails into the fast part and stores new snapshots.
+The database is the only truth. An index is loaded when it is first asked for, from its snapshot if
+that is whole and of this version, and brought up to date before every answer: rows whose number is
+above what it has seen are added, numbers buried since are removed. A background thread moves tails
+into the fast part and stores new snapshots.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ __all__ = ["Derived", "prune"]
 _PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
 _FETCH = 5_000  # rows read at a time while catching up
 _TAIL = 2_000  # a tail longer than this is merged in the background
-_SMALL = 20_000  # an index up to this size is merged at once: it takes milliseconds, and a tail is slow to search
+# an index up to this size is merged at once: it takes milliseconds, and a tail is slow to search
+_SMALL = 20_000
 _SMALL_TAIL = 200
 _GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
 _IDLE = 0.5  # seconds between looks of the background thread
 _BURIED = 10_000  # the latest burials that stay recorded, for the indexes of other processes
-_REST = 60.0  # seconds after something was erased before a snapshot is stored again: more may follow
+# seconds after something was erased before a snapshot is stored again: more may follow
+_REST = 60.0
 _STEP = 64  # vectors moved into the graph between two looks at whether to stop
 
 
@@ -73,7 +76,9 @@ class Derived:
         chores: what the background thread does beside, each time it looks.
     """
 
-    def __init__(self, database: Database, *, hnsw: dict[str, int], chores: Sequence[Callable[[], None]] = ()) -> None:
+    def __init__(
+        self, database: Database, *, hnsw: dict[str, int], chores: Sequence[Callable[[], None]] = ()
+    ) -> None:
         self._database = database
         self._chores = chores
         self._hnsw = hnsw
@@ -82,7 +87,7 @@ class Derived:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    # -- asking ----------------------------------------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------------------
 
     def names(self) -> NameIndex:
         """Keys by label number, with every committed label in it."""
@@ -98,7 +103,9 @@ class Derived:
 
     def loaded(self) -> dict[str, Any]:
         """The indexes that were needed so far."""
-        return {kind: state.index for kind, state in self._states.items() if state.index is not None}
+        return {
+            kind: state.index for kind, state in self._states.items() if state.index is not None
+        }
 
     def _fresh(self, kind: str) -> _State:
         state = self._states.get(kind)
@@ -107,7 +114,12 @@ class Derived:
                 "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
             ).get
         newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
-        if state is not None and state.seen == newest and state.dead == dead and state.model == (model or 0):
+        if (
+            state is not None
+            and state.seen == newest
+            and state.dead == dead
+            and state.model == (model or 0)
+        ):
             return state
         with self._locks[kind], self._database.snapshot() as cursor:
             return self._catch_up(kind, cursor)
@@ -124,20 +136,27 @@ class Derived:
         if state is None or outdated:
             state = self._states[kind] = self._load(kind, cursor, dead)
             self.start()
-        # A transaction that began earlier sees less than the index has: what it does not find is no hit of its.
+        # A transaction that began earlier sees less than the index has: what it does not find is no
+        # hit of its.
         if state.index is not None:
             if state.dead < dead:
-                gone = cursor.execute("SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)).fetchall()
+                gone = cursor.execute(
+                    "SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)
+                ).fetchall()
                 if gone:
                     state.index.remove([number for (number,) in gone])
             if state.seen < newest:
                 _ADD[kind](state, cursor)
-            if kind != "vectors" and len(state.index) <= _SMALL and state.index.tail_size > _SMALL_TAIL:
+            if (
+                kind != "vectors"
+                and len(state.index) <= _SMALL
+                and state.index.tail_size > _SMALL_TAIL
+            ):
                 state.index.compact()
         state.seen, state.dead = max(state.seen, newest), max(state.dead, dead)
         return state
 
-    # -- loading and storing ---------------------------------------------------------------------------------
+    # -- loading and storing -----------------------------------------------------------------------
 
     def _load(self, kind: str, cursor: apsw.Cursor, dead: int) -> _State:
         if kind == "vectors":
@@ -150,7 +169,8 @@ class Derived:
                 index = index_class.load(snapshot.data)
                 return _State(index, index.last, snapshot.dead, len(index))
             except ValueError:
-                pass  # another version or damaged: a cache is rebuilt, not repaired
+                # another version or damaged: a cache is rebuilt, not repaired
+                pass
         return _State(index_class(), 0, dead)
 
     def _load_vectors(self, cursor: apsw.Cursor, dead: int) -> _State:
@@ -186,9 +206,12 @@ class Derived:
             upto, dead = state.seen, state.dead
 
         def work(cursor: apsw.Cursor) -> None:
-            erased = cursor.execute("SELECT 1 FROM dead WHERE seq>? AND kind=? LIMIT 1", (dead, kind)).get
+            erased = cursor.execute(
+                "SELECT 1 FROM dead WHERE seq>? AND kind=? LIMIT 1", (dead, kind)
+            ).get
             if erased or pruned(cursor) > dead:
-                return  # something in this blob was removed meanwhile and must not come back to disk
+                # something in this blob was removed meanwhile and must not come back to disk
+                return
             cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
             for part, start in enumerate(range(0, len(blob), _PART)):
                 cursor.execute(
@@ -200,7 +223,7 @@ class Derived:
         self._database.write(work)
         state.saved = size
 
-    # -- in the background -----------------------------------------------------------------------------------
+    # -- in the background -------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin the background work, if it has not begun yet."""
@@ -213,7 +236,8 @@ class Derived:
             while not self._stop.wait(_IDLE):
                 with suppress(StoreBusyError, StoreFullError):  # it is tried again
                     self._work()
-        except StoreError:  # of a file that is damaged or gone: the next one who reads or writes is told
+        except StoreError:
+            # of a file that is damaged or gone: the next one who reads or writes is told
             self._thread = None
 
     def _work(self) -> None:
@@ -226,7 +250,8 @@ class Derived:
 
     def maintain(self, kind: str, stop: Callable[[], bool] = lambda: False) -> None:
         """Merge a long tail and store a snapshot when it pays. Searches go on meanwhile."""
-        state = self._fresh(kind)  # so that the first question after a burst of writes finds most of it done
+        # so that the first question after a burst of writes finds most of it done
+        state = self._fresh(kind)
         if state.index is None:
             return
         index = state.index
@@ -237,11 +262,16 @@ class Derived:
             index.compact()
         elif state.saved:
             return
-        if not stop() and len(index) > max(_TAIL, state.saved * _GROWTH) and time.monotonic() > state.rests:
+        if (
+            not stop()
+            and len(index) > max(_TAIL, state.saved * _GROWTH)
+            and time.monotonic() > state.rests
+        ):
             self.save(kind)
 
     def erased(self, kinds: Iterable[str]) -> None:
-        """The snapshots of these indexes were dropped: they are stored again when nothing was erased for a while."""
+        """The snapshots of these indexes were dropped: they are stored again when nothing was
+        erased for a while."""
         for kind in kinds:
             if (state := self._states.get(kind)) is not None:
                 state.saved, state.rests = 0, time.monotonic() + _REST
@@ -273,8 +303,9 @@ class Derived:
 
 
 def prune(cursor: apsw.Cursor) -> None:
-    """Drop the record of burials that every snapshot knows of, but for the latest: an index that is further behind, in
-    another process, is loaded anew. One at least stays, to tell how far that is."""
+    """Drop the record of burials that every snapshot knows of, but for the latest: an index that is
+    further behind, in another process, is loaded anew. One at least stays, to tell how far that is.
+    """
     cursor.execute(
         f"DELETE FROM dead WHERE seq < min((SELECT dead FROM sequence) - {_BURIED},"
         " (SELECT coalesce(min(dead), 9e18) FROM snapshots))"
@@ -296,7 +327,8 @@ class _Snapshot(Struct):
 
 
 def _snapshot(cursor: apsw.Cursor, kind: str) -> _Snapshot | None:
-    """The snapshot of an index, put together part by part: it may be a hundred megabytes, and is held once."""
+    """The snapshot of an index, put together part by part: it may be a hundred megabytes, and is
+    held once."""
     first = cursor.execute("SELECT dead, meta FROM snapshots WHERE kind=? AND part=0", (kind,)).get
     if first is None:
         return None
@@ -322,16 +354,22 @@ def _index_class(kind: str) -> Any:
 
 
 def _add_names(state: _State, cursor: apsw.Cursor) -> None:
-    rows = cursor.execute("SELECT lid, key FROM labels WHERE lid>? ORDER BY lid", (state.seen,)).fetchall()
+    rows = cursor.execute(
+        "SELECT lid, key FROM labels WHERE lid>? ORDER BY lid", (state.seen,)
+    ).fetchall()
     if rows:
         state.index.add([lid for lid, _ in rows], [key for _, key in rows])
 
 
 def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
     while rows := cursor.execute(
-        f"SELECT r.doc, {COLUMNS} FROM records r WHERE r.doc>? ORDER BY r.doc LIMIT {_FETCH}", (state.seen,)
+        f"SELECT r.doc, {COLUMNS} FROM records r WHERE r.doc>? ORDER BY r.doc LIMIT {_FETCH}",
+        (state.seen,),
     ).fetchall():
-        texts = [batches.searchable_text(decode(schema, body, content)) for _, _, schema, body, content in rows]
+        texts = [
+            batches.searchable_text(decode(schema, body, content))
+            for _, _, schema, body, content in rows
+        ]
         state.index.add([row[0] for row in rows], texts)
         state.seen = rows[-1][0]
 
@@ -340,11 +378,18 @@ def _add_vectors(state: _State, cursor: apsw.Cursor) -> None:
     import numpy as np
 
     while rows := cursor.execute(
-        f"SELECT vid, data FROM vectors WHERE vid>? AND model=? ORDER BY vid LIMIT {_FETCH}", (state.seen, state.model)
+        f"SELECT vid, data FROM vectors WHERE vid>? AND model=? ORDER BY vid LIMIT {_FETCH}",
+        (state.seen, state.model),
     ).fetchall():
-        matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(len(rows), -1)
+        matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(
+            len(rows), -1
+        )
         state.index.add([vid for vid, _ in rows], matrix)
         state.seen = rows[-1][0]
 
 
-_ADD: dict[str, Callable[[_State, Any], None]] = {"names": _add_names, "terms": _add_terms, "vectors": _add_vectors}
+_ADD: dict[str, Callable[[_State, Any], None]] = {
+    "names": _add_names,
+    "terms": _add_terms,
+    "vectors": _add_vectors,
+}

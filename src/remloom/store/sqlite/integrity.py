@@ -57,7 +57,11 @@ def check(database: Database, derived: Derived) -> list[str]:
     """Every disagreement found, a line each; empty when all is well."""
     try:
         with database.snapshot() as cursor:
-            found = [f"file: {line}" for (line,) in cursor.execute(f"PRAGMA integrity_check({_SHOWN})") if line != "ok"]
+            found = [
+                f"file: {line}"
+                for (line,) in cursor.execute(f"PRAGMA integrity_check({_SHOWN})")
+                if line != "ok"
+            ]
             if found:
                 return found  # the rest would only repeat it
             for sql, message in _INVARIANTS.items():

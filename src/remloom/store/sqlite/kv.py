@@ -33,7 +33,12 @@ def apply(
     """What `Journal.note` does, inside a transaction."""
     if expect is not None:
         only = expected(entries)
-        found = cursor.execute("SELECT version FROM journal WHERE kind=? AND id=?", (only.kind, only.id)).get or 0
+        found = (
+            cursor.execute(
+                "SELECT version FROM journal WHERE kind=? AND id=?", (only.kind, only.id)
+            ).get
+            or 0
+        )
         if found != expect:
             raise conflict(only, found, expect)
     if struck:
@@ -45,14 +50,16 @@ def apply(
             cursor.execute("DELETE FROM journal_subjects WHERE entry=?", (number,))
         if item.subjects:
             cursor.executemany(
-                "INSERT OR IGNORE INTO journal_subjects VALUES (?,?)", [(subject, number) for subject in item.subjects]
+                "INSERT OR IGNORE INTO journal_subjects VALUES (?,?)",
+                [(subject, number) for subject in item.subjects],
             )
 
 
 def drop(cursor: apsw.Cursor, ids: Iterable[str]) -> None:
     """Strike the entries that speak of these records."""
     cursor.executemany(
-        "DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject=?)", [(id,) for id in ids]
+        "DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject=?)",
+        [(id,) for id in ids],
     )
 
 
@@ -71,9 +78,13 @@ def listed(
 
 def entry(cursor: apsw.Cursor, kind: str, id: str) -> JournalEntry | None:
     """What `Journal.journal_entry` finds."""
-    row = cursor.execute(f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id=?", (kind, id)).fetchone()
+    row = cursor.execute(
+        f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id=?", (kind, id)
+    ).fetchone()
     return _entry(*row) if row else None
 
 
 def _entry(kind: str, id: str, data: bytes, subjects: str, version: int) -> JournalEntry:
-    return JournalEntry(kind, id, data, msgspec.json.decode(subjects, type=tuple[str, ...]), version)
+    return JournalEntry(
+        kind, id, data, msgspec.json.decode(subjects, type=tuple[str, ...]), version
+    )

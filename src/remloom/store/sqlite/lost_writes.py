@@ -1,4 +1,5 @@
-"""Is everything there that was acknowledged? Asked before a file is first read, as SQLite itself does not."""
+"""Is everything there that was acknowledged? Asked before a file is first read, as SQLite itself
+does not."""
 
 from __future__ import annotations
 
@@ -24,10 +25,12 @@ def admit(connection: apsw.Connection, mark: Mark, path: Path, *, log: bool) -> 
         log: look behind the end of the log too, which only one who may write can.
 
     Raises:
-        CorruptStoreError: they are gone. Fields: `writes` (how many; at least so many when `until` is None), `since`
-            and `until` (when the last one that is there and the last one that is gone were made).
+        CorruptStoreError: they are gone. Fields: `writes` (how many; at least so many when `until`
+            is None), `since` and `until` (when the last one that is there and the last one that is
+            gone were made).
     """
-    marked = mark.read()  # before the file, which another process may be writing
+    # before the file, which another process may be writing
+    marked = mark.read()
     last = _last(connection)
     if marked is not None and last is None:
         raise _lost(path, marked.number, None, marked)

@@ -1,4 +1,5 @@
-"""What open databases do for themselves while nobody uses them. One thread serves those of the whole process.
+"""What open databases do for themselves while nobody uses them. One thread serves those of the
+whole process.
 
 It holds a database no longer than it works on it, so that one that is dropped can go.
 """
@@ -28,7 +29,8 @@ class _Upkeep:
     def __init__(self) -> None:
         self._begin()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._begin)  # where the thread is not, and the lock may be held
+            # where the thread is not, and the lock may be held
+            os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
         self._kept: WeakSet[Kept] = WeakSet()
@@ -40,7 +42,9 @@ class _Upkeep:
         with self._lock:
             self._kept.add(kept)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="remloom-upkeep", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="remloom-upkeep", daemon=True
+                )
                 self._thread.start()
 
     def _run(self) -> None:

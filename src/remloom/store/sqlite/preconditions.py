@@ -56,7 +56,9 @@ def expect(cursor: apsw.Cursor, expected: Preconditions) -> None:
         if (_edge(row) if row else None) != edge:
             raise changed(f"the edge {' '.join(place)!r}")
     for (kind, id), version in expected.notes.items():
-        if (cursor.execute("SELECT version FROM journal WHERE kind=? AND id=?", (kind, id)).get or 0) != version:
+        if (
+            cursor.execute("SELECT version FROM journal WHERE kind=? AND id=?", (kind, id)).get or 0
+        ) != version:
             raise changed(f"the journal entry {kind} {id!r}")
 
 

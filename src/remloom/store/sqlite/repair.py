@@ -1,4 +1,5 @@
-"""Going on after acknowledged writes were lost, which nobody does unasked. See `lost_writes` for how that is found."""
+"""Going on after acknowledged writes were lost, which nobody does unasked. See `lost_writes` for
+how that is found."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "decode", "decompress", "encode"]
 
 COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
-# Characters: content above this is compressed. A chunk of 300 words is below it: zstd makes 1,800 characters half as
-# long, a sixth of what the chunk takes with its vector and postings, and getting it would take half as long again.
+# Characters: content above this is compressed. A chunk of 300 words is below it: zstd makes 1,800
+# characters half as long, a sixth of what the chunk takes with its vector and postings, and getting
+# it would take half as long again.
 LONG = 4096
 
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}

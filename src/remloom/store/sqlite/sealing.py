@@ -1,7 +1,9 @@
-"""How the pages of a file are sealed: each has an authentication tag, in database and log, checked when it is read.
+"""How the pages of a file are sealed: each has an authentication tag, in database and log, checked
+when it is read.
 
-With a key that is encryption. Without one the same cipher runs under a key that stands here for everyone to read: it
-hides nothing, and finds damage. Files made before that are plain, and are sealed when they are opened to be written.
+With a key that is encryption. Without one the same cipher runs under a key that stands here for
+everyone to read: it hides nothing, and finds damage. Files made before that are plain, and are
+sealed when they are opened to be written.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ import apsw
 
 __all__ = ["make_private", "seal", "unlock"]
 
-_MAGIC = b"Remloom sealed 1"  # the first bytes of a file without a key of its own, where SQLite's own name would be
+# the first bytes of a file without a key of its own, where SQLite's own name would be
+_MAGIC = b"Remloom sealed 1"
 _PUBLIC = b"Remloom, for all".hex() + _MAGIC.hex()  # key and salt
-_QUICK = "aegis-128x2"  # the least work a page; what it is good for beyond that is no matter without a secret
+# the least work a page; what it is good for beyond that is no matter without a secret
+_QUICK = "aegis-128x2"
 _CIPHER = "aegis"
 
 
@@ -33,19 +37,24 @@ def unlock(connection: apsw.Connection, key: str) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read, if there is none; SQLite makes its log alike.
+    """Make an empty file that only its owner may read, if there is none; SQLite makes its log
+    alike.
 
-    One that is there is not even opened: to close it would give up the locks that this process has on it.
+    One that is there is not even opened: to close it would give up the locks that this process has
+    on it.
     """
-    with suppress(OSError):  # it is there; or the folder cannot be written, as SQLite says then
+    # it is there; or the folder cannot be written, as SQLite says then
+    with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def seal(path: Path) -> bool:
-    """Put a sealed copy of a plain file in its place; False when that must wait, and it is as it was.
+    """Put a sealed copy of a plain file in its place; False when that must wait, and it is as it
+    was.
 
-    At every moment one of the two is there wholly. Nobody else has it open meanwhile: the copy is made under a lock
-    that needs every other connection to be gone, and who waits for it sees by the file's identity that he has the old.
+    At every moment one of the two is there wholly. Nobody else has it open meanwhile: the copy is
+    made under a lock that needs every other connection to be gone, and who waits for it sees by the
+    file's identity that he has the old.
     """
     copy = path.with_name(path.name + ".sealing")
     copy.unlink(missing_ok=True)
@@ -58,9 +67,17 @@ def seal(path: Path) -> bool:
             source.execute("BEGIN EXCLUSIVE; COMMIT")
             source.pragma("auto_vacuum", "incremental")
             make_private(copy)
-            sealed = f"{copy.absolute().as_uri()}?cipher={_CIPHER}&algorithm={_QUICK}&key=raw:{_PUBLIC}"
+            sealed = (
+                f"{copy.absolute().as_uri()}?cipher={_CIPHER}&algorithm={_QUICK}&key=raw:{_PUBLIC}"
+            )
             source.execute("VACUUM INTO ?", (sealed,))
-        except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.CantOpenError, apsw.ReadOnlyError):
+        except (
+            apsw.BusyError,
+            apsw.LockedError,
+            apsw.FullError,
+            apsw.CantOpenError,
+            apsw.ReadOnlyError,
+        ):
             copy.unlink(missing_ok=True)
             return False
         except BaseException:

@@ -1,4 +1,5 @@
-"""Finding records by likeness: names, texts, vectors. Turns what the derived indexes answer into records."""
+"""Finding records by likeness: names, texts, vectors. Turns what the derived indexes answer into
+records."""
 
 from __future__ import annotations
 
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Likeness"]
 
-_SPARE = 2  # times the limit is asked of an index first when hits may be filtered out or be windows of one record
+# times the limit is asked of an index first when hits may be filtered out or be windows of one
+# record
+_SPARE = 2
 _OVERFETCH = 4  # times as many are asked for when those did not suffice
-_PLACE = itemgetter(0, 1, 2)  # as found; of one label, those it names before those it is an alias of, then as written
+# as found; of one label, those it names before those it is an alias of, then as written
+_PLACE = itemgetter(0, 1, 2)
 _COSTLIER = 4  # times as much as listing a number takes to fetch its record
 _FILTERS = 16  # allow-lists remembered
 
@@ -46,9 +50,10 @@ class Likeness:
         self._derived = derived
         self._compiler = compiler
         self._key = key  # of a label number
-        self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()  # None: asked for once
+        # None: asked for once
+        self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()
 
-    # -- names -----------------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, type: str | None, threshold: float, limit: int) -> list[Match]:
         try:
@@ -58,7 +63,11 @@ class Likeness:
         index = self._derived.names()
         typed = [] if type is None else [type]
         with self._database.snapshot() as cursor:
-            accept = None if type is None else (lambda lid: bool(cursor.execute(_HAS_TYPE, (lid, type)).get))
+            accept = (
+                None
+                if type is None
+                else (lambda lid: bool(cursor.execute(_HAS_TYPE, (lid, type)).get))
+            )
             found = index.search(key, threshold=threshold, limit=limit, accept=accept)
             sql = _NAMED_TYPE if typed else _NAMED
             rows = cursor.execute(sql, [str([lid for lid, _ in found]), *typed]).fetchall()
@@ -69,9 +78,11 @@ class Likeness:
                     best[rid] = Match(decode(*row), score, self._key(cursor, lid))
             return list(best.values())[:limit]
 
-    # -- texts -----------------------------------------------------------------------------------------------
+    # -- texts -------------------------------------------------------------------------------------
 
-    def text(self, text: str, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+    def text(
+        self, text: str, schema: str | None, where: Predicate | None, limit: int
+    ) -> list[Match]:
         index = self._derived.terms()
 
         def ask(count: int, allow: Any) -> list[tuple[int, float]]:
@@ -79,10 +90,15 @@ class Likeness:
 
         return self._search(ask, len(index), "doc", schema, where, limit)
 
-    # -- vectors ---------------------------------------------------------------------------------------------
+    # -- vectors -----------------------------------------------------------------------------------
 
     def vector(
-        self, vector: Sequence[float], schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
         import numpy as np
 
@@ -102,9 +118,11 @@ class Likeness:
             return list(zip(ids.tolist(), scores.tolist(), strict=True))
 
         found = self._search(ask, len(index), "vid", schema, where, limit)
-        return found if min_score is None else [match for match in found if match.score >= min_score]
+        return (
+            found if min_score is None else [match for match in found if match.score >= min_score]
+        )
 
-    # -- what they share -------------------------------------------------------------------------------------
+    # -- what they share ---------------------------------------------------------------------------
 
     def _search(
         self,
@@ -117,10 +135,11 @@ class Likeness:
     ) -> list[Match]:
         """The `limit` best records that pass the filter.
 
-        An index knows no filter. A few more than asked for are fetched and filtered, and, when that leaves too few,
-        once as many as should suffice by what passed of those. Only then, or at once when that would be too many, is
-        the filter turned into the list of all numbers it allows, so that no filter costs recall. The list is kept until
-        something is written; a filter that comes a second time until then gets its list, and is quick from then on.
+        An index knows no filter. A few more than asked for are fetched and filtered, and, when that
+        leaves too few, once as many as should suffice by what passed of those. Only then, or at
+        once when that would be too many, is the filter turned into the list of all numbers it
+        allows, so that no filter costs recall. The list is kept until something is written; a
+        filter that comes a second time until then gets its list, and is quick from then on.
         """
         condition, values = self._condition(schema, where)
         count = limit if not condition and number == "doc" else limit * _SPARE
@@ -128,14 +147,18 @@ class Likeness:
             place = self._filter(cursor, number, condition, values)
             allow = self._allowed.get(place)
             if allow is None:
-                matches, exhausted = self._records(cursor, ask(count, None), count, number, condition, values, limit)
+                matches, exhausted = self._records(
+                    cursor, ask(count, None), count, number, condition, values, limit
+                )
                 if len(matches) == limit or exhausted:
                     return matches
                 wider = _SPARE * count * limit // len(matches) if matches else size
                 if condition and place not in self._allowed and wider * _COSTLIER < size:
                     self._allowed[place] = None  # it has come once
                     found = ask(wider, None)
-                    matches, exhausted = self._records(cursor, found, wider, number, condition, values, limit)
+                    matches, exhausted = self._records(
+                        cursor, found, wider, number, condition, values, limit
+                    )
                     if len(matches) == limit or exhausted:
                         return matches
                 if condition:
@@ -143,7 +166,9 @@ class Likeness:
                 else:
                     count *= _OVERFETCH
             while True:
-                matches, exhausted = self._records(cursor, ask(count, allow), count, number, "", [], limit)
+                matches, exhausted = self._records(
+                    cursor, ask(count, allow), count, number, "", [], limit
+                )
                 if len(matches) == limit or exhausted or count >= size:
                     return matches
                 count *= _OVERFETCH
@@ -161,9 +186,13 @@ class Likeness:
         """The records of what an index found, best first, and whether it had no more to give."""
         sql = _BY_NUMBER[number] + (f" WHERE {condition}" if condition else "")
         best: dict[int, Match] = {}
-        for place, first, last, rid, *row in cursor.execute(sql, (str([item for item, _ in found]), *values)):
+        for place, first, last, rid, *row in cursor.execute(
+            sql, (str([item for item, _ in found]), *values)
+        ):
             if rid not in best:
-                best[rid] = Match(decode(*row), found[place][1], f"{first}:{last}" if number == "vid" else "")
+                best[rid] = Match(
+                    decode(*row), found[place][1], f"{first}:{last}" if number == "vid" else ""
+                )
                 if len(best) == limit:
                     break
         return list(best.values()), len(found) < asked
@@ -178,7 +207,9 @@ class Likeness:
             parts.append(f"({sql})")
         return " AND ".join(parts), values
 
-    def _allow(self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]) -> NDArray[np.int64]:
+    def _allow(
+        self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]
+    ) -> NDArray[np.int64]:
         """Every number that passes the filter, ascending."""
         import numpy as np
 
@@ -194,8 +225,15 @@ class Likeness:
         return allowed
 
     def _filter(self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]) -> Any:
-        """What a filter is known by: itself, and the state of the file as this thread's connection tells it."""
-        return number, condition, tuple(values), cursor.execute("PRAGMA data_version").get, id(cursor)
+        """What a filter is known by: itself, and the state of the file as this thread's connection
+        tells it."""
+        return (
+            number,
+            condition,
+            tuple(values),
+            cursor.execute("PRAGMA data_version").get,
+            id(cursor),
+        )
 
 
 _NAMED = (
@@ -204,10 +242,9 @@ _NAMED = (
 )
 _OF_TYPE = "(r.type = ?2 OR r.schema = ?2 OR substr(r.type, 1, length(?2) + 1) = ?2 || '/')"
 _NAMED_TYPE = f"{_NAMED} WHERE {_OF_TYPE}"
-_HAS_TYPE = (
-    f"SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1 AND {_OF_TYPE})"
-)
-_PLACES = "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid"  # a record is looked at once
+_HAS_TYPE = f"SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1 AND {_OF_TYPE})"
+# a record is looked at once
+_PLACES = "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid"
 # One statement for all that an index found, in its order.
 _BY_NUMBER = {
     "doc": f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",

@@ -1,7 +1,8 @@
 """SELECTs over one tenant.
 
-What runs was written from values (`sql_writer`); a connection of its own, read-only, with an authorizer that knows
-only the tables and functions which that writes, is the second lock on the same door.
+What runs was written from values (`sql_writer`); a connection of its own, read-only, with an
+authorizer that knows only the tables and functions which that writes, is the second lock on the
+same door.
 """
 
 from __future__ import annotations
@@ -59,20 +60,28 @@ class Tables:
         writer = SqliteWriter(select.schema)
         sql, _ = writer.select(select, limit + 1)
         with self._connection(5.0) as cursor:
-            # A plan that was kept knows no index that was made since, nor does a connection without a read since.
+            # A plan that was kept knows no index that was made since, nor does a connection without
+            # a read since.
             cursor.execute("SELECT 1 FROM records LIMIT 1").fetchall()
             rows = self._run(cursor, f"EXPLAIN QUERY PLAN {sql}", writer.values, 5.0, keep=False)
             return [str(row[3]) for row in rows]
 
     def _run(
-        self, cursor: apsw.Cursor, sql: str, values: Sequence[Any], timeout: float, *, keep: bool = True
+        self,
+        cursor: apsw.Cursor,
+        sql: str,
+        values: Sequence[Any],
+        timeout: float,
+        *,
+        keep: bool = True,
     ) -> Iterator[tuple[Any, ...]]:
         try:
             with bounded(timeout):
                 yield from cursor.execute(sql, tuple(values), can_cache=keep)
         except apsw.InterruptError:
             raise StoreBusyError(
-                f"the statement took longer than {timeout:g} s", remedy="filter on an indexed field, or select less"
+                f"the statement took longer than {timeout:g} s",
+                remedy="filter on an indexed field, or select less",
             ) from None
         except apsw.AuthError as error:
             raise SqlGuardError(f"the statement reaches beyond its table: {error}") from error
@@ -90,7 +99,8 @@ class Tables:
 
     @contextmanager
     def _connection(self, timeout: float) -> Iterator[apsw.Cursor]:
-        """A cursor that stops after so many seconds. Some statements run beside each other, the others wait."""
+        """A cursor that stops after so many seconds. Some statements run beside each other, the
+        others wait."""
         self._database.require()
         if not self._places.acquire(timeout=timeout):
             raise StoreBusyError(
@@ -131,7 +141,9 @@ def _shown(cell: Any, kind: Type) -> Any:
     return shown(decoded(cell) if kind == "json" and isinstance(cell, str) else cell, kind)
 
 
-def _authorize(operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> Any:
+def _authorize(
+    operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+) -> Any:
     match operation:
         case apsw.SQLITE_SELECT:
             return apsw.SQLITE_OK

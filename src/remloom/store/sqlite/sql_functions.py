@@ -26,10 +26,15 @@ __all__ = ["bounded", "prepare"]
 _PATIENCE = 1.0  # seconds for a regular expression on one text
 _PATIENCE_IN_ALL = 4.0  # seconds for the regular expressions of one statement
 _HELD = 64_000_000  # characters by which rows are grouped or told apart in one statement
-# A bracket that begins no repetition is a bracket to `re`; to `regex` it may say how far a text may be off.
-_PIECES = re.compile(r"\\N\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+\}|\{\d*,\d*\}|\{", re.DOTALL)
+# A bracket that begins no repetition is a bracket to `re`; to `regex` it may say how far a text may
+# be off.
+_PIECES = re.compile(
+    r"\\N\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+\}|\{\d*,\d*\}|\{", re.DOTALL
+)
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?\s*")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?")
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
+)
 
 
 class _Spent(threading.local):
@@ -45,8 +50,9 @@ _spent = _Spent()
 
 @contextmanager
 def bounded(timeout: float = math.inf) -> Iterator[None]:
-    """One statement: what its regular expressions and groups use is counted from nothing, and it ends after so many
-    seconds, if it reads long texts: SQLite itself looks at the clock only between thousands of calls."""
+    """One statement: what its regular expressions and groups use is counted from nothing, and it
+    ends after so many seconds, if it reads long texts: SQLite itself looks at the clock only
+    between thousands of calls."""
     _spent.matching, _spent.held, _spent.deadline = 0.0, 0, time.monotonic() + timeout
     try:
         yield
@@ -56,7 +62,9 @@ def bounded(timeout: float = math.inf) -> Iterator[None]:
 
 def _decompress(data: bytes) -> str:
     if time.monotonic() > _spent.deadline:
-        raise StoreBusyError("the statement took too long", remedy="filter on an indexed field, or select less")
+        raise StoreBusyError(
+            "the statement took too long", remedy="filter on an indexed field, or select less"
+        )
     return decompress(data)
 
 
@@ -81,7 +89,7 @@ def merge_properties(old: str | None, new: str | None) -> str | None:
     return msgspec.json.encode({**msgspec.json.decode(old), **msgspec.json.decode(new)}).decode()
 
 
-# -- texts -----------------------------------------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------------------
 
 
 def casefold(text: object) -> str | None:
@@ -101,7 +109,8 @@ def matches(pattern: str, text: str | None) -> bool | None:
     """A regular expression matches somewhere in the text.
 
     Raises:
-        InvalidInputError: it takes too long; some patterns would take longer than the universe is old.
+        InvalidInputError: it takes too long; some patterns would take longer than the universe is
+            old.
     """
     if text is None:
         return None
@@ -141,7 +150,7 @@ def held(value: Any) -> Any:
     return value
 
 
-# -- numbers ---------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def number_of(value: Any) -> float | None:
@@ -153,7 +162,12 @@ def number_of(value: Any) -> float | None:
 
 def one_number(json: str | None) -> str | None:
     """JSON by which rows are grouped: 1 and 1.0 are one number."""
-    if json and json[0] in "-0123456789" and (number := float(json)).is_integer() and abs(number) < 2**53:
+    if (
+        json
+        and json[0] in "-0123456789"
+        and (number := float(json)).is_integer()
+        and abs(number) < 2**53
+    ):
         return str(int(number))
     return json
 
@@ -162,7 +176,9 @@ def number_text(value: float | None) -> str | None:
     """A number as a text, whole if it is."""
     if value is None:
         return None
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+    return (
+        str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+    )
 
 
 def whole(value: float | None) -> int | None:
@@ -191,7 +207,7 @@ def _least(*values: Any) -> Any:
     return min((value for value in values if value is not None), default=None)
 
 
-# -- times, in microseconds since 1970 -----------------------------------------------------------------------------
+# -- times, in microseconds since 1970 -------------------------------------------------------------
 
 
 def _moment(at: int | None) -> datetime | None:
@@ -259,7 +275,11 @@ def time_shift(at: int | None, months: int, by: int) -> int | None:
     year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
     if not 1 <= year <= 9999:
         return None
-    following = datetime(year + month // 11, (month + 1) % 12 + 1, 1, tzinfo=UTC) if year < 9999 or month < 11 else None
+    following = (
+        datetime(year + month // 11, (month + 1) % 12 + 1, 1, tzinfo=UTC)
+        if year < 9999 or month < 11
+        else None
+    )
     last = 31 if following is None else (following - timedelta(days=1)).day
     shifted = micros(moment.replace(year=year, month=month + 1, day=min(moment.day, last)))
     return None if shifted is None else shifted + by
@@ -293,7 +313,12 @@ def time_format(pattern: str, at: int | None) -> str | None:
             case "%f":
                 told.append(f"{moment.second:02}.{moment.microsecond // 1_000:03}")
             case "%Y" | "%F":
-                told.append(f"{moment.year:04}" + (f"-{moment.month:02}-{moment.day:02}" if piece == "%F" else ""))
+                told.append(
+                    f"{moment.year:04}"
+                    + (f"-{moment.month:02}-{moment.day:02}" if piece == "%F" else "")
+                )
             case _:
-                told.append(moment.strftime(times.FORMATS[piece[1]][0]) if piece[0] == "%" else piece)
+                told.append(
+                    moment.strftime(times.FORMATS[piece[1]][0]) if piece[0] == "%" else piece
+                )
     return "".join(told)

@@ -47,26 +47,32 @@ def path(steps: Sequence[str | int]) -> str:
 def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]" if step >= 0 else f"[#{step}]"
-    return f".{step}" if step.isidentifier() and step.isascii() else f".{json.dumps(step, ensure_ascii=False)}"
+    return (
+        f".{step}"
+        if step.isidentifier() and step.isascii()
+        else f".{json.dumps(step, ensure_ascii=False)}"
+    )
 
 
 def stored(schema: str, field: str) -> str:
     """The value of a field or JSON path as SQL, as `create_index` indexes it and `ORDER BY` has it."""
     root, *rest = field.split(".")
     if rest or root in LISTS or root in OBJECTS:
-        return f"r.body ->> '{path([root, *rest])}'"  # no field's name has a quote (see `Conditions.field`)
+        # no field's name has a quote (see `Conditions.field`)
+        return f"r.body ->> '{path([root, *rest])}'"
     return SqliteWriter(schema).column(root)
 
 
 def of_schema(schema: str) -> str:
-    """A row `r` is of this schema. SQLite expects few rows of one, and would find by an index of schemas what has an
-    index of its own. It is told of so many that any other index is better, and of so few that this one is better than
-    none."""
+    """A row `r` is of this schema. SQLite expects few rows of one, and would find by an index of
+    schemas what has an index of its own. It is told of so many that any other index is better, and
+    of so few that this one is better than none."""
     return f"likelihood(r.schema = '{schema}', 0.05)"
 
 
 class SqliteWriter(Writer):
-    """See `Writer`. What is bound stands behind numbers, so that what is written twice is the same text."""
+    """See `Writer`. What is bound stands behind numbers, so that what is written twice is the same
+    text."""
 
     true = "1"
     false = "0"
@@ -79,7 +85,7 @@ class SqliteWriter(Writer):
     def bind(self, value: Any, kind: Type) -> str:
         return f"?{self.number(int(value) if isinstance(value, bool) else value, kind)}"
 
-    # -- columns and JSON --------------------------------------------------------------------------------------------
+    # -- columns and JSON --------------------------------------------------------------------------
 
     def column(self, name: str) -> str:
         if name in TIMES:
@@ -133,7 +139,8 @@ class SqliteWriter(Writer):
         return f"{source} ->> {place}"
 
     def set_kind(self, value: Expression) -> str:
-        """The type of JSON, unknown of a null: what is compared with it is neither so nor otherwise."""
+        """The type of JSON, unknown of a null: what is compared with it is neither so nor
+        otherwise."""
         return f"nullif({self.kind(value)}, 'null')"
 
     def kind(self, value: Expression) -> str:
@@ -153,7 +160,7 @@ class SqliteWriter(Writer):
             f" WHEN 'true' THEN 'boolean' WHEN 'false' THEN 'boolean' ELSE {self.kind(value)} END)"
         )
 
-    # -- conditions --------------------------------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def compare_json(self, operator: str, value: Expression, literal: Value) -> str:
         scalar, given = self.scalar(value), literal.value
@@ -161,7 +168,11 @@ class SqliteWriter(Writer):
             asked = f"{self.set_kind(value)} {operator} '{'true' if given else 'false'}'"
             if operator == "=":
                 return f"({scalar} = {int(given)} AND {asked})"
-            return f"({asked})" if operator == "<>" else f"({asked} AND {self.set_kind(value)} IN {_BOOLEANS})"
+            return (
+                f"({asked})"
+                if operator == "<>"
+                else f"({asked} AND {self.set_kind(value)} IN {_BOOLEANS})"
+            )
         compared = f"{scalar} {operator} {self.bind(given, literal.type)}"
         if operator == "<>":
             return self._differs(value, literal, compared)
@@ -176,12 +187,19 @@ class SqliteWriter(Writer):
         return f"({compared})"
 
     def _typed(self, value: Expression, literals: Sequence[Value], compared: str) -> str:
-        """A comparison by `=` where SQLite takes what is of another type for equal: true for 1, JSON for its text."""
+        """A comparison by `=` where SQLite takes what is of another type for equal: true for 1,
+        JSON for its text."""
         if literals[0].type == "text":
             doubtful = any(str(literal.value)[:1] in ("[", "{") for literal in literals)
-            return f"({compared} AND {self.set_kind(value)} = 'text')" if doubtful else f"({compared})"
+            return (
+                f"({compared} AND {self.set_kind(value)} = 'text')" if doubtful else f"({compared})"
+            )
         doubtful = any(literal.value in (0, 1) for literal in literals)
-        return f"({compared} AND {self.set_kind(value)} IN {_NUMBERS})" if doubtful else f"({compared})"
+        return (
+            f"({compared} AND {self.set_kind(value)} IN {_NUMBERS})"
+            if doubtful
+            else f"({compared})"
+        )
 
     def among(self, value: Expression, values: Sequence[Value], *, lists: bool) -> str:
         if isinstance(value, Column) and value.name == "name":
@@ -194,7 +212,9 @@ class SqliteWriter(Writer):
         if not values:
             return self.false
         if values[0].type == "boolean":
-            single = f"({' OR '.join(self.compare_json('=', value, literal) for literal in values)})"
+            single = (
+                f"({' OR '.join(self.compare_json('=', value, literal) for literal in values)})"
+            )
         else:
             marks = ", ".join(self.bind(literal.value, literal.type) for literal in values)
             single = self._typed(value, values, f"{self.scalar(value)} IN ({marks})")
@@ -203,11 +223,13 @@ class SqliteWriter(Writer):
         source, place = self._place(value)
         element = " OR ".join(map(self._is_element, values))
         among = f"EXISTS (SELECT 1 FROM json_each({source}, {place}) j WHERE {element})"
-        own = f"r.schema = '{self.schema}'"  # in each arm, so that an index of this schema serves it
+        # in each arm, so that an index of this schema serves it
+        own = f"r.schema = '{self.schema}'"
         return f"(({own} AND {single}) OR ({own} AND {self.kind(value)} = 'array' AND {among}))"
 
     def _is_element(self, wanted: Value) -> str:
-        """Whether the element `j` of a list is this value: of its type, as true is 1 here, and a list its own text."""
+        """Whether the element `j` of a list is this value: of its type, as true is 1 here, and a
+        list its own text."""
         if wanted.type == "boolean":
             return f"(j.type = '{'true' if wanted.value else 'false'}')"
         kinds = "('text')" if wanted.type == "text" else _NUMBERS
@@ -256,7 +278,8 @@ class SqliteWriter(Writer):
         return f"({part} = {self.bind(wanted, 'text')})"
 
     def like(self, text: str, pattern: str) -> str:
-        if "_" in pattern or len(pattern) > _NATIVE:  # SQLite's own takes the length of both, and cannot be stopped
+        # SQLite's own takes the length of both, and cannot be stopped
+        if "_" in pattern or len(pattern) > _NATIVE:
             return f"matches({self.bind(_expression(pattern), 'text')}, {text})"
         if pattern.isascii():
             return f"({text} LIKE {self.bind(pattern, 'text')} ESCAPE '\\')"
@@ -281,7 +304,9 @@ class SqliteWriter(Writer):
             key = "instr(p.key, 'entity/') = 1"
             if path.shared is not None:
                 key = f"p.key = {self.bind(f'entity/{path.shared}', 'text')}"
-            asked.append(f"EXISTS (SELECT 1 FROM json_each(coalesce(e.properties, '{{}}')) p WHERE {key})")
+            asked.append(
+                f"EXISTS (SELECT 1 FROM json_each(coalesce(e.properties, '{{}}')) p WHERE {key})"
+            )
         own = "" if path.schema is None else f" AND r.schema = {self.bind(path.schema, 'text')}"
         return f"(r.rid IN (SELECT n.rid FROM {tables} WHERE {' AND '.join(asked)}){own})"
 
@@ -294,13 +319,15 @@ class SqliteWriter(Writer):
     def is_null(self, value: Expression) -> str:
         return self.scalar(value) if isinstance(value, Json) else self.write(value)
 
-    # -- the others --------------------------------------------------------------------------------------------------
+    # -- the others --------------------------------------------------------------------------------
 
     def cast(self, part: Expression, kind: Type) -> str:
         if part.type == "json":
             if kind == "boolean":
                 return f"(CASE {self.kind(part)} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)"
-            told = f"CASE {self.kind(part)} WHEN 'true' THEN {{}} WHEN 'false' THEN {{}} ELSE {{}} END"
+            told = (
+                f"CASE {self.kind(part)} WHEN 'true' THEN {{}} WHEN 'false' THEN {{}} ELSE {{}} END"
+            )
             if kind == "text":
                 return f"({told.format(_TRUE, _FALSE, f'CAST({self.scalar(part)} AS TEXT)')})"
             return f"({told.format('NULL', 'NULL', f'number_of({self.scalar(part)})')})"
@@ -308,14 +335,24 @@ class SqliteWriter(Writer):
         if kind == "text":
             if part.type == "boolean":
                 return f"(CASE {written} WHEN 1 THEN {_TRUE} WHEN 0 THEN {_FALSE} END)"
-            return f"number_text({written})" if part.type in ("real", "number") else f"CAST({written} AS TEXT)"
+            return (
+                f"number_text({written})"
+                if part.type in ("real", "number")
+                else f"CAST({written} AS TEXT)"
+            )
         return f"CAST({written} AS REAL)" if kind in ("real", "number") else written
 
     def arithmetic(self, operator: str, left: str, right: str, kind: Type) -> str:
         return f"({left} {operator} {right})"
 
-    def aggregate(self, name: str, part: Expression, distinct: str, separator: str, kind: Type) -> str:
-        written = self.scalar(part) if part.type == "json" and name in ("min", "max") else self.write(part)
+    def aggregate(
+        self, name: str, part: Expression, distinct: str, separator: str, kind: Type
+    ) -> str:
+        written = (
+            self.scalar(part)
+            if part.type == "json" and name in ("min", "max")
+            else self.write(part)
+        )
         if distinct:
             written = self._grouped(part)
         if name != "group_concat":
@@ -327,13 +364,13 @@ class SqliteWriter(Writer):
     def formatted(self, pattern: str, at: str) -> str:
         return f"time_format({self.bind(pattern, 'text')}, {at})"
 
-    # -- a SELECT ----------------------------------------------------------------------------------------------------
+    # -- a SELECT ----------------------------------------------------------------------------------
 
     def select(self, select: Select, most: int) -> tuple[str, list[Type]]:
         """The SQL of a SELECT of at most so many rows, and what type each column of it has.
 
-        What is ordered is not the rows but their numbers, with what they are ordered by: rows may be long, and what is
-        sorted is held in memory.
+        What is ordered is not the rows but their numbers, with what they are ordered by: rows may
+        be long, and what is sorted is held in memory.
         """
         grouped = select.aggregated or select.distinct
         kinds, columns = list[Type](), list[str]()
@@ -342,26 +379,40 @@ class SqliteWriter(Writer):
             sql, kind = self._output(output.value, grouped=grouped, key=key)
             columns.append(f"{sql} AS c{place}")
             kinds.append(kind)
-        # A name is found by its key: the plus keeps the index of schemas, which has half of all rows, out of it.
-        where = f"+r.schema = '{self.schema}'" if asks_for(select.where, "name") else of_schema(self.schema)
+        # A name is found by its key: the plus keeps the index of schemas, which has half of all
+        # rows, out of it.
+        where = (
+            f"+r.schema = '{self.schema}'"
+            if asks_for(select.where, "name")
+            else of_schema(self.schema)
+        )
         if select.where is not None:
             where += f" AND {self.write(select.where)}"
         window = f"LIMIT {min(most, most if select.limit is None else select.limit)} OFFSET {select.offset}"
         listed = ", ".join(columns)
         if not grouped and select.order:
             keys = ", ".join(
-                f"{self._key(term.value)} {_way(term.descending, term.nulls_first)}" for term in select.order
+                f"{self._key(term.value)} {_way(term.descending, term.nulls_first)}"
+                for term in select.order
             )
             way = " DESC" if select.order[-1].descending else ""
             inner = f"SELECT r.rid AS k FROM main.records r WHERE {where} ORDER BY {keys}, r.rid{way} {window}"
-            return f"SELECT {listed} FROM ({inner}) o CROSS JOIN main.records r ON r.rid = o.k", kinds
-        parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{listed} FROM main.records r WHERE {where}"]
+            return (
+                f"SELECT {listed} FROM ({inner}) o CROSS JOIN main.records r ON r.rid = o.k",
+                kinds,
+            )
+        parts = [
+            f"SELECT {'DISTINCT ' if select.distinct else ''}{listed} FROM main.records r WHERE {where}"
+        ]
         if select.groups:
             parts.append("GROUP BY " + ", ".join(self._grouped(value) for value in select.groups))
         if select.having is not None:
             parts.append(f"HAVING {self.write(select.having)}")
         if select.order:
-            terms = [f"{self._key(term.value)} {_way(term.descending, term.nulls_first)}" for term in select.order]
+            terms = [
+                f"{self._key(term.value)} {_way(term.descending, term.nulls_first)}"
+                for term in select.order
+            ]
             parts.append(f"ORDER BY {', '.join(terms)}")
         return " ".join([*parts, window]), kinds
 
@@ -377,15 +428,18 @@ class SqliteWriter(Writer):
 
     def _key(self, value: Expression) -> str:
         written = self.scalar(value) if value.type == "json" else self.write(value)
-        return f"substr({written}, 1, 1000)" if _is_long(value) and value.type == "text" else written
+        return (
+            f"substr({written}, 1, 1000)" if _is_long(value) and value.type == "text" else written
+        )
 
 
 _TRUE, _FALSE = "'true'", "'false'"
 
 
 def _expression(pattern: str) -> str:
-    """A pattern of LIKE as a regular expression. What stands between two % is looked for once, where it comes first,
-    and not again elsewhere when what follows is missing: that would change nothing but the time."""
+    """A pattern of LIKE as a regular expression. What stands between two % is looked for once,
+    where it comes first, and not again elsewhere when what follows is missing: that would change
+    nothing but the time."""
     pieces = [""]
     for part in re.findall(r"\\.|%+|.", pattern, re.DOTALL):
         if part[0] == "%":
@@ -393,7 +447,11 @@ def _expression(pattern: str) -> str:
         else:
             pieces[-1] += "." if part == "_" else re.escape(part[-1])
     first, *between, last = pieces if len(pieces) > 1 else (pieces[0], None)
-    told = first + "".join(f"(?>.*?{piece})" for piece in between) + ("" if last is None else f".*{last}")
+    told = (
+        first
+        + "".join(f"(?>.*?{piece})" for piece in between)
+        + ("" if last is None else f".*{last}")
+    )
     return f"(?{'isa' if pattern.isascii() else 'is'})\\A{told}\\Z"
 
 
@@ -404,4 +462,7 @@ def _way(descending: bool, nulls_first: bool) -> str:
 def _is_long(value: Expression) -> bool:
     if value.type not in ("text", "json", "any"):
         return False
-    return any(isinstance(part, Json) or (isinstance(part, Column) and part.name in LONG) for part in walk(value))
+    return any(
+        isinstance(part, Json) or (isinstance(part, Column) and part.name in LONG)
+        for part in walk(value)
+    )

@@ -21,8 +21,9 @@ def queued(cursor: apsw.Cursor) -> tuple[int, int]:
 def counts(cursor: apsw.Cursor) -> dict[str, Any]:
     """What `Store.stats` tells, as far as the tables know it.
 
-    The records are counted type by type along an index, a tenth of a microsecond each: tallies kept by triggers would
-    make every write a tenth dearer. Nothing else reads more than the pages of a small index.
+    The records are counted type by type along an index, a tenth of a microsecond each: tallies kept
+    by triggers would make every write a tenth dearer. Nothing else reads more than the pages of a
+    small index.
     """
     by_type = cursor.execute(
         "SELECT schema, type, count(*) FROM records GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"

@@ -1,4 +1,5 @@
-"""The embedded store: one SQLite file for each tenant. See `contract.Store` for what every method guarantees."""
+"""The embedded store: one SQLite file for each tenant. See `contract.Store` for what every method
+guarantees."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore"]
 
 GRAPH_PATHS = 100  # edges shown on a record that is looked up
-_MONTH = 31 * 24 * 3600 * 1_000_000  # microseconds; moments longer than this have an index of their own
+# microseconds; moments longer than this have an index of their own
+_MONTH = 31 * 24 * 3600 * 1_000_000
 _NEWEST = EdgeOrder()
 _TABLES = {"terms": ("records", "doc"), "names": ("labels", "lid"), "vectors": ("vectors", "vid")}
 
@@ -126,7 +128,9 @@ class SqliteStore:
             path, key, create=create, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout,
             prepare=prepare,
         )  # fmt: skip
-        self.capabilities = Capabilities(name="sqlite", encrypted=bool(key), writable=not self._database.read_only)
+        self.capabilities = Capabilities(
+            name="sqlite", encrypted=bool(key), writable=not self._database.read_only
+        )
         self._translate = translate(path)
         try:
             self._erasing = Erasing(self._database)
@@ -142,7 +146,7 @@ class SqliteStore:
         self._tables = Tables(self._database)
         self._embeddings = Embeddings(self._database)
 
-    # -- writing ---------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def write(self, batch: Batch) -> Written:
         return self._database.write(lambda cursor: batch_writer.apply(cursor, batch))
@@ -157,20 +161,30 @@ class SqliteStore:
         return self._database.write(work)
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
-        return self._database.write(lambda cursor: batch_writer.apply(cursor, work(_Inside(self.path, cursor))))
+        return self._database.write(
+            lambda cursor: batch_writer.apply(cursor, work(_Inside(self.path, cursor)))
+        )
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         wanted = list(ids)
         if erase and derived:
             return self.erase(lambda _: Batch(removed=tuple(wanted)))
         if erase:
-            return self._erase(lambda cursor: batch_writer.delete(cursor, wanted, derived=derived, erase=True))
-        return self._database.write(lambda cursor: batch_writer.delete(cursor, wanted, derived=derived, erase=False))[0]
+            return self._erase(
+                lambda cursor: batch_writer.delete(cursor, wanted, derived=derived, erase=True)
+            )
+        return self._database.write(
+            lambda cursor: batch_writer.delete(cursor, wanted, derived=derived, erase=False)
+        )[0]
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
-        return self._erase(lambda cursor: batch_writer.erase(cursor, work(_Inside(self.path, cursor))))
+        return self._erase(
+            lambda cursor: batch_writer.erase(cursor, work(_Inside(self.path, cursor)))
+        )
 
-    def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, dict[str, list[int]]]]) -> Deletion:
+    def _erase(
+        self, work: Callable[[apsw.Cursor], tuple[Deletion, dict[str, list[int]]]]
+    ) -> Deletion:
         def run(cursor: apsw.Cursor) -> tuple[Deletion, dict[str, list[int]]]:
             self._erasing.note(cursor)
             return work(cursor)
@@ -183,7 +197,9 @@ class SqliteStore:
         pending, traces = self._erasing.begin()  # the write-ahead log still has the old pages
         if pending or traces:
             self._derived.start()
-        return replace(deletion, remaining=self._sweep(deletion, buried), pending=pending, traces=traces)
+        return replace(
+            deletion, remaining=self._sweep(deletion, buried), pending=pending, traces=traces
+        )
 
     def _sweep(self, deletion: Deletion, buried: dict[str, list[int]]) -> tuple[str, ...]:
         """What can still be found of what was deleted, in any table or index."""
@@ -202,14 +218,16 @@ class SqliteStore:
                 (msgspec.json.encode(deletion.ids).decode(),),
             )
             found += [f"journal {id}" for (id,) in spoken]
-            found += [f"the snapshot of {kind}" for (kind,) in cursor.execute(batch_writer.OUTDATED)]
+            found += [
+                f"the snapshot of {kind}" for (kind,) in cursor.execute(batch_writer.OUTDATED)
+            ]
         for kind, index in self._derived.loaded().items():
             if index is not None and kind in buried:
                 held = getattr(self._derived, kind)().holds(buried[kind])
                 found += [f"{kind} index {number}" for number in sorted(held)]
         return tuple(found)
 
-    # -- by id and key ---------------------------------------------------------------------------------------
+    # -- by id and key -----------------------------------------------------------------------------
 
     def get(self, schema: str | None, id: str) -> Record | None:
         with self._translate:
@@ -222,19 +240,31 @@ class SqliteStore:
         self, keys: Sequence[str], *, edges: int = GRAPH_PATHS, as_of: datetime | None = None
     ) -> dict[str, list[Record]]:
         found: dict[str, list[Record]] = {key: [] for key in keys}
-        if len(found) == 1:  # what most ask: no transaction, no cache to look after unless it has edges
+        # what most ask: no transaction, no cache to look after unless it has edges
+        if len(found) == 1:
             with self._translate:
                 cursor = self._database.reader
-                self._fill(found, cursor, cursor.execute(_LOOKUP, tuple(found)).fetchall(), edges, as_of)
+                self._fill(
+                    found, cursor, cursor.execute(_LOOKUP, tuple(found)).fetchall(), edges, as_of
+                )
         else:
             with self._graph.seen.reading() as cursor:
                 self._fill(
-                    found, cursor, cursor.execute(_LOOKUP_ALL, (json.dumps(list(found)),)).fetchall(), edges, as_of
+                    found,
+                    cursor,
+                    cursor.execute(_LOOKUP_ALL, (json.dumps(list(found)),)).fetchall(),
+                    edges,
+                    as_of,
                 )
         return found
 
     def _fill(
-        self, found: dict[str, list[Record]], cursor: apsw.Cursor, rows: list[Any], edges: int, as_of: datetime | None
+        self,
+        found: dict[str, list[Record]],
+        cursor: apsw.Cursor,
+        rows: list[Any],
+        edges: int,
+        as_of: datetime | None,
     ) -> None:
         """Put the records of these rows under their keys, with their edges."""
         for key, _, rid, schema, body, content, lid, linked, total in (
@@ -242,13 +272,23 @@ class SqliteStore:
         ):
             record = decode(schema, body, content)
             if edges and (linked or total > 1):
-                lids = (lid,) if total == 1 else [other for (other,) in cursor.execute(_LABELS, (rid,))]
+                lids = (
+                    (lid,)
+                    if total == 1
+                    else [other for (other,) in cursor.execute(_LABELS, (rid,))]
+                )
                 if paths := self._graph.outgoing(cursor, lids, edges, as_of):
                     force_setattr(record, "graph_paths", paths)
             found[key].append(record)
 
     def chunks(
-        self, uri: str, *, after: int = -1, before: int | None = None, limit: int | None = None, last: bool = False
+        self,
+        uri: str,
+        *,
+        after: int = -1,
+        before: int | None = None,
+        limit: int | None = None,
+        last: bool = False,
     ) -> list[Resource]:
         way = "DESC" if last else "ASC"
         sql = f"{_CHUNKS} ORDER BY {_ORDINAL} {way}, r.rid {way} LIMIT coalesce(?4, -1)"
@@ -282,7 +322,9 @@ class SqliteStore:
 
     def first_words(self, words: Sequence[str]) -> set[str]:
         with self._translate:
-            found = self._database.reader.execute(_FIRST_WORDS, (json.dumps(list(words)),)).fetchall()
+            found = self._database.reader.execute(
+                _FIRST_WORDS, (json.dumps(list(words)),)
+            ).fetchall()
         return {word for (word,) in found}
 
     def children(self, id: str) -> list[str]:
@@ -300,20 +342,28 @@ class SqliteStore:
             ).fetchall()
         return [identity for (identity,) in found]
 
-    # -- by likeness -----------------------------------------------------------------------------------------
+    # -- by likeness -------------------------------------------------------------------------------
 
     def fuzzy(self, text: str, *, type: str | None, threshold: float, limit: int) -> list[Match]:
         return self._likeness.fuzzy(text, type, threshold, limit)
 
     def search_vector(
-        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        *,
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
         return self._likeness.vector(vector, schema, where, limit, min_score)
 
-    def search_text(self, text: str, *, schema: str | None, where: Predicate | None, limit: int) -> list[Match]:
+    def search_text(
+        self, text: str, *, schema: str | None, where: Predicate | None, limit: int
+    ) -> list[Match]:
         return self._likeness.text(text, schema, where, limit)
 
-    # -- edges -----------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def edges(
         self,
@@ -347,11 +397,17 @@ class SqliteStore:
     ) -> list[EdgeCount]:
         return self._graph.count(keys, direction, as_of)
 
-    def degrees(self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None) -> int:
+    def degrees(
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
+    ) -> int:
         return self._graph.degrees(keys, direction, as_of)
 
     def degrees_by(
-        self, groups: Sequence[Sequence[str]], *, direction: Direction, as_of: datetime | None = None
+        self,
+        groups: Sequence[Sequence[str]],
+        *,
+        direction: Direction,
+        as_of: datetime | None = None,
     ) -> list[int]:
         if direction == "both":  # an edge between two groups is at both
             together = accumulate(groups, lambda before, keys: [*before, *keys])
@@ -375,7 +431,7 @@ class SqliteStore:
     def rel_types(self) -> list[str]:
         return self._graph.rel_types()
 
-    # -- by field --------------------------------------------------------------------------------------------
+    # -- by field ----------------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:
         rest, matches = similar(self, schema, query)
@@ -384,11 +440,21 @@ class SqliteStore:
         compiler = self._compiler(schema)
         sql, values = compiler.compile(rest)
         # What is found by its key is not looked for along all of the schema.
-        own = f"+r.schema = '{schema}'" if asks_for(compiler.read(rest), "name") else of_schema(schema)
+        own = (
+            f"+r.schema = '{schema}'"
+            if asks_for(compiler.read(rest), "name")
+            else of_schema(schema)
+        )
         if matches is not None:
             marks = ", ".join("?" * len(matches))
-            sql, values = f"({sql}) AND r.id IN ({marks})", [*values, *(match.record.id for match in matches)]
-        order = [f"{stored(schema, compiler.field(field))} {direction(way)}" for field, way in query.order]
+            sql, values = (
+                f"({sql}) AND r.id IN ({marks})",
+                [*values, *(match.record.id for match in matches)],
+            )
+        order = [
+            f"{stored(schema, compiler.field(field))} {direction(way)}"
+            for field, way in query.order
+        ]
         statement = (
             f"SELECT {COLUMNS} FROM records r WHERE {own} AND ({sql})"
             f" ORDER BY {', '.join([*order, 'r.rid'])} LIMIT ? OFFSET ?"
@@ -447,7 +513,7 @@ class SqliteStore:
         with self._translate:
             return self._database.reader.execute(sql, (schema,)).get is not None
 
-    # -- embedding queue -------------------------------------------------------------------------------------
+    # -- embedding queue ---------------------------------------------------------------------------
 
     def pending(self, limit: int) -> list[Pending]:
         return self._embeddings.pending(limit)
@@ -466,7 +532,9 @@ class SqliteStore:
         versions: Mapping[str, int] = {},
     ) -> None:
         self._database.write(
-            lambda cursor: batch_writer.store_vectors(cursor, vectors, versions, name=model, dims=dims, current=current)
+            lambda cursor: batch_writer.store_vectors(
+                cursor, vectors, versions, name=model, dims=dims, current=current
+            )
         )
 
     def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
@@ -493,15 +561,25 @@ class SqliteStore:
     def model(self) -> tuple[str, int] | None:
         return self._embeddings.model()
 
-    # -- journal ---------------------------------------------------------------------------------------------
+    # -- journal -----------------------------------------------------------------------------------
 
     def note(
-        self, entries: Sequence[JournalEntry], *, struck: Sequence[tuple[str, str]] = (), expect: int | None = None
+        self,
+        entries: Sequence[JournalEntry],
+        *,
+        struck: Sequence[tuple[str, str]] = (),
+        expect: int | None = None,
     ) -> None:
         self._database.write(lambda cursor: kv.apply(cursor, entries, struck, expect))
 
     def journal(
-        self, kind: str, *, prefix: str = "", after: str = "", limit: int | None = None, newest_first: bool = False
+        self,
+        kind: str,
+        *,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[JournalEntry]:
         with self._translate:
             return kv.listed(self._database.reader, kind, prefix, after, limit, newest_first)
@@ -510,14 +588,16 @@ class SqliteStore:
         with self._translate:
             return kv.entry(self._database.reader, kind, id)
 
-    # -- whole store -----------------------------------------------------------------------------------------
+    # -- whole store -------------------------------------------------------------------------------
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
         with closing(self._database.connect(8, read_only=True)) as connection, self._translate:
             connection.execute("BEGIN")
             parents = connection.cursor()
             for some in _EVERYTHING:
-                for rid, kind, body, content in connection.execute(f"SELECT {COLUMNS} {some}", (schema,)):
+                for rid, kind, body, content in connection.execute(
+                    f"SELECT {COLUMNS} {some}", (schema,)
+                ):
                     record = decode(kind, body, content)
                     if isinstance(record, Resource):
                         ids = parents.execute(
@@ -572,7 +652,8 @@ class SqliteStore:
 
 
 class _Inside(SqliteStore):
-    """What a transaction that writes sees. It remembers nothing that outlives it: it may be rolled back."""
+    """What a transaction that writes sees. It remembers nothing that outlives it: it may be rolled
+    back."""
 
     def __init__(self, path: Path, cursor: apsw.Cursor) -> None:
         self._database = Held(path, cursor)
@@ -582,9 +663,17 @@ class _Inside(SqliteStore):
         self._embeddings = Embeddings(self._database)
 
     def search_vector(
-        self, vector: Sequence[float], *, schema: str, where: Predicate | None, limit: int, min_score: float | None
+        self,
+        vector: Sequence[float],
+        *,
+        schema: str,
+        where: Predicate | None,
+        limit: int,
+        min_score: float | None,
     ) -> list[Match]:
-        raise InvalidInputError("nothing is searched by likeness inside `update`", remedy="search before it")
+        raise InvalidInputError(
+            "nothing is searched by likeness inside `update`", remedy="search before it"
+        )
 
 
 def _alias(record: Record, key: str) -> str:

@@ -41,7 +41,8 @@ def walk(
         look = _Look(graph, cursor, direction, fetch, instant(as_of))
         families, around = graph.seen.families, look.around
         frontier: list[int] = []
-        origin: dict[int, int] = {}  # every label seen -> that it was reached from; 0: none
+        # every label seen -> that it was reached from; 0: none
+        origin: dict[int, int] = {}
         beginning = graph.lids(cursor, starts)
         graph.know_families(cursor, beginning)
         for node in beginning:
@@ -49,7 +50,8 @@ def walk(
                 origin.update(dict.fromkeys((node, *families.get(node, ())), 0))
                 frontier.append(node)
         reached: list[int] = []
-        by: list[Any] = []  # what the order goes by, of the edge that reached each
+        # what the order goes by, of the edge that reached each
+        by: list[Any] = []
         unfollowed = level = deepest = 0
         while frontier and level < depth:
             level += 1
@@ -63,13 +65,16 @@ def walk(
                         origin[other] = node
                         reached.append(other)
                         by.append(value)
-                        if aliased:  # a record is reached once, under whichever label
+                        # a record is reached once, under whichever label
+                        if aliased:
                             for label in families.get(other, ()):
                                 origin.setdefault(label, node)
             frontier = reached[known:]
             if frontier:
                 deepest = level
-        steps = tuple([_step(graph, cursor, reached[place], origin) for place in fetch.ranked(by, limit)])
+        steps = tuple(
+            [_step(graph, cursor, reached[place], origin) for place in fetch.ranked(by, limit)]
+        )
         return Walk(steps, len(reached), unfollowed, deepest)
 
 
@@ -85,33 +90,51 @@ def _step(graph: Graph, cursor: apsw.Cursor, label: int, origin: dict[int, int])
 class _Look:
     """What is around nodes, by one fetch in the same direction; nothing is kept of the past."""
 
-    def __init__(self, graph: Graph, cursor: apsw.Cursor, direction: Direction, fetch: Fetch, at: int) -> None:
+    def __init__(
+        self, graph: Graph, cursor: apsw.Cursor, direction: Direction, fetch: Fetch, at: int
+    ) -> None:
         self._graph = graph
         self._cursor = cursor
         self._ends = ends(direction)
         self._fetch = fetch
         self._at = at
-        self.around: dict[int, Near] = graph.seen.near.setdefault((fetch, direction), {}) if fetch.now else {}
+        self.around: dict[int, Near] = (
+            graph.seen.near.setdefault((fetch, direction), {}) if fetch.now else {}
+        )
 
     def learn(self, nodes: Sequence[int]) -> None:
         """Learn where the edges of these nodes lead, of those that are not in `around` yet."""
         graph, cursor, fetch = self._graph, self._cursor, self._fetch
         families = graph.seen.families
-        labels: dict[int, Collection[int]] = {}  # node -> all of its record, in the order of their keys
+        # node -> all of its record, in the order of their keys
+        labels: dict[int, Collection[int]] = {}
         for node in nodes:
             if node not in self.around:
-                labels[node] = graph.by_key(cursor, (node, *families[node])) if node in families else (node,)
+                labels[node] = (
+                    graph.by_key(cursor, (node, *families[node])) if node in families else (node,)
+                )
         if not labels:
             return
         found = self._lists(labels, fetch.quick)
-        alike = [node for node, (_, *by) in found.items() if tied(by[0] if fetch.by_time else [*zip(*by, strict=True)])]
+        alike = [
+            node
+            for node, (_, *by) in found.items()
+            if tied(by[0] if fetch.by_time else [*zip(*by, strict=True)])
+        ]
         if alike:
             found |= self._lists({node: labels[node] for node in alike}, fetch.exact)
-        more = [lid for node, (others, *_) in found.items() if len(others) > fetch.limit for lid in labels[node]]
+        more = [
+            lid
+            for node, (others, *_) in found.items()
+            if len(others) > fetch.limit
+            for lid in labels[node]
+        ]
         for end in self._ends:
             graph.know_degrees(cursor, more, end, fetch)
         if graph.seen.aliased:
-            graph.know_families(cursor, [other for others, *_ in found.values() for other in others])
+            graph.know_families(
+                cursor, [other for others, *_ in found.values() for other in others]
+            )
         for node, (others, values, *_) in found.items():
             beyond = 0
             if len(others) > fetch.limit:
@@ -124,7 +147,9 @@ class _Look:
             self.around[node] = array("q", others), kept, beyond, aliased
             graph.seen.weight += 400 + 16 * len(others)
 
-    def _lists(self, labels: dict[int, Collection[int]], statements: Statements) -> dict[int, _Lists]:
+    def _lists(
+        self, labels: dict[int, Collection[int]], statements: Statements
+    ) -> dict[int, _Lists]:
         """What `statements.around` gives for each node, over all its labels and ends."""
         wanted = str(sorted({lid for lids in labels.values() for lid in lids}))
         found: dict[str, dict[int, _Lists]] = {}
@@ -136,6 +161,8 @@ class _Look:
             parts = [found[end][lid] for end in self._ends for lid in lids]
             merged[node] = parts[0]
             if len(parts) > 1:
-                rows = self._fetch.merged((row for part in parts for row in zip(*part, strict=True)), 1)
+                rows = self._fetch.merged(
+                    (row for part in parts for row in zip(*part, strict=True)), 1
+                )
                 merged[node] = [[*column] for column in zip(*rows, strict=True)] or parts[0]
         return merged

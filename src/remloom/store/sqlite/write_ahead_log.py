@@ -1,9 +1,10 @@
 """What a write-ahead log holds behind the point where SQLite stops reading it.
 
-SQLite reads a log up to the first frame whose checksum is wrong, and takes the rest for what a loss of power left of a
-write that nobody was told of. So it is, when it is one transaction. A further one was begun only after that one was on
-disk: then what is behind the bad frame was acknowledged. Checksums go over the pages as they are in the file, sealed.
-See https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
+SQLite reads a log up to the first frame whose checksum is wrong, and takes the rest for what a loss
+of power left of a write that nobody was told of. So it is, when it is one transaction. A further
+one was begun only after that one was on disk: then what is behind the bad frame was acknowledged.
+Checksums go over the pages as they are in the file, sealed. See
+https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def log_of(path: Path) -> Path:
 
 
 def behind(path: Path, size: int, seen: int) -> int:
-    """How many acknowledged transactions, at least, are in the log and not seen by SQLite; 0: its end is just torn.
+    """How many acknowledged transactions, at least, are in the log and not seen by SQLite; 0: its
+    end is just torn.
 
     Args:
         path: the database; nobody writes to it meanwhile.
@@ -54,11 +56,17 @@ def behind(path: Path, size: int, seen: int) -> int:
     with stream:
         header = stream.read(_HEADER)
         frames = list(_frames(stream, size, _HEADER + seen * (_FRAME + size)))
-        if not frames or len(header) < _HEADER:  # it was emptied just now, and has grown since
+        # it was emptied just now, and has grown since
+        if not frames or len(header) < _HEADER:
             return 0
-        begun = not _sound(header)  # nothing of a log without a header is seen, whatever was acknowledged
+        # nothing of a log without a header is seen, whatever was acknowledged
+        begun = not _sound(header)
         big = bool(header[3] & 1)
-        salts = Counter(frame.salts for frame in frames).most_common(1)[0][0] if begun else header[16:24]
+        salts = (
+            Counter(frame.salts for frame in frames).most_common(1)[0][0]
+            if begun
+            else header[16:24]
+        )
         ours = [frame for frame in frames if frame.salts == salts]
         for before, frame in zip([None, *ours], ours, strict=False):
             if begun and before is not None and _holds(stream, before, frame, size, big=big):
@@ -92,7 +100,10 @@ def _holds(stream: BinaryIO, before: Frame, frame: Frame, size: int, *, big: boo
         return False
     stream.seek(frame.at)
     data = stream.read(_FRAME + size)
-    return len(data) == _FRAME + size and _add(_add(before.sum, data[:8], big=big), data[_FRAME:], big=big) == frame.sum
+    return (
+        len(data) == _FRAME + size
+        and _add(_add(before.sum, data[:8], big=big), data[_FRAME:], big=big) == frame.sum
+    )
 
 
 def _add(sum: _Sum, data: bytes, *, big: bool) -> _Sum:

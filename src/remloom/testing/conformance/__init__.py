@@ -1,4 +1,5 @@
-"""The store contract as tests. A provider's test module inherits `StoreConformance` and supplies one fixture.
+"""The store contract as tests. A provider's test module inherits `StoreConformance` and supplies
+one fixture.
 
     class TestSqlite(StoreConformance):
         @pytest.fixture
@@ -28,6 +29,17 @@ __all__ = ["Opening", "StoreConformance", "names", "put", "selected"]
 
 
 class StoreConformance(
-    Records, Likeness, Edges, Orders, Fields, Deletion, Journaling, Naming, Past, Updating, Closing, Values
+    Records,
+    Likeness,
+    Edges,
+    Orders,
+    Fields,
+    Deletion,
+    Journaling,
+    Naming,
+    Past,
+    Updating,
+    Closing,
+    Values,
 ):
     """What every provider must do. `store` is a fresh, empty tenant."""

@@ -71,8 +71,8 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "journal": lambda store: store.journal("run"),
     "journal_entry": lambda store: store.journal_entry("run", "1"),
 }
-# What tells of the provider and not of what is stored, and what needs a statement or a file; `close` and `look` may be
-# called of what is closed.
+# What tells of the provider and not of what is stored, and what needs a statement or a file;
+# `close` and `look` may be called of what is closed.
 APART = {"close", "look", "columns", "select", "explain", "backup"}
 
 
@@ -80,9 +80,15 @@ class Closing(Opened):
     """What a closed store answers: that it is closed."""
 
     def test_every_method_of_a_closed_store_says_that_it_is_closed(self, store: Store) -> None:
-        put(store, Entity(name="a"), Resource(name="b", content="tea", embedding=[1.0, 0.0]), Moment(name="m"))
+        put(
+            store,
+            Entity(name="a"),
+            Resource(name="b", content="tea", embedding=[1.0, 0.0]),
+            Moment(name="m"),
+        )
         put(store, Edge(src="a", rel_type="r", dst="b"))
-        for call in CALLS.values():  # what was loaded by then must not answer either
+        # what was loaded by then must not answer either
+        for call in CALLS.values():
             call(store)
         store.close()
         answered = []
@@ -96,10 +102,18 @@ class Closing(Opened):
         store.close()
 
     def test_these_are_all_methods_of_the_contract(self) -> None:
-        methods = {name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")}
-        assert methods - APART ^ set(CALLS) == set(), "a method that is new in the contract needs a call above"
+        methods = {
+            name
+            for name, _ in inspect.getmembers(Store, inspect.isfunction)
+            if not name.startswith("_")
+        }
+        assert methods - APART ^ set(CALLS) == set(), (
+            "a method that is new in the contract needs a call above"
+        )
 
-    def test_a_store_that_another_one_of_the_tenant_closed_is_open(self, store: Store, reopen: Any) -> None:
+    def test_a_store_that_another_one_of_the_tenant_closed_is_open(
+        self, store: Store, reopen: Any
+    ) -> None:
         reopen().close()
         put(store, Entity(name="a"))
         assert len(store.lookup(["a"])["a"]) == 1

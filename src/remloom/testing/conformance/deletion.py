@@ -14,22 +14,40 @@ class Deletion(Opened):
 
     def test_parents_and_children_are_known(self, store: Store) -> None:
         (source,) = put(store, Resource(name="s", content="source")).ids
-        (insight,) = put(store, Resource(name="i", content="insight", parents=(source,), generation=1)).ids
+        (insight,) = put(
+            store, Resource(name="i", content="insight", parents=(source,), generation=1)
+        ).ids
         assert (store.parents(insight), store.children(source)) == ([source], [insight])
 
-    def test_deleting_takes_everything_of_a_record_and_what_was_derived_from_it(self, store: Store) -> None:
+    def test_deleting_takes_everything_of_a_record_and_what_was_derived_from_it(
+        self, store: Store
+    ) -> None:
         (source,) = put(store, Resource(name="s", content="unique words", embedding=[1, 0])).ids
-        (child,) = put(store, Resource(name="i", content="insight", parents=(source,), embedding=[0, 1])).ids
+        (child,) = put(
+            store, Resource(name="i", content="insight", parents=(source,), embedding=[0, 1])
+        ).ids
         (moment,) = put(store, Moment(name="m", resource_refs=(source, "elsewhere"))).ids
-        put(store, Edge(src="s", rel_type="mentions", dst="Only Here"), Edge(src="i", rel_type="r", dst="m"))
+        put(
+            store,
+            Edge(src="s", rel_type="mentions", dst="Only Here"),
+            Edge(src="i", rel_type="r", dst="m"),
+        )
         store.search_text("unique", schema=None, where=None, limit=1)
         deletion = store.delete([source])
         assert set(deletion.ids) == {source, child}
-        assert (deletion.derived, deletion.vectors, deletion.edges, deletion.remaining) == (1, 2, 2, ())
+        assert (deletion.derived, deletion.vectors, deletion.edges, deletion.remaining) == (
+            1,
+            2,
+            2,
+            (),
+        )
         assert store.search_text("unique", schema=None, where=None, limit=5) == []
         assert store.lookup(["s", "only-here"]) == {"s": [], "only-here": []}
         assert store.fuzzy("only here", type=None, threshold=0.5, limit=5) == []
-        assert store.search_vector([1, 0], schema="resources", where=None, limit=5, min_score=None) == []
+        assert (
+            store.search_vector([1, 0], schema="resources", where=None, limit=5, min_score=None)
+            == []
+        )
         kept = store.get("moments", moment)
         assert isinstance(kept, Moment)
         assert kept.resource_refs == ("elsewhere",)

@@ -21,17 +21,33 @@ __all__ = ["Edges"]
 class Edges(Opened):
     """Edges and walks along them."""
 
-    # -- edges -------------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def test_an_edge_written_again_merges(self, store: Store) -> None:
         put(
             store,
-            Edge(src="A", rel_type="knows", dst="B", weight=0.4, properties={"x": 1, "y": 1}, created_at=T0 + DAY),
+            Edge(
+                src="A",
+                rel_type="knows",
+                dst="B",
+                weight=0.4,
+                properties={"x": 1, "y": 1},
+                created_at=T0 + DAY,
+            ),
         )
-        put(store, Edge(src="a", rel_type="knows", dst="b", weight=0.9, properties={"y": 2}, created_at=T0))
+        put(
+            store,
+            Edge(
+                src="a", rel_type="knows", dst="b", weight=0.9, properties={"y": 2}, created_at=T0
+            ),
+        )
         put(store, Edge(src="a", rel_type="knows", dst="b", weight=0.1, properties={"z": None}))
         (edge,) = store.edges(["a"], direction="out", rel_types=None, limit=None)
-        assert (edge.weight, edge.properties, edge.created_at) == (0.9, {"x": 1, "y": 2, "z": None}, T0)
+        assert (edge.weight, edge.properties, edge.created_at) == (
+            0.9,
+            {"x": 1, "y": 2, "z": None},
+            T0,
+        )
 
     def test_an_edge_to_an_unknown_label_makes_a_thin_entity(self, store: Store) -> None:
         put(
@@ -56,16 +72,24 @@ class Edges(Opened):
         assert doc.schema == "resources"
         assert len(store.edges(["a"], direction="out", rel_types=None, limit=None)) == 2
 
-    def test_an_edge_can_be_taken_away_and_takes_the_thin_entity_it_alone_made(self, store: Store) -> None:
+    def test_an_edge_can_be_taken_away_and_takes_the_thin_entity_it_alone_made(
+        self, store: Store
+    ) -> None:
         put(
             store,
             Entity(name="a"),
-            *(Edge(src="a", rel_type=rel, dst=dst) for rel, dst in (("r", "x"), ("r", "y"), ("s", "y"))),
+            *(
+                Edge(src="a", rel_type=rel, dst=dst)
+                for rel, dst in (("r", "x"), ("r", "y"), ("s", "y"))
+            ),
         )
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
         store.write(validation.build(again, tenant="conformance", model="", unlinked=gone))
-        assert {(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()} == {("a", "s", "y"), ("a", "t", "z")}
+        assert {(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()} == {
+            ("a", "s", "y"),
+            ("a", "t", "z"),
+        }
         assert store.lookup(["x"])["x"] == []
         assert names(store.lookup(["y"])["y"]) == ["y"]
         assert names(store.lookup(["a"])["a"]) == ["a"]
@@ -75,15 +99,28 @@ class Edges(Opened):
         put(
             store,
             Entity(name="a", aliases=("alpha",)),
-            Edge(src="a", rel_type="was", dst="b", valid_from=T0 - DAY, valid_to=T0, properties={"n": 1}),
+            Edge(
+                src="a",
+                rel_type="was",
+                dst="b",
+                valid_from=T0 - DAY,
+                valid_to=T0,
+                properties={"n": 1},
+            ),
             Edge(src="a", rel_type="will", dst="c", valid_from=T0 + 100_000 * DAY),
             Edge(src="d", rel_type="is", dst="a", weight=0.5),
             Edge(src="alpha", rel_type="is", dst="b"),
         )
-        assert [edge.rel_type for edge in store.edges(["a"], direction="out", rel_types=None, limit=None)] == ["is"]
+        assert [
+            edge.rel_type
+            for edge in store.edges(["a"], direction="out", rel_types=None, limit=None)
+        ] == ["is"]
 
         def stored(direction: Any) -> set[tuple[str, str, str]]:
-            return {(edge.src, edge.rel_type, edge.dst) for edge in store.stored_edges(["a"], direction=direction)}
+            return {
+                (edge.src, edge.rel_type, edge.dst)
+                for edge in store.stored_edges(["a"], direction=direction)
+            }
 
         assert stored("out") == {("a", "was", "b"), ("a", "will", "c")}
         assert stored("in") == {("d", "is", "a")}
@@ -94,7 +131,11 @@ class Edges(Opened):
         assert store.stored_edges([], direction="both") == []
 
     def test_a_batch_is_written_only_if_what_it_expects_is_so(self, store: Store) -> None:
-        put(store, Resource(id="r", name="r", content="text"), Edge(src="r", rel_type="is", dst="x", weight=0.25))
+        put(
+            store,
+            Resource(id="r", name="r", content="text"),
+            Edge(src="r", rel_type="is", dst="x", weight=0.25),
+        )
         store.note([JournalEntry("run", "1", b"{}")])
         record = store.get("resources", "r")
         assert record is not None
@@ -127,24 +168,50 @@ class Edges(Opened):
         assert list(store.all_edges()) == []
 
     def test_edges_go_both_ways_newest_first_within_the_limit(self, store: Store) -> None:
-        put(store, *(Edge(src="hub", rel_type="r", dst=f"n{i}", created_at=T0 + i * DAY) for i in range(5)))
+        put(
+            store,
+            *(
+                Edge(src="hub", rel_type="r", dst=f"n{i}", created_at=T0 + i * DAY)
+                for i in range(5)
+            ),
+        )
         out = store.edges(["hub"], direction="out", rel_types=None, limit=2)
         assert [edge.dst for edge in out] == ["n4", "n3"]
-        assert [edge.src for edge in store.edges(["n1"], direction="in", rel_types=None, limit=None)] == ["hub"]
+        assert [
+            edge.src for edge in store.edges(["n1"], direction="in", rel_types=None, limit=None)
+        ] == ["hub"]
         assert len(store.edges(["n1"], direction="both", rel_types=None, limit=None)) == 1
 
     def test_counts_by_type_and_direction_are_complete(self, store: Store) -> None:
-        put(store, *(Edge(src="a", rel_type="x", dst=f"n{i}") for i in range(3)), Edge(src="n0", rel_type="y", dst="a"))
+        put(
+            store,
+            *(Edge(src="a", rel_type="x", dst=f"n{i}") for i in range(3)),
+            Edge(src="n0", rel_type="y", dst="a"),
+        )
         counts = store.count_edges(["a"], direction="both")
-        assert [(count.rel_type, count.direction, count.count) for count in counts] == [("x", "out", 3), ("y", "in", 1)]
+        assert [(count.rel_type, count.direction, count.count) for count in counts] == [
+            ("x", "out", 3),
+            ("y", "in", 1),
+        ]
         assert store.degrees(["a"], direction="both") == 4
 
     def test_an_alias_that_comes_later_brings_its_edges(self, store: Store) -> None:
-        put(store, *(Edge(src=src, rel_type="r", dst=dst) for src, dst in (("a", "b"), ("c", "d"), ("e", "c"))))
+        put(
+            store,
+            *(
+                Edge(src=src, rel_type="r", dst=dst)
+                for src, dst in (("a", "b"), ("c", "d"), ("e", "c"))
+            ),
+        )
 
         def walked() -> list[str]:
             walk = store.walk(
-                ["a"], rel_types=None, direction="out", depth=2, breadth=9, order=EdgeOrder("created_at", "asc")
+                ["a"],
+                rel_types=None,
+                direction="out",
+                depth=2,
+                breadth=9,
+                order=EdgeOrder("created_at", "asc"),
             )
             return [step.key for step in walk.steps]
 
@@ -171,18 +238,36 @@ class Edges(Opened):
         assert store.degrees_by([], direction="both") == []
 
     def test_an_edge_holds_from_valid_from_until_valid_to(self, store: Store) -> None:
-        put(store, Edge(src="a", rel_type="at", dst="old", valid_from=T0, valid_to=T0 + DAY, created_at=T0))
-        put(store, Edge(src="a", rel_type="at", dst="new", valid_from=T0 + DAY, created_at=T0 + DAY))
+        put(
+            store,
+            Edge(
+                src="a", rel_type="at", dst="old", valid_from=T0, valid_to=T0 + DAY, created_at=T0
+            ),
+        )
+        put(
+            store, Edge(src="a", rel_type="at", dst="new", valid_from=T0 + DAY, created_at=T0 + DAY)
+        )
 
         def at(moment: datetime | None) -> list[str]:
-            return [edge.dst for edge in store.edges(["a"], direction="out", rel_types=None, limit=None, as_of=moment)]
+            return [
+                edge.dst
+                for edge in store.edges(
+                    ["a"], direction="out", rel_types=None, limit=None, as_of=moment
+                )
+            ]
 
         assert (at(None), at(T0), at(T0 + DAY), at(T0 - DAY)) == (["new"], ["old"], ["new"], [])
 
-    # -- walking -----------------------------------------------------------------------------------------------
+    # -- walking -----------------------------------------------------------------------------------
 
     def walk(self, store: Store, start: str, depth: int, **options: Any) -> Any:
-        arguments = {"rel_types": None, "direction": "out", "breadth": 9, "order": EdgeOrder(), **options}
+        arguments = {
+            "rel_types": None,
+            "direction": "out",
+            "breadth": 9,
+            "order": EdgeOrder(),
+            **options,
+        }
         return store.walk([start], depth=depth, **arguments)
 
     def test_a_walk_reaches_each_key_once_even_in_cycles(self, store: Store) -> None:
@@ -193,19 +278,35 @@ class Edges(Opened):
     def test_a_walk_tells_the_path_and_the_depth(self, store: Store) -> None:
         put(store, *(Edge(src=a, rel_type="r", dst=b) for a, b in ("ab", "bc", "cd")))
         walk = self.walk(store, "a", 2)
-        assert {step.key: step.path for step in walk.steps} == {"b": ("a", "b"), "c": ("a", "b", "c")}
+        assert {step.key: step.path for step in walk.steps} == {
+            "b": ("a", "b"),
+            "c": ("a", "b", "c"),
+        }
         assert walk.depth == 2
 
     def test_a_walk_filters_types_and_follows_the_direction(self, store: Store) -> None:
-        put(store, Edge(src="boss", rel_type="manages", dst="a"), Edge(src="a", rel_type="knows", dst="b"))
+        put(
+            store,
+            Edge(src="boss", rel_type="manages", dst="a"),
+            Edge(src="a", rel_type="knows", dst="b"),
+        )
         assert [step.key for step in self.walk(store, "a", 1, direction="in").steps] == ["boss"]
         assert self.walk(store, "a", 1, rel_types=["manages"]).steps == ()
-        assert {step.key for step in self.walk(store, "a", 1, direction="both").steps} == {"boss", "b"}
+        assert {step.key for step in self.walk(store, "a", 1, direction="both").steps} == {
+            "boss",
+            "b",
+        }
         with pytest.raises(UnknownNameError, match="mangaes"):
             self.walk(store, "a", 1, rel_types=["mangaes"])
 
     def test_a_walk_follows_the_newest_edges_and_counts_the_rest(self, store: Store) -> None:
-        put(store, *(Edge(src="hub", rel_type="r", dst=f"n{i:02}", created_at=T0 + i * DAY) for i in range(20)))
+        put(
+            store,
+            *(
+                Edge(src="hub", rel_type="r", dst=f"n{i:02}", created_at=T0 + i * DAY)
+                for i in range(20)
+            ),
+        )
         walk = self.walk(store, "hub", 1, breadth=9)
         assert [step.key for step in walk.steps] == [f"n{i:02}" for i in range(19, 10, -1)]
         assert walk.unfollowed == 11
@@ -214,17 +315,34 @@ class Edges(Opened):
 
     @pytest.mark.parametrize(
         ("field", "order", "first"),
-        [("weight", "desc", "b"), ("weight", "asc", "a"), ("dst", "asc", "a"), ("dst", "desc", "c")],
+        [
+            ("weight", "desc", "b"),
+            ("weight", "asc", "a"),
+            ("dst", "asc", "a"),
+            ("dst", "desc", "c"),
+        ],
     )
     def test_a_walk_follows_edges_in_the_order_asked_for(
         self, store: Store, field: str, order: Any, first: str
     ) -> None:
-        put(store, *(Edge(src="s", rel_type="r", dst=d, weight=w) for d, w in (("a", 0.1), ("b", 0.9), ("c", 0.5))))
+        put(
+            store,
+            *(
+                Edge(src="s", rel_type="r", dst=d, weight=w)
+                for d, w in (("a", 0.1), ("b", 0.9), ("c", 0.5))
+            ),
+        )
         walk = self.walk(store, "s", 1, breadth=1, order=EdgeOrder(field, order))
         assert [step.key for step in walk.steps] == [first]
 
     def test_the_labels_of_one_record_are_one_node(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("SC",)), Edge(src="SC", rel_type="r", dst="x"))
-        put(store, Edge(src="Sarah Chen", rel_type="r", dst="y"), Edge(src="z", rel_type="r", dst="SC"))
+        put(
+            store, Entity(name="Sarah Chen", aliases=("SC",)), Edge(src="SC", rel_type="r", dst="x")
+        )
+        put(
+            store,
+            Edge(src="Sarah Chen", rel_type="r", dst="y"),
+            Edge(src="z", rel_type="r", dst="SC"),
+        )
         assert {step.key for step in self.walk(store, "sarah-chen", 1).steps} == {"x", "y"}
         assert {step.key for step in self.walk(store, "z", 2).steps} == {"sc", "x", "y"}

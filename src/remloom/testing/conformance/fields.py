@@ -39,7 +39,7 @@ __all__ = ["Fields"]
 class Fields(Opened):
     """Finding records by their fields and times."""
 
-    # -- predicates --------------------------------------------------------------------------------------------
+    # -- predicates --------------------------------------------------------------------------------
 
     @pytest.fixture
     def people(self, store: Store) -> Store:
@@ -90,7 +90,9 @@ class Fields(Opened):
         ],
         ids=lambda value: repr(value)[:60] if not isinstance(value, str) else "",
     )
-    def test_predicates_select_what_they_say(self, people: Store, predicate: Predicate, expected: str) -> None:
+    def test_predicates_select_what_they_say(
+        self, people: Store, predicate: Predicate, expected: str
+    ) -> None:
         found = people.query("entities", Query().filter(predicate).order_by("name"))
         assert " ".join(names(found)) == expected
 
@@ -98,8 +100,16 @@ class Fields(Opened):
     def mixed(self, store: Store) -> Store:
         put(
             store,
-            Resource(name="whole", content="1", metadata={"n": 1, "l": [1, "a"], "m": {"0": "key"}, "t": "x{e}"}),
-            Resource(name="point", content="2", metadata={"n": 1.0, "l": [True], "m": ["place"], "t": "y{e}"}),
+            Resource(
+                name="whole",
+                content="1",
+                metadata={"n": 1, "l": [1, "a"], "m": {"0": "key"}, "t": "x{e}"},
+            ),
+            Resource(
+                name="point",
+                content="2",
+                metadata={"n": 1.0, "l": [True], "m": ["place"], "t": "y{e}"},
+            ),
             Resource(name="true", content="3", metadata={"n": True, "l": [["a"]], "m": []}),
             Resource(name="null", content="4", metadata={"n": None, "l": [None, "1"]}),
         )
@@ -142,11 +152,15 @@ class Fields(Opened):
             ("metadata ->> 'n' > false", "true"),
         ],
     )
-    def test_places_and_nulls_in_json_are_what_they_are(self, mixed: Store, where: str, expected: str) -> None:
+    def test_places_and_nulls_in_json_are_what_they_are(
+        self, mixed: Store, where: str, expected: str
+    ) -> None:
         _, rows, _ = selected(mixed, f"SELECT name FROM resources WHERE {where} ORDER BY name")
         assert " ".join(name for (name,) in rows) == expected
 
-    def test_rows_are_grouped_by_numbers_whether_they_have_a_point_or_none(self, mixed: Store) -> None:
+    def test_rows_are_grouped_by_numbers_whether_they_have_a_point_or_none(
+        self, mixed: Store
+    ) -> None:
         _, rows, _ = selected(mixed, "SELECT metadata ->> 'n', count(*) FROM resources GROUP BY 1")
         assert sorted(map(repr, rows)) == ["(1, 2)", "(None, 1)", "(True, 1)"]
         _, rows, _ = selected(mixed, "SELECT count(DISTINCT metadata ->> 'n') FROM resources")
@@ -174,9 +188,17 @@ class Fields(Opened):
 
     @pytest.mark.parametrize(
         "predicate",
-        [Matches("name", "("), Gt("created_at", "soon"), In("name", "abc"), Eq("name'--", 1), Eq("name", object())],
+        [
+            Matches("name", "("),
+            Gt("created_at", "soon"),
+            In("name", "abc"),
+            Eq("name'--", 1),
+            Eq("name", object()),
+        ],
     )
-    def test_a_predicate_that_cannot_be_is_refused(self, people: Store, predicate: Predicate) -> None:
+    def test_a_predicate_that_cannot_be_is_refused(
+        self, people: Store, predicate: Predicate
+    ) -> None:
         with pytest.raises(InvalidInputError):
             people.query("entities", Query().filter(predicate))
 
@@ -187,7 +209,11 @@ class Fields(Opened):
             Resource(name="de", content="2", language="de", embedding=[1, 0.1]),
             Resource(name="far", content="3", language="en", embedding=[0, 1]),
         )
-        query = Query().filter(VectorSimilar(query=[1, 0], top_k=20, min_score=0.7)).filter(Eq("language", "en"))
+        query = (
+            Query()
+            .filter(VectorSimilar(query=[1, 0], top_k=20, min_score=0.7))
+            .filter(Eq("language", "en"))
+        )
         assert names(store.query("resources", query)) == ["en"]
         with pytest.raises(InvalidInputError, match="VectorSimilar"):
             store.query("resources", Query().filter(Not(VectorSimilar(query=[1, 0]))))
@@ -196,7 +222,14 @@ class Fields(Opened):
         put(
             store,
             Resource(name="read", content="a"),
-            Resource(name="derived", content="b", kind="synthesis", generation=2, ordinal=3, trust="derived"),
+            Resource(
+                name="derived",
+                content="b",
+                kind="synthesis",
+                generation=2,
+                ordinal=3,
+                trust="derived",
+            ),
             Entity(name="Known", type="thing"),
         )
 
@@ -219,7 +252,7 @@ class Fields(Opened):
             with pytest.raises(InvalidInputError, match="is text"):
                 store.query("entities", Query().filter(predicate))
 
-    # -- moments -----------------------------------------------------------------------------------------------
+    # -- moments -----------------------------------------------------------------------------------
 
     def test_moments_are_found_by_overlap_in_order_of_their_start(self, store: Store) -> None:
         put(
@@ -232,5 +265,8 @@ class Fields(Opened):
         found = store.moments_between
         assert names(found(T0 + DAY / 2, T0 + 4 * DAY)) == ["year", "day", "instant"]
         assert names(found(T0 + DAY, T0 + 2 * DAY)) == ["year"]
-        assert names(found(T0 + 3 * DAY, T0 + 3 * DAY + timedelta(seconds=1))) == ["year", "instant"]
+        assert names(found(T0 + 3 * DAY, T0 + 3 * DAY + timedelta(seconds=1))) == [
+            "year",
+            "instant",
+        ]
         assert found(T0 + 100 * DAY, T0 + 200 * DAY) == []

@@ -20,15 +20,21 @@ __all__ = ["Journaling"]
 class Journaling(Opened):
     """What is kept beside the records."""
 
-    def test_a_journal_entry_is_read_back_as_it_was_noted(self, store: Store, reopen: Opening) -> None:
+    def test_a_journal_entry_is_read_back_as_it_was_noted(
+        self, store: Store, reopen: Opening
+    ) -> None:
         store.note([JournalEntry("run", "r1", b'{"a":"\\u00fc"}', subjects=("b", "a"))])
         store.close()
         again = reopen()
-        assert again.journal_entry("run", "r1") == JournalEntry("run", "r1", b'{"a":"\\u00fc"}', ("b", "a"), version=1)
+        assert again.journal_entry("run", "r1") == JournalEntry(
+            "run", "r1", b'{"a":"\\u00fc"}', ("b", "a"), version=1
+        )
         assert again.journal_entry("run", "r2") is None
         assert again.journal_entry("runs", "r1") is None
 
-    def test_a_journal_entry_counts_its_versions_and_starts_anew_after_it_was_struck(self, store: Store) -> None:
+    def test_a_journal_entry_counts_its_versions_and_starts_anew_after_it_was_struck(
+        self, store: Store
+    ) -> None:
         for _ in range(3):
             store.note([JournalEntry("run", "r", b"1", version=40)])
         assert [entry.version for entry in store.journal("run")] == [3]
@@ -53,7 +59,9 @@ class Journaling(Opened):
         assert ids(prefix="b", after="b") == ["b/10", "b/2"]
         assert ids(limit=0) == ids(prefix="%") == []
 
-    def test_of_two_that_expect_the_same_version_one_is_told_of_the_conflict(self, store: Store) -> None:
+    def test_of_two_that_expect_the_same_version_one_is_told_of_the_conflict(
+        self, store: Store
+    ) -> None:
         store.note([JournalEntry("lease", "job", b"0")], expect=0)
         with pytest.raises(ConflictError, match="has version 1, not 0"):
             store.note([JournalEntry("lease", "job", b"mine")], struck=[("lease", "job")], expect=0)
@@ -77,7 +85,9 @@ class Journaling(Opened):
         assert [(entry.data, entry.version) for entry in store.journal("lease")] == [(won[0], 2)]
         assert len(won) == 1
 
-    def test_another_store_of_the_tenant_sees_the_journal_and_its_versions(self, store: Store, reopen: Opening) -> None:
+    def test_another_store_of_the_tenant_sees_the_journal_and_its_versions(
+        self, store: Store, reopen: Opening
+    ) -> None:
         other = reopen()
         store.note([JournalEntry("lease", "job", b"0")], expect=0)
         with pytest.raises(ConflictError):
@@ -99,23 +109,50 @@ class Journaling(Opened):
         store.write(Batch(journal=(JournalEntry("run", "s", b"1"),)))
         assert [entry.id for entry in store.journal("run")] == ["r", "s"]
 
-    def test_what_speaks_of_a_record_is_struck_when_the_record_is_deleted(self, store: Store) -> None:
+    def test_what_speaks_of_a_record_is_struck_when_the_record_is_deleted(
+        self, store: Store
+    ) -> None:
         put(store, Resource(id="a", name="a", content="a"))
-        put(store, Resource(id="b", name="b", content="b", parents=("a",)), Resource(id="c", name="c", content="c"))
-        subjects = {"of a": ("a",), "of b and c": ("b", "c"), "of c": ("c", "c"), "of none": (), "of a ghost": ("z",)}
+        put(
+            store,
+            Resource(id="b", name="b", content="b", parents=("a",)),
+            Resource(id="c", name="c", content="c"),
+        )
+        subjects = {
+            "of a": ("a",),
+            "of b and c": ("b", "c"),
+            "of c": ("c", "c"),
+            "of none": (),
+            "of a ghost": ("z",),
+        }
         store.note([JournalEntry("kept", id, b"0", subjects=of) for id, of in subjects.items()])
         store.note([JournalEntry("kept", "changed", b"0", subjects=("a",))])
         store.note([JournalEntry("kept", "changed", b"0", subjects=("c",))])
         assert store.check() == []
         assert store.delete(["a"]).remaining == ()
-        assert [entry.id for entry in store.journal("kept")] == ["changed", "of a ghost", "of c", "of none"]
-        store.write(Batch(removed=("c", "z"), journal=(JournalEntry("kept", "after", b"0", subjects=("c",)),)))
+        assert [entry.id for entry in store.journal("kept")] == [
+            "changed",
+            "of a ghost",
+            "of c",
+            "of none",
+        ]
+        store.write(
+            Batch(
+                removed=("c", "z"), journal=(JournalEntry("kept", "after", b"0", subjects=("c",)),)
+            )
+        )
         assert [entry.id for entry in store.journal("kept")] == ["after", "of none"]
         assert store.check() == []
 
     def test_stats_count_the_journal_by_kind(self, store: Store) -> None:
         assert store.stats()["journal"] == {}
-        store.note([JournalEntry("run", "1", b"0"), JournalEntry("usage", "1", b"0"), JournalEntry("usage", "2", b"0")])
+        store.note(
+            [
+                JournalEntry("run", "1", b"0"),
+                JournalEntry("usage", "1", b"0"),
+                JournalEntry("usage", "2", b"0"),
+            ]
+        )
         assert store.stats()["journal"] == {"run": 1, "usage": 2}
 
     @pytest.mark.parametrize(("kind", "id"), [("", "a"), ("a", ""), ("a", "b\0")])

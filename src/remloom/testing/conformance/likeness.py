@@ -18,11 +18,15 @@ __all__ = ["Likeness"]
 class Likeness(Opened):
     """Finding records by label, name, text and vector."""
 
-    # -- lookup ------------------------------------------------------------------------------------------------
+    # -- lookup ------------------------------------------------------------------------------------
 
     def test_lookup_sees_every_schema(self, store: Store) -> None:
         put(store, Entity(name="Alpha"), Resource(name="alpha", content="x"), Moment(name="ALPHA"))
-        assert {record.schema for record in store.lookup(["alpha"])["alpha"]} == {"entities", "resources", "moments"}
+        assert {record.schema for record in store.lookup(["alpha"])["alpha"]} == {
+            "entities",
+            "resources",
+            "moments",
+        }
 
     def test_lookup_finds_by_alias_and_keeps_the_order_of_keys(self, store: Store) -> None:
         put(store, Entity(name="Sarah Chen", aliases=("sc@example.com",)), Entity(name="Bob"))
@@ -37,10 +41,16 @@ class Likeness(Opened):
             Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}),
         )
         (edge,) = store.lookup(["sarah"])["sarah"][0].graph_paths
-        assert (edge.src, edge.rel_type, edge.dst, edge.properties) == ("sc", "owns", "alpha", {"since": 2020})
+        assert (edge.src, edge.rel_type, edge.dst, edge.properties) == (
+            "sc",
+            "owns",
+            "alpha",
+            {"since": 2020},
+        )
 
     @pytest.mark.parametrize(
-        "label", ["a 'quoted\" name", "line\nbreak", "50% off_", "C:\\x", "🙂", "東京", "x" * 10_000]
+        "label",
+        ["a 'quoted\" name", "line\nbreak", "50% off_", "C:\\x", "🙂", "東京", "x" * 10_000],
     )
     def test_any_label_can_be_looked_up(self, store: Store, label: str) -> None:
         put(store, Entity(name=label), Edge(src=label, rel_type="is", dst="odd"))
@@ -49,12 +59,22 @@ class Likeness(Opened):
         assert len(store.edges([key], direction="out", rel_types=None, limit=None)) == 1
 
     def test_completion_goes_by_prefix_in_key_order(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("Sara",)), Entity(name="Sandra"), Entity(name="Bob"))
+        put(
+            store,
+            Entity(name="Sarah Chen", aliases=("Sara",)),
+            Entity(name="Sandra"),
+            Entity(name="Bob"),
+        )
         assert store.complete("sa", 10) == ["Sandra", "Sara", "Sarah Chen"]
         assert store.complete("sa", 1) == ["Sandra"]
 
     def test_first_words_are_those_that_a_name_or_alias_begins_with(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("The Chief",)), Entity(name="Acme"), Entity(name="e-mail server"))
+        put(
+            store,
+            Entity(name="Sarah Chen", aliases=("The Chief",)),
+            Entity(name="Acme"),
+            Entity(name="e-mail server"),
+        )
         put(store, Entity(name="Zed " + "long " * 400))
         put(store, Entity(name="l" + "o" * 2_000 + "ng"))
         words = [
@@ -73,23 +93,37 @@ class Likeness(Opened):
         assert store.first_words(words) == {"sarah", "the", "acme", "e-mail", "e", "zed", words[-1]}
         assert store.first_words([]) == set()
 
-    # -- fuzzy -------------------------------------------------------------------------------------------------
+    # -- fuzzy -------------------------------------------------------------------------------------
 
     def test_fuzzy_forgives_typos_and_ranks_the_equal_name_first(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen"), Entity(name="Sarah Chan"), Moment(name="Q4 Retrospective"))
+        put(
+            store,
+            Entity(name="Sarah Chen"),
+            Entity(name="Sarah Chan"),
+            Moment(name="Q4 Retrospective"),
+        )
         found = store.fuzzy("sarah chen", type=None, threshold=0.5, limit=5)
         assert names(found)[0] == "Sarah Chen"
         assert found[0].score == pytest.approx(1.0)
-        assert names(store.fuzzy("retrospectve", type=None, threshold=0.5, limit=5)) == ["Q4 Retrospective"]
+        assert names(store.fuzzy("retrospectve", type=None, threshold=0.5, limit=5)) == [
+            "Q4 Retrospective"
+        ]
 
     def test_fuzzy_finds_the_seeds_afternoons(self, store: Store) -> None:
-        put(store, Moment(name="Friday Afternoon"), Moment(name="Monday Afternoon"), Moment(name="Kickoff"))
+        put(
+            store,
+            Moment(name="Friday Afternoon"),
+            Moment(name="Monday Afternoon"),
+            Moment(name="Kickoff"),
+        )
         found = store.fuzzy("find afternoon", type=None, threshold=0.5, limit=5)
         assert sorted(names(found)) == ["Friday Afternoon", "Monday Afternoon"]
 
     def test_fuzzy_filters_by_type_and_threshold(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan River", type="place"))
-        assert names(store.fuzzy("jordan", type="place", threshold=0.3, limit=5)) == ["Jordan River"]
+        assert names(store.fuzzy("jordan", type="place", threshold=0.3, limit=5)) == [
+            "Jordan River"
+        ]
         assert store.fuzzy("jrdn", type=None, threshold=0.99, limit=5) == []
 
     def test_fuzzy_gives_a_record_once_with_its_best_name(self, store: Store) -> None:
@@ -97,7 +131,7 @@ class Likeness(Opened):
         (found,) = store.fuzzy("sara chen", type=None, threshold=0.5, limit=5)
         assert found.score == pytest.approx(1.0)
 
-    # -- text --------------------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
     def test_text_search_ranks_by_words_stems_and_ignores_stop_words(self, store: Store) -> None:
         put(
@@ -106,7 +140,9 @@ class Likeness(Opened):
             Resource(name="b", content="Discussing prices and pricing, pricing again."),
             Resource(name="c", content="Cats sleep all day."),
         )
-        assert names(store.search_text("the pricing discussions", schema=None, where=None, limit=5)) == ["b", "a"]
+        assert names(
+            store.search_text("the pricing discussions", schema=None, where=None, limit=5)
+        ) == ["b", "a"]
         assert store.search_text("the", schema=None, where=None, limit=5) == []
 
     def test_text_search_keeps_schema_and_filter(self, store: Store) -> None:
@@ -116,8 +152,12 @@ class Likeness(Opened):
             Resource(name="b", content="tea", category="mail"),
             Entity(name="Tea Party", summary="tea"),
         )
-        assert names(store.search_text("tea", schema="resources", where=Eq("category", "mail"), limit=5)) == ["b"]
-        assert names(store.search_text("tea", schema="entities", where=None, limit=5)) == ["Tea Party"]
+        assert names(
+            store.search_text("tea", schema="resources", where=Eq("category", "mail"), limit=5)
+        ) == ["b"]
+        assert names(store.search_text("tea", schema="entities", where=None, limit=5)) == [
+            "Tea Party"
+        ]
 
     def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="apples"))
@@ -125,7 +165,7 @@ class Likeness(Opened):
         assert store.search_text("apples", schema=None, where=None, limit=5) == []
         assert names(store.search_text("pears", schema=None, where=None, limit=5)) == ["r"]
 
-    # -- vectors -----------------------------------------------------------------------------------------------
+    # -- vectors -----------------------------------------------------------------------------------
 
     def test_vector_search_ranks_by_cosine_and_honours_the_minimum(self, store: Store) -> None:
         put(
@@ -134,10 +174,14 @@ class Likeness(Opened):
             Resource(name="xy", content="xy", embedding=[1, 1, 0]),
             Resource(name="z", content="z", embedding=[0, 0, 5]),
         )
-        found = store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=None)
+        found = store.search_vector(
+            [2, 0, 0], schema="resources", where=None, limit=3, min_score=None
+        )
         assert names(found) == ["x", "xy", "z"]
         assert [match.score for match in found] == pytest.approx([1.0, 0.7071, 0.0], abs=1e-3)
-        assert names(store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=0.5)) == [
+        assert names(
+            store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=0.5)
+        ) == [
             "x",
             "xy",
         ]
@@ -146,7 +190,9 @@ class Likeness(Opened):
         put(store, Resource(id="r", name="r", content="two windows"), model="fake")
         windows = tuple(Vector(i, i + 1, np.eye(3, dtype=np.float32)[i].tobytes()) for i in (0, 1))
         store.embed({"r": windows}, model="fake", dims=3)
-        (found,) = store.search_vector([0, 1, 0], schema="resources", where=None, limit=5, min_score=None)
+        (found,) = store.search_vector(
+            [0, 1, 0], schema="resources", where=None, limit=5, min_score=None
+        )
         assert found.score == pytest.approx(1.0, abs=1e-3)
         assert found.matched == "1:2"
 
@@ -154,12 +200,17 @@ class Likeness(Opened):
     def test_windows_of_some_records_keep_out_no_others(self, store: Store, limit: int) -> None:
         ids = [f"r{number}" for number in range(20)]
         put(store, *(Resource(id=id, name=id, content=f"text {id}") for id in ids), model="fake")
-        many = {id: 9 if place < 4 else 1 for place, id in enumerate(ids)}  # the nearest have most of the windows
+        # the nearest have most of the windows
+        many = {id: 9 if place < 4 else 1 for place, id in enumerate(ids)}
         angles = {id: place / 20 for place, id in enumerate(ids)}
         store.embed(
             {
                 id: tuple(
-                    Vector(at, at + 1, np.array([np.cos(angles[id]), np.sin(angles[id])], np.float32).tobytes())
+                    Vector(
+                        at,
+                        at + 1,
+                        np.array([np.cos(angles[id]), np.sin(angles[id])], np.float32).tobytes(),
+                    )
                     for at in range(count)
                 )
                 for id, count in many.items()
@@ -167,14 +218,22 @@ class Likeness(Opened):
             model="fake",
             dims=2,
         )
-        found = store.search_vector([1.0, 0.0], schema="resources", where=None, limit=limit, min_score=None)
+        found = store.search_vector(
+            [1.0, 0.0], schema="resources", where=None, limit=limit, min_score=None
+        )
         assert names(found) == ids[:limit]
 
     def test_a_filter_costs_no_recall(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         centres = rng.normal(size=(5, 16))
         rows = centres[rng.integers(5, size=3_000)] + 0.3 * rng.normal(size=(3_000, 16))
-        put(store, *(Resource(name=f"n{i}", content=f"{i}", ordinal=i, embedding=row) for i, row in enumerate(rows)))
+        put(
+            store,
+            *(
+                Resource(name=f"n{i}", content=f"{i}", ordinal=i, embedding=row)
+                for i, row in enumerate(rows)
+            ),
+        )
         store.settle()
         query = rows[17]
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -183,17 +242,25 @@ class Likeness(Opened):
             wanted = [f"n{i}" for i in order if i % share == 0][:10]
             where = In("ordinal", list(range(0, 3_000, share)))
             found = names(
-                store.search_vector(query.tolist(), schema="resources", where=where, limit=10, min_score=None)
+                store.search_vector(
+                    query.tolist(), schema="resources", where=where, limit=10, min_score=None
+                )
             )
             assert len(set(found) & set(wanted)) >= 9
 
-    @pytest.mark.parametrize("vector", [[1.0], [1.0, 2.0, 3.0], [float("nan"), 1.0], [0.0, 0.0], [float("inf"), 0.0]])
+    @pytest.mark.parametrize(
+        "vector", [[1.0], [1.0, 2.0, 3.0], [float("nan"), 1.0], [0.0, 0.0], [float("inf"), 0.0]]
+    )
     def test_a_vector_that_does_not_fit_is_refused_and_nothing_is_written(
         self, store: Store, vector: list[float]
     ) -> None:
         put(store, Resource(name="ok", content="ok", embedding=[1.0, 0.0]))
         with pytest.raises(VectorError):
-            put(store, Entity(name="bystander"), Resource(name="bad", content="bad", embedding=vector))
+            put(
+                store,
+                Entity(name="bystander"),
+                Resource(name="bad", content="bad", embedding=vector),
+            )
         assert store.lookup(["bystander"])["bystander"] == []
         with pytest.raises(VectorError):
             store.search_vector(vector, schema="resources", where=None, limit=1, min_score=None)
@@ -205,8 +272,15 @@ class Likeness(Opened):
         assert "reembed" in caught.value.remedy
         assert store.model() == ("one", 2)
 
-    def test_texts_queue_for_embedding_and_leave_the_queue_with_their_vectors(self, store: Store) -> None:
-        put(store, Resource(id="r", name="r", content="hello"), Entity(name="nothing to embed"), model="fake")
+    def test_texts_queue_for_embedding_and_leave_the_queue_with_their_vectors(
+        self, store: Store
+    ) -> None:
+        put(
+            store,
+            Resource(id="r", name="r", content="hello"),
+            Entity(name="nothing to embed"),
+            model="fake",
+        )
         assert [(item.id, item.text) for item in store.pending(10)] == [("r", "hello")]
         vector = Vector(0, 5, np.array([1, 0], np.float32).tobytes(), b"0123456789abcdef")
         store.embed({"r": (vector,), "gone": (vector,)}, model="fake", dims=2)
@@ -214,12 +288,21 @@ class Likeness(Opened):
         assert list(store.cached([b"0123456789abcdef"], model="fake")) == [b"0123456789abcdef"]
         assert store.cached([b"0123456789abcdef"], model="other") == {}
 
-    def test_the_windows_of_several_records_are_read_at_once_as_one_by_one(self, store: Store) -> None:
+    def test_the_windows_of_several_records_are_read_at_once_as_one_by_one(
+        self, store: Store
+    ) -> None:
         windows = (Vector(0, 3, np.array([1, 0], np.float32).tobytes(), b"0" * 16),
                    Vector(3, 5, np.array([0, 1], np.float32).tobytes()))  # fmt: skip
-        put(store, *(Resource(id=id, content=f"text {id}") for id in ("a", "b", "none")), model="fake")
+        put(
+            store,
+            *(Resource(id=id, content=f"text {id}") for id in ("a", "b", "none")),
+            model="fake",
+        )
         store.embed({"a": windows, "b": windows[1:]}, model="fake", dims=2)
-        assert store.vectors_of(["b", "a", "none", "gone"]) == {"a": list(windows), "b": list(windows[1:])}
+        assert store.vectors_of(["b", "a", "none", "gone"]) == {
+            "a": list(windows),
+            "b": list(windows[1:]),
+        }
         assert store.vectors("a") == list(windows)
 
     def test_a_text_that_keeps_failing_is_parked_with_its_reason(self, store: Store) -> None:
@@ -231,7 +314,9 @@ class Likeness(Opened):
         assert store.unpark() == 1
         assert len(store.pending(10)) == 1
 
-    def test_moving_to_another_model_keeps_the_old_vectors_until_it_is_adopted(self, store: Store) -> None:
+    def test_moving_to_another_model_keeps_the_old_vectors_until_it_is_adopted(
+        self, store: Store
+    ) -> None:
         put(store, Resource(id="r", name="r", content="hello", embedding=[1.0, 0.0]), model="old")
         put(store, Resource(id="s", name="s", content=" "))
         first, second = store.unembedded("new", 10)
@@ -243,8 +328,12 @@ class Likeness(Opened):
         new = Vector(0, 5, np.array([0, 0, 1], np.float32).tobytes())
         store.embed({"r": (new,)}, model="new", dims=3, current=False)
         assert store.unembedded("new", 10) == []
-        assert names(store.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=0.9)) == ["r"]
+        assert names(
+            store.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=0.9)
+        ) == ["r"]
         store.adopt("new")
         assert store.model() == ("new", 3)
-        assert names(store.search_vector([0, 0, 1], schema="resources", where=None, limit=1, min_score=0.9)) == ["r"]
+        assert names(
+            store.search_vector([0, 0, 1], schema="resources", where=None, limit=1, min_score=0.9)
+        ) == ["r"]
         assert store.check() == []

@@ -12,13 +12,19 @@ __all__ = ["Naming"]
 class Naming(Opened):
     """What is called otherwise, and what only edges name."""
 
-    # -- another name ------------------------------------------------------------------------------------------
+    # -- another name ------------------------------------------------------------------------------
 
     def test_edges_follow_what_is_called_otherwise_in_both_directions(self, store: Store) -> None:
         put(
             store,
             Entity(id="e", name="Sarah Chen", type="person"),
-            Edge(src="Sarah Chen", rel_type="leads", dst="Data", weight=0.5, properties={"since": 2020}),
+            Edge(
+                src="Sarah Chen",
+                rel_type="leads",
+                dst="Data",
+                weight=0.5,
+                properties={"since": 2020},
+            ),
             Edge(src="Bob", rel_type="knows", dst="sarah_chen"),
             Edge(src="Sarah Chen", rel_type="is", dst="Sarah Chen"),
             Edge(src="Sarah Miller", rel_type="leads", dst="Data", weight=0.9),
@@ -35,7 +41,11 @@ class Naming(Opened):
         assert store.check() == []
 
     def test_a_resource_takes_its_edges_along_too(self, store: Store) -> None:
-        put(store, Resource(id="r", name="Draft", content="x"), Edge(src="Draft", rel_type="about", dst="Tea"))
+        put(
+            store,
+            Resource(id="r", name="Draft", content="x"),
+            Edge(src="Draft", rel_type="about", dst="Tea"),
+        )
         put(store, Resource(id="r", name="Final", content="x"))
         assert _edges(store, "final") == {("final", "about", "tea")}
         assert store.lookup(["draft"])["draft"] == []
@@ -73,13 +83,20 @@ class Naming(Opened):
         assert (_edges(store, "one"), _edges(store, "two")) == (set(), {("two", "r", "x")})
         assert store.check() == []
 
-    # -- thin entities -----------------------------------------------------------------------------------------
+    # -- thin entities -----------------------------------------------------------------------------
 
-    def test_a_thin_entity_is_found_by_its_label_and_by_the_name_it_shows(self, store: Store) -> None:
+    def test_a_thin_entity_is_found_by_its_label_and_by_the_name_it_shows(
+        self, store: Store
+    ) -> None:
         put(store, _employs("emp-17", "Sarah Chen", "person/employee"))
         (thin,) = store.lookup(["sarah-chen"])["sarah-chen"]
         assert isinstance(thin, Entity)
-        assert (thin.name, thin.aliases, thin.type, thin.thin) == ("Sarah Chen", ("emp-17",), "person/employee", True)
+        assert (thin.name, thin.aliases, thin.type, thin.thin) == (
+            "Sarah Chen",
+            ("emp-17",),
+            "person/employee",
+            True,
+        )
         assert store.lookup(["emp-17"], edges=0)["emp-17"] == [thin]
         assert names(store.fuzzy("sara chen", type=None, threshold=0.5, limit=1)) == ["Sarah Chen"]
         assert _edges(store, "sarah-chen") == {("acme", "employs", "emp-17")}
@@ -87,39 +104,63 @@ class Naming(Opened):
         assert store.lookup(["sarah-chen", "emp-17"]) == {"sarah-chen": [], "emp-17": []}
         assert store.check() == []
 
-    def test_a_real_entity_of_that_name_takes_its_place_its_label_and_its_edges(self, store: Store) -> None:
+    def test_a_real_entity_of_that_name_takes_its_place_its_label_and_its_edges(
+        self, store: Store
+    ) -> None:
         put(store, _employs("emp-17", "Sarah Chen", "person/employee"))
-        (id,) = put(store, Entity(name="Sarah Chen", type="person", summary="Leads the data team.")).ids
+        (id,) = put(
+            store, Entity(name="Sarah Chen", type="person", summary="Leads the data team.")
+        ).ids
         (found,) = store.lookup(["emp-17"])["emp-17"]
         assert isinstance(found, Entity)
-        assert (found.id, found.thin, found.type, found.aliases) == (id, False, "person", ("emp-17",))
+        assert (found.id, found.thin, found.type, found.aliases) == (
+            id,
+            False,
+            "person",
+            ("emp-17",),
+        )
         assert _edges(store, "sarah-chen") == {("acme", "employs", "emp-17")}
         assert store.check() == []
 
-    def test_of_two_thin_entities_of_one_name_neither_is_taken_for_a_real_one(self, store: Store) -> None:
+    def test_of_two_thin_entities_of_one_name_neither_is_taken_for_a_real_one(
+        self, store: Store
+    ) -> None:
         put(store, _employs("emp-1", "J. Smith"), _employs("emp-2", "J. Smith"))
         put(store, Entity(name="J. Smith", type="person"))
         found = store.lookup(["j.-smith"])["j.-smith"]
-        assert sorted(getattr(record, "aliases", ()) for record in found) == [(), ("emp-1",), ("emp-2",)]
+        assert sorted(getattr(record, "aliases", ()) for record in found) == [
+            (),
+            ("emp-1",),
+            ("emp-2",),
+        ]
         assert store.check() == []
 
-    def test_a_thin_entity_of_another_type_stays_beside_a_real_one_of_its_name(self, store: Store) -> None:
+    def test_a_thin_entity_of_another_type_stays_beside_a_real_one_of_its_name(
+        self, store: Store
+    ) -> None:
         put(store, _employs("site-4", "Jordan", "place"))
         put(store, Entity(name="Jordan", type="person"))
         assert len(store.lookup(["jordan"])["jordan"]) == 2
         assert store.check() == []
 
-    def test_a_real_entity_of_the_label_itself_keeps_the_name_that_was_shown(self, store: Store) -> None:
+    def test_a_real_entity_of_the_label_itself_keeps_the_name_that_was_shown(
+        self, store: Store
+    ) -> None:
         put(store, _employs("emp-17", "Sarah Chen"))
         put(store, Entity(name="EMP-17", type="person"))
         (found,) = store.lookup(["sarah-chen"])["sarah-chen"]
         assert (found.name, getattr(found, "aliases", ())) == ("EMP-17", ("Sarah Chen",))
         put(store, _employs("emp-18", "Ann Lee"))
         put(store, Resource(name="emp-18", content="about her"))
-        assert (names(store.lookup(["emp-18"])["emp-18"]), store.lookup(["ann-lee"])["ann-lee"]) == (["emp-18"], [])
+        assert (
+            names(store.lookup(["emp-18"])["emp-18"]),
+            store.lookup(["ann-lee"])["ann-lee"],
+        ) == (["emp-18"], [])
         assert store.check() == []
 
-    def test_a_name_that_thin_entities_only_show_is_a_label_of_its_own_once_an_edge_has_it(self, store: Store) -> None:
+    def test_a_name_that_thin_entities_only_show_is_a_label_of_its_own_once_an_edge_has_it(
+        self, store: Store
+    ) -> None:
         one_way = [_employs("emp-1", "J. Smith"), Edge(src="Acme", rel_type="sues", dst="J. Smith")]
         for edges in (one_way, one_way[::-1]):
             put(store, *edges)
@@ -132,8 +173,14 @@ class Naming(Opened):
             assert store.stats()["records"]["entities"] == 0
             assert store.check() == []
 
-    def test_deleting_what_a_thin_entity_only_shows_takes_the_edges_of_that_label(self, store: Store) -> None:
-        put(store, Entity(id="real", name="Sarah Chen", type="place"), _employs("emp-17", "Sarah Chen", "person"))
+    def test_deleting_what_a_thin_entity_only_shows_takes_the_edges_of_that_label(
+        self, store: Store
+    ) -> None:
+        put(
+            store,
+            Entity(id="real", name="Sarah Chen", type="place"),
+            _employs("emp-17", "Sarah Chen", "person"),
+        )
         put(store, Edge(src="Sarah Chen", rel_type="secret", dst="Vault"))
         store.delete(["real"])
         assert _edges(store, "sarah-chen") == {("acme", "employs", "emp-17")}
@@ -142,7 +189,12 @@ class Naming(Opened):
 
 
 def _employs(label: str, name: str, type: str = "") -> Edge:
-    return Edge(src="Acme", rel_type="employs", dst=label, properties={"dst_name": name, "dst_entity_type": type})
+    return Edge(
+        src="Acme",
+        rel_type="employs",
+        dst=label,
+        properties={"dst_name": name, "dst_entity_type": type},
+    )
 
 
 def _gone(label: str, rel_type: str = "employs") -> Batch:

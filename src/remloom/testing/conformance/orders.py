@@ -18,7 +18,21 @@ __all__ = ["Orders"]
 
 _ALIASED = {"b": ("b2", "a-b2"), "w": ("y.z",)}  # name -> aliases
 # In the order of their bytes no locale puts the first, nor UTF-16 the last two.
-_LABELS = ["a-b", "a.b", "a", "ab", "a-b2", "b", "b2", "w", "y.z", "é", "中", "\uf8ff", "\U0001f600"]
+_LABELS = [
+    "a-b",
+    "a.b",
+    "a",
+    "ab",
+    "a-b2",
+    "b",
+    "b2",
+    "w",
+    "y.z",
+    "é",
+    "中",
+    "\uf8ff",
+    "\U0001f600",
+]
 _DIRECTIONS: tuple[Direction, ...] = ("out", "in", "both")
 _WAYS: tuple[Order, ...] = ("asc", "desc")
 _TIMES = (None, T0 + 2 * DAY)
@@ -28,7 +42,9 @@ _FIELDS = ("created_at", "weight", "rel_type", "valid_from", "valid_to", "dst")
 class Orders(Opened):
     """Edges that are equal in what they are ordered by."""
 
-    def leaving(self, store: Store, key: str, limit: int | None = None, order: EdgeOrder | None = None) -> list[str]:
+    def leaving(
+        self, store: Store, key: str, limit: int | None = None, order: EdgeOrder | None = None
+    ) -> list[str]:
         edges = store.edges([key], direction="out", rel_types=None, limit=limit, order=order)
         return [edge.dst for edge in edges]
 
@@ -36,10 +52,16 @@ class Orders(Opened):
         return [step.key for step in self.walked(store, start, **options).steps]
 
     def walked(self, store: Store, start: str, **options: Any) -> Walk:
-        arguments = {"direction": "out", "depth": 1, "breadth": None, "order": EdgeOrder(), **options}
+        arguments = {
+            "direction": "out",
+            "depth": 1,
+            "breadth": None,
+            "order": EdgeOrder(),
+            **options,
+        }
         return store.walk([start], rel_types=None, **arguments)
 
-    # -- when an edge was made -----------------------------------------------------------------------------------
+    # -- when an edge was made ---------------------------------------------------------------------
 
     def test_edges_of_one_batch_keep_the_order_in_which_they_were_given(self, store: Store) -> None:
         own = Entity(name="own", graph_paths=tuple(Edge(rel_type="r", dst=dst) for dst in "yaz"))
@@ -47,7 +69,9 @@ class Orders(Opened):
         assert self.leaving(store, "s") == ["b", "a", "c"]
         assert self.leaving(store, "own", order=EdgeOrder("created_at", "asc")) == ["y", "a", "z"]
 
-    def test_edges_are_made_between_the_beginning_and_the_end_of_their_write(self, store: Store) -> None:
+    def test_edges_are_made_between_the_beginning_and_the_end_of_their_write(
+        self, store: Store
+    ) -> None:
         before = datetime.now(UTC)
         put(store, *(Edge(src="s", rel_type="r", dst=f"n{i}") for i in range(1_000)))
         after = datetime.now(UTC)
@@ -56,10 +80,16 @@ class Orders(Opened):
         assert max(times) <= after
         assert len(set(times)) == 1_000
 
-    # -- equal edges ---------------------------------------------------------------------------------------------
+    # -- equal edges -------------------------------------------------------------------------------
 
     def test_edges_of_one_time_come_by_the_key_at_their_far_end(self, store: Store) -> None:
-        put(store, *(Edge(src="s", rel_type="r", dst=f"n{i:02}", created_at=T0) for i in reversed(range(50))))
+        put(
+            store,
+            *(
+                Edge(src="s", rel_type="r", dst=f"n{i:02}", created_at=T0)
+                for i in reversed(range(50))
+            ),
+        )
         first = [f"n{i:02}" for i in range(5)]
         assert self.leaving(store, "s", limit=5) == first
         assert self.leaving(store, "s", limit=5, order=EdgeOrder("created_at", "asc")) == first
@@ -79,26 +109,45 @@ class Orders(Opened):
         assert self.reached(store, "s", breadth=4) == keys[:4]
 
     def test_edges_of_equal_weight_come_newest_first_either_way(self, store: Store) -> None:
-        put(store, *(Edge(src="s", rel_type="r", dst=dst, weight=0.5 if dst == "b" else 1) for dst in "cabd"))
+        put(
+            store,
+            *(
+                Edge(src="s", rel_type="r", dst=dst, weight=0.5 if dst == "b" else 1)
+                for dst in "cabd"
+            ),
+        )
         for way, expected in zip(_WAYS, (["b", "d", "a", "c"], ["d", "a", "c", "b"]), strict=True):
             order = EdgeOrder("weight", way)
             assert self.leaving(store, "s", order=order) == expected
             assert self.reached(store, "s", order=order) == expected
             assert self.reached(store, "s", order=order, breadth=2) == expected[:2]
 
-    def test_edges_between_two_keys_come_by_type_and_leave_before_they_enter(self, store: Store) -> None:
-        ends = (("a", "s", "b"), ("b", "r", "a"), ("a", "r", "b"), ("b", "q", "a"), ("a", "R", "b"), ("b", "s", "a"))
+    def test_edges_between_two_keys_come_by_type_and_leave_before_they_enter(
+        self, store: Store
+    ) -> None:
+        ends = (
+            ("a", "s", "b"),
+            ("b", "r", "a"),
+            ("a", "r", "b"),
+            ("b", "q", "a"),
+            ("a", "R", "b"),
+            ("b", "s", "a"),
+        )
         put(store, *(Edge(src=src, rel_type=rel, dst=dst, created_at=T0) for src, rel, dst in ends))
         expected = [ends[place] for place in (4, 3, 2, 1, 0, 5)]
         assert store.edge_keys(["a"], direction="both", rel_types=None, limit=9) == expected
-        edges = store.edges(["a"], direction="both", rel_types=None, limit=4, order=EdgeOrder("weight"))
+        edges = store.edges(
+            ["a"], direction="both", rel_types=None, limit=4, order=EdgeOrder("weight")
+        )
         assert [_place(edge) for edge in edges] == expected[:4]
 
     def test_an_edge_from_a_key_to_itself_counts_once_against_the_limit(self, store: Store) -> None:
         put(store, *(Edge(src="a", rel_type="r", dst=dst, created_at=T0) for dst in "cba"))
         edges = store.edges(["a"], direction="both", rel_types=None, limit=2)
         assert [edge.dst for edge in edges] == ["a", "b"]
-        assert store.edge_keys(["a"], direction="both", rel_types=None, limit=2) == [_place(edge) for edge in edges]
+        assert store.edge_keys(["a"], direction="both", rel_types=None, limit=2) == [
+            _place(edge) for edge in edges
+        ]
 
     def test_both_directions_and_every_key_of_a_record_have_one_order(self, store: Store) -> None:
         put(
@@ -118,7 +167,12 @@ class Orders(Opened):
             assert [edge.dst for edge in record.graph_paths] == ["z", "b", "b"]
             assert [edge.src for edge in record.graph_paths] == ["boss", "sarah-chen", "sc"]
         keys = store.edge_keys(["sarah-chen"], direction="out", rel_types=None, limit=9)
-        assert keys == [("sarah-chen", "r", "b"), ("boss", "r", "z"), ("sc", "r", "b"), ("sc", "r", "c")]
+        assert keys == [
+            ("sarah-chen", "r", "b"),
+            ("boss", "r", "z"),
+            ("sc", "r", "b"),
+            ("sc", "r", "c"),
+        ]
 
     def test_nodes_reached_by_equal_edges_stay_as_they_were_reached(self, store: Store) -> None:
         pairs = (("s", "b"), ("s", "a"), ("b", "d"), ("b", "y"), ("a", "z"), ("a", "c"), ("c", "e"))
@@ -126,35 +180,55 @@ class Orders(Opened):
         assert self.reached(store, "s", depth=3) == ["a", "b", "c", "z", "d", "y", "e"]
         assert self.reached(store, "s", depth=3, limit=4) == ["a", "b", "c", "z"]
 
-    # -- against a model of the order -----------------------------------------------------------------------------
+    # -- against a model of the order --------------------------------------------------------------
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_equal_edges_of_a_tangle_are_given_and_followed_in_one_order(self, store: Store, seed: int) -> None:
+    def test_equal_edges_of_a_tangle_are_given_and_followed_in_one_order(
+        self, store: Store, seed: int
+    ) -> None:
         tangle = _Tangle(store, random.Random(seed))
-        for direction, field, way, limit, as_of in product(_DIRECTIONS, _FIELDS, _WAYS, (None, 1, 4), _TIMES):
-            asked: Any = {"direction": direction, "order": EdgeOrder(field, way), "limit": limit, "as_of": as_of}
-            assert store.edges(["b", "a"], rel_types=None, **asked) == tangle.edges(["b", "a"], **asked)
+        for direction, field, way, limit, as_of in product(
+            _DIRECTIONS, _FIELDS, _WAYS, (None, 1, 4), _TIMES
+        ):
+            asked: Any = {
+                "direction": direction,
+                "order": EdgeOrder(field, way),
+                "limit": limit,
+                "as_of": as_of,
+            }
+            assert store.edges(["b", "a"], rel_types=None, **asked) == tangle.edges(
+                ["b", "a"], **asked
+            )
             walk = store.walk(["a", "b2"], rel_types=None, depth=3, breadth=limit, **asked)
             paths = tangle.walk(["a", "b2"], depth=3, **asked)
             assert [step.path for step in walk.steps] == paths[:limit]
             assert walk.reached == len(paths)
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_records_and_keys_of_a_tangle_come_with_the_same_edges(self, store: Store, seed: int) -> None:
+    def test_records_and_keys_of_a_tangle_come_with_the_same_edges(
+        self, store: Store, seed: int
+    ) -> None:
         tangle = _Tangle(store, random.Random(seed))
         newest: Any = {"order": EdgeOrder()}
         for as_of, limit in product(_TIMES, (1, 4, 100)):
-            for key, (record,) in store.lookup(list(tangle.families), edges=limit, as_of=as_of).items():
+            for key, (record,) in store.lookup(
+                list(tangle.families), edges=limit, as_of=as_of
+            ).items():
                 leaving = tangle.at(tangle.families[key], direction="out", as_of=as_of, **newest)
                 assert record.graph_paths == tuple(edge for _, _, edge in leaving[:limit])
             for direction in _DIRECTIONS:
-                edges = tangle.edges(["b", "a"], direction=direction, limit=None, as_of=as_of, **newest)
-                keys = store.edge_keys(["b", "a"], direction=direction, rel_types=None, limit=limit, as_of=as_of)
+                edges = tangle.edges(
+                    ["b", "a"], direction=direction, limit=None, as_of=as_of, **newest
+                )
+                keys = store.edge_keys(
+                    ["b", "a"], direction=direction, rel_types=None, limit=limit, as_of=as_of
+                )
                 assert keys == [_place(edge) for edge in edges[:limit]]
 
 
 class _Tangle:
-    """Edges of few times, weights and types between few labels: in a store, and as the contract says of them."""
+    """Edges of few times, weights and types between few labels: in a store, and as the contract
+    says of them."""
 
     def __init__(self, store: Store, rng: random.Random) -> None:
         put(store, *(Entity(name=name, aliases=aliases) for name, aliases in _ALIASED.items()))
@@ -185,7 +259,9 @@ class _Tangle:
                 found.setdefault(place, edge)
         return list(found.values())
 
-    def walk(self, starts: list[str], *, depth: int, limit: int | None, **asked: Any) -> list[tuple[str, ...]]:
+    def walk(
+        self, starts: list[str], *, depth: int, limit: int | None, **asked: Any
+    ) -> list[tuple[str, ...]]:
         """The path to each key reached, `limit` edges followed from each node."""
         seen = {key for start in starts for key in self.families[start]}
         reached: list[tuple[Any, tuple[str, ...]]] = []
@@ -204,7 +280,8 @@ class _Tangle:
     def at(
         self, keys: set[str], *, direction: Direction, order: EdgeOrder, as_of: datetime | None
     ) -> list[tuple[Any, str, Edge]]:
-        """The edges at the keys of one record: what the order goes by, the key at the far end, the edge."""
+        """The edges at the keys of one record: what the order goes by, the key at the far end, the
+        edge."""
         found = []
         for edge in self._edges:
             for side, near, far in (("out", edge.src, edge.dst), ("in", edge.dst, edge.src)):

@@ -20,9 +20,22 @@ class Past(Opened):
 
     def test_an_entity_is_found_as_it_was_at_any_time(self, store: Store) -> None:
         steps = [
-            Entity(id="e", name="Sarah Chen", type="person", properties={"age": 40, "team": "data"}, created_at=T0),
+            Entity(
+                id="e",
+                name="Sarah Chen",
+                type="person",
+                properties={"age": 40, "team": "data"},
+                created_at=T0,
+            ),
             Entity(id="e", name="Sarah Chen", type="person", properties={"age": 41, "dog": None}),
-            Entity(id="e", name="Sarah Miller", type="person", aliases=("S. M.",), summary="Leads.", properties={}),
+            Entity(
+                id="e",
+                name="Sarah Miller",
+                type="person",
+                aliases=("S. M.",),
+                summary="Leads.",
+                properties={},
+            ),
             Entity(id="e", name="Sarah Miller", type="boss", properties={"age": True}),
         ]
         times = []
@@ -37,8 +50,12 @@ class Past(Opened):
             assert _shown(was) == _shown(step)
             for key in ("sarah-chen", "sarah-miller", "s.-m."):
                 found = history.lookup_at(store, [key], at)[key]
-                assert bool(found) == (key in {name.lower().replace(" ", "-") for name in (step.name, *step.aliases)})
-                assert [_shown(one) for one in found if isinstance(one, Entity)] == [_shown(step)] * len(found)
+                assert bool(found) == (
+                    key in {name.lower().replace(" ", "-") for name in (step.name, *step.aliases)}
+                )
+                assert [_shown(one) for one in found if isinstance(one, Entity)] == [
+                    _shown(step)
+                ] * len(found)
         assert history.entity_at(store, now, T0 + DAY) is not None
         assert history.entity_at(store, now, T0 - DAY) is None
         changed = [step["changed"] for step in history.told(store, now)]
@@ -49,15 +66,24 @@ class Past(Opened):
 
     def test_writing_what_is_there_already_is_no_change(self, store: Store) -> None:
         for _ in range(3):
-            put(store, Entity(id="e", name="A", properties={"n": 1, "deep": {"b": 1, "a": [1, 2.5]}}))
+            put(
+                store,
+                Entity(id="e", name="A", properties={"n": 1, "deep": {"b": 1, "a": [1, 2.5]}}),
+            )
         found = store.get("entities", "e")
         assert isinstance(found, Entity)
         assert list(history.changes(store, "e")) == []
 
     def test_what_an_entity_was_goes_with_it(self, store: Store) -> None:
         put(store, Entity(id="e", name="A", summary="secret one"), Entity(id="e/", name="B"))
-        put(store, Entity(id="e", name="C", summary="secret two"), Entity(id="e/", name="B", summary="x"))
-        assert len(list(history.changes(store, "e"))) == len(list(history.changes(store, "e/"))) == 1
+        put(
+            store,
+            Entity(id="e", name="C", summary="secret two"),
+            Entity(id="e/", name="B", summary="x"),
+        )
+        assert (
+            len(list(history.changes(store, "e"))) == len(list(history.changes(store, "e/"))) == 1
+        )
         store.delete(["e"])
         kinds = store.stats()["journal"]
         assert kinds.get(history.CHANGE) == 1

@@ -19,7 +19,7 @@ __all__ = ["Records"]
 class Records(Opened):
     """Writing records and reading them back."""
 
-    # -- records -----------------------------------------------------------------------------------------------
+    # -- records -----------------------------------------------------------------------------------
 
     def test_a_record_is_read_back_as_it_was_written(self, store: Store) -> None:
         moment = Moment(
@@ -29,7 +29,12 @@ class Records(Opened):
         (identity,) = put(store, moment).ids
         found = store.get("moments", identity)
         assert isinstance(found, Moment)
-        assert (found.name, found.starts_at, found.ends_at, found.topic_tags) == ("Kickoff", T0, T0 + DAY, ("alpha",))
+        assert (found.name, found.starts_at, found.ends_at, found.topic_tags) == (
+            "Kickoff",
+            T0,
+            T0 + DAY,
+            ("alpha",),
+        )
         assert found.metadata == {"room": 5, "deep": {"list": [1, None, "ü"]}}
         assert found.created_at is not None
         assert found.created_at.tzinfo is not None
@@ -55,8 +60,18 @@ class Records(Opened):
         assert store.stats()["records"]["resources"] == 1
 
     def test_the_chunks_of_a_source_come_in_order_from_either_end(self, store: Store) -> None:
-        put(store, *(Resource(name=f"c{n}", uri="a.md", ordinal=n, content=f"Part {n}.") for n in (3, 0, 2, 1, 5)))
-        put(store, Resource(name="other", uri="b.md", content="Another."), Resource(name="none", content="No source."))
+        put(
+            store,
+            *(
+                Resource(name=f"c{n}", uri="a.md", ordinal=n, content=f"Part {n}.")
+                for n in (3, 0, 2, 1, 5)
+            ),
+        )
+        put(
+            store,
+            Resource(name="other", uri="b.md", content="Another."),
+            Resource(name="none", content="No source."),
+        )
 
         def ordinals(**options: Any) -> list[int]:
             return [chunk.ordinal for chunk in store.chunks("a.md", **options)]
@@ -78,7 +93,9 @@ class Records(Opened):
         assert store.messages("chat/1", []) == []
 
     def test_the_moments_that_refer_to_a_record_are_found_by_it(self, store: Store) -> None:
-        first, second, third = put(store, *(Resource(name=f"r{n}", content=f"Text {n}.") for n in range(3))).ids
+        first, second, third = put(
+            store, *(Resource(name=f"r{n}", content=f"Text {n}.") for n in range(3))
+        ).ids
         one = put(store, Moment(name="One", type="talk", resource_refs=(first, second))).ids[0]
         put(store, Moment(name="Two", type="talk", resource_refs=(second,), parent_moment=one))
         assert [moment.name for moment in store.referring([second])] == ["One", "Two"]
@@ -89,9 +106,22 @@ class Records(Opened):
     def test_an_entity_written_again_by_name_keeps_what_was_known(self, store: Store) -> None:
         put(
             store,
-            Entity(name="Sarah Chen", type="person", aliases=("S. Chen",), properties={"team": "data", "age": 40}),
+            Entity(
+                name="Sarah Chen",
+                type="person",
+                aliases=("S. Chen",),
+                properties={"team": "data", "age": 40},
+            ),
         )
-        put(store, Entity(name="sarah chen", type="person", properties={"age": 41}, summary="Leads the data team."))
+        put(
+            store,
+            Entity(
+                name="sarah chen",
+                type="person",
+                properties={"age": 41},
+                summary="Leads the data team.",
+            ),
+        )
         ((found,),) = store.lookup(["sarah-chen"]).values()
         assert isinstance(found, Entity)
         assert found.aliases == ("S. Chen",)
@@ -100,14 +130,20 @@ class Records(Opened):
 
     def test_namesakes_of_different_types_are_two_entities(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan", type="place"))
-        assert sorted(record.type for record in store.lookup(["jordan"])["jordan"]) == ["person", "place"]  # type: ignore[union-attr]
+        assert sorted(record.type for record in store.lookup(["jordan"])["jordan"]) == [
+            "person",
+            "place",
+        ]  # type: ignore[union-attr]
 
     def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
         start = threading.Barrier(8)
 
         def work(worker: int) -> None:
             start.wait()
-            put(store, Entity(name="Everybody's Friend", type="person", properties={f"w{worker}": worker}))
+            put(
+                store,
+                Entity(name="Everybody's Friend", type="person", properties={f"w{worker}": worker}),
+            )
 
         threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
         for thread in threads:
@@ -159,18 +195,30 @@ class Records(Opened):
         store.close()
         again = reopen()
         assert names(again.lookup(["s.-chen"])["s.-chen"]) == ["Sarah Chen"]
-        assert again.edges(["bob"], direction="in", rel_types=None, limit=None)[0].src == "sarah-chen"
+        assert (
+            again.edges(["bob"], direction="in", rel_types=None, limit=None)[0].src == "sarah-chen"
+        )
         assert names(again.search_text("pricing", schema=None, where=None, limit=5)) == ["r"]
-        assert names(again.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=None)) == ["r"]
+        assert names(
+            again.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=None)
+        ) == ["r"]
         assert names(again.fuzzy("sara chen", type=None, threshold=0.5, limit=5)) == ["Sarah Chen"]
 
-    def test_another_store_of_the_tenant_sees_a_write_at_once(self, store: Store, reopen: Opening) -> None:
+    def test_another_store_of_the_tenant_sees_a_write_at_once(
+        self, store: Store, reopen: Opening
+    ) -> None:
         other = reopen()
         assert other.fuzzy("sarah", type=None, threshold=0.5, limit=5) == []
-        put(store, Entity(name="Sarah"), Resource(name="r", content="tea time", embedding=[0.6, 0.8]))
+        put(
+            store,
+            Entity(name="Sarah"),
+            Resource(name="r", content="tea time", embedding=[0.6, 0.8]),
+        )
         assert names(other.fuzzy("sarah", type=None, threshold=0.5, limit=5)) == ["Sarah"]
         assert names(other.search_text("tea", schema=None, where=None, limit=5)) == ["r"]
-        assert names(other.search_vector([0.6, 0.8], schema="resources", where=None, limit=5, min_score=None)) == ["r"]
+        assert names(
+            other.search_vector([0.6, 0.8], schema="resources", where=None, limit=5, min_score=None)
+        ) == ["r"]
         store.delete([record.id for record in store.lookup(["sarah"])["sarah"]])
         assert other.fuzzy("sarah", type=None, threshold=0.5, limit=5) == []
 
@@ -179,16 +227,30 @@ class Records(Opened):
         with pytest.raises(StoreClosedError):
             store.get(None, "x")
 
-    # -- whole store -------------------------------------------------------------------------------------------
+    # -- whole store -------------------------------------------------------------------------------
 
     def test_every_record_and_edge_can_be_listed(self, store: Store) -> None:
-        put(store, Entity(name="a"), Resource(name="b", content="b"), Edge(src="a", rel_type="r", dst="b"))
+        put(
+            store,
+            Entity(name="a"),
+            Resource(name="b", content="b"),
+            Edge(src="a", rel_type="r", dst="b"),
+        )
         assert [record.name for record in store.records()] == ["a", "b"]
         assert [record.name for record in store.records("entities")] == ["a"]
-        assert [(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()] == [("a", "r", "b")]
+        assert [(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()] == [
+            ("a", "r", "b")
+        ]
 
-    def test_a_thin_entity_that_went_and_came_back_stands_where_it_stood(self, store: Store) -> None:
-        put(store, Entity(name="a"), Edge(src="a", rel_type="r", dst="x"), Edge(src="a", rel_type="r", dst="y"))
+    def test_a_thin_entity_that_went_and_came_back_stands_where_it_stood(
+        self, store: Store
+    ) -> None:
+        put(
+            store,
+            Entity(name="a"),
+            Edge(src="a", rel_type="r", dst="x"),
+            Edge(src="a", rel_type="r", dst="y"),
+        )
         put(store, Entity(name="b"))
         before = list(store.records())
         assert [record.name for record in before][:2] == ["a", "b"]
@@ -216,7 +278,11 @@ class Records(Opened):
         def work(worker: int) -> None:
             try:
                 for i in range(20):
-                    put(store, Entity(name=f"w{worker} n{i}"), Edge(src=f"w{worker} n{i}", rel_type="r", dst="hub"))
+                    put(
+                        store,
+                        Entity(name=f"w{worker} n{i}"),
+                        Edge(src=f"w{worker} n{i}", rel_type="r", dst="hub"),
+                    )
                     assert names(store.lookup([f"w{worker}-n{i}"])[f"w{worker}-n{i}"])
                     store.fuzzy(f"w{worker} n{i}", type=None, threshold=0.5, limit=1)
             except BaseException as error:

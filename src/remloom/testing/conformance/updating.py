@@ -23,7 +23,9 @@ __all__ = ["Updating"]
 class Updating(Opened):
     """What is read, changed and written by many at once."""
 
-    def test_of_what_many_add_to_one_record_nothing_is_lost(self, store: Store, reopen: Opening) -> None:
+    def test_of_what_many_add_to_one_record_nothing_is_lost(
+        self, store: Store, reopen: Opening
+    ) -> None:
         put(store, Entity(id="sum", name="Sum", properties={"total": 0}))
         stores = [store, reopen()]
 
@@ -40,9 +42,17 @@ class Updating(Opened):
     def test_batches_written_as_one_are_all_there_or_none(self, store: Store) -> None:
         def batches(good: bool) -> Iterator[Batch]:
             for number in range(3):
-                yield validation.build([Entity(id=f"{good} {number}", name=f"{good} {number}")], tenant="", model="")
                 yield validation.build(
-                    [Edge(src=f"{good} {number}", rel_type="after", dst=f"{good} {(number or 9) - 1}")],
+                    [Entity(id=f"{good} {number}", name=f"{good} {number}")], tenant="", model=""
+                )
+                yield validation.build(
+                    [
+                        Edge(
+                            src=f"{good} {number}",
+                            rel_type="after",
+                            dst=f"{good} {(number or 9) - 1}",
+                        )
+                    ],
                     tenant="",
                     model="",
                 )
@@ -54,7 +64,9 @@ class Updating(Opened):
         assert not any(store.stats()["records"].values())
         written = store.write_all(lambda: batches(True))
         assert (written.created, written.edges, written.ids) == (3, 3, ())
-        assert [record.id for record in store.records() if not record.thin] == [f"True {n}" for n in range(3)]  # type: ignore[union-attr]
+        assert [record.id for record in store.records() if not record.thin] == [
+            f"True {n}" for n in range(3)
+        ]  # type: ignore[union-attr]
         assert store.degrees(["true-1"], direction="both") == 2
         assert store.check() == []
 
@@ -93,7 +105,9 @@ class Updating(Opened):
         assert tuple(seen) == everything(store)
         assert len(store.lookup(["ann"])["ann"][0].graph_paths) == 1
 
-    def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(self, store: Store) -> None:
+    def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(
+        self, store: Store
+    ) -> None:
         put(store, Entity(id="sum", name="Sum", properties={"total": 0}))
         refused: list[NotFoundError] = []
 
@@ -115,7 +129,8 @@ class Updating(Opened):
             reads.lookup(["ghost"])
             reads.edges(["ghost"], direction="both", rel_types=None, limit=None)
             return replace(
-                _batch(Edge(src="Ghost", rel_type="haunts", dst="House")), expected=Preconditions(there=("no",))
+                _batch(Edge(src="Ghost", rel_type="haunts", dst="House")),
+                expected=Preconditions(there=("no",)),
             )
 
         with pytest.raises(GoneError):
@@ -133,12 +148,16 @@ class Updating(Opened):
         waiting = store.pending(2)
         put(store, Resource(id="r", name="r", content="the new text"), model="m")
         data = np.array([1, 0], np.float32).tobytes()
-        vectors: dict[str, tuple[Vector, ...]] = {item.id: (Vector(0, 3, data),) for item in waiting}
+        vectors: dict[str, tuple[Vector, ...]] = {
+            item.id: (Vector(0, 3, data),) for item in waiting
+        }
         versions = {item.id: item.version for item in waiting}
         store.embed(vectors, model="m", dims=2, versions=versions)
         assert [(item.id, item.text) for item in store.pending(2)] == [("r", "the new text")]
         assert (store.vectors("r"), len(store.vectors("s"))) == ([], 1)
-        store.embed({"r": vectors["r"]}, model="m", dims=2, versions={"r": store.pending(1)[0].version})
+        store.embed(
+            {"r": vectors["r"]}, model="m", dims=2, versions={"r": store.pending(1)[0].version}
+        )
         assert (store.pending(2), len(store.vectors("r"))) == ([], 1)
 
     def test_inside_an_update_nothing_is_written_or_searched(self, store: Store) -> None:
@@ -150,7 +169,9 @@ class Updating(Opened):
             lambda _: store.update(lambda _: Batch()),
             lambda _: store.delete(["x"]),
             lambda _: store.note([JournalEntry("a", "b", b"1")]),
-            lambda reads: reads.query("resources", Query().filter(VectorSimilar(query=[1.0, 0.0], top_k=1))),
+            lambda reads: reads.query(
+                "resources", Query().filter(VectorSimilar(query=[1.0, 0.0], top_k=1))
+            ),
         ]
         for doing in wrong:
 
@@ -172,7 +193,11 @@ def _entity(reads: Reads) -> Entity:
 
 def _added(reads: Reads, name: str) -> Batch:
     known = _entity(reads)
-    return _batch(replace(known, properties={**known.properties, "total": known.properties["total"] + 1, name: 1}))
+    return _batch(
+        replace(
+            known, properties={**known.properties, "total": known.properties["total"] + 1, name: 1}
+        )
+    )
 
 
 def _refuses(reads: Reads) -> Batch:

@@ -35,7 +35,11 @@ class Values(Opened):
     """What is in properties and metadata comes back as it was: the same value of the same type."""
 
     def test_a_number_comes_back_as_the_number_it_was(self, store: Store) -> None:
-        _round(store, {f"n{place}": number for place, number in enumerate(_NUMBERS)} | {"list": list(_NUMBERS)})
+        _round(
+            store,
+            {f"n{place}": number for place, number in enumerate(_NUMBERS)}
+            | {"list": list(_NUMBERS)},
+        )
 
     @settings(
         max_examples=25, deadline=None, derandomize=True,

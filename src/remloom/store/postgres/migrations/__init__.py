@@ -29,11 +29,14 @@ _SERVER = 150000
 def newest() -> int:
     """The version this Remloom knows: the number of the last file in `versions/`."""
     files = resources.files(__package__).joinpath("versions").iterdir()
-    return max(int(found[1]) for file in files if (found := re.fullmatch(r"(\d{4})_\w+\.py", file.name)))
+    return max(
+        int(found[1]) for file in files if (found := re.fullmatch(r"(\d{4})_\w+\.py", file.name))
+    )
 
 
 def migrate(server: Database) -> tuple[int, int]:
-    """Bring the schema up to date; returns the version it had (0: there was none) and the one it has.
+    """Bring the schema up to date; returns the version it had (0: there was none) and the one it
+    has.
 
     Any number of processes may do so at once: one does it, the others wait, and find it done.
 
@@ -66,7 +69,9 @@ def _upgrade(connection: Connection[Any]) -> None:
     from sqlalchemy.pool import StaticPool
 
     connection.autocommit = False
-    engine = create_engine("postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool)
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool
+    )
     config = Config()
     config.set_main_option("script_location", str(resources.files(__package__)))
     try:
@@ -89,9 +94,14 @@ def verify(server: Database, connection: Connection[Any]) -> None:
     found = version(connection)
     _refuse_newer(server, found)
     if found < newest():
-        what = f"schema version {found}, this Remloom needs {newest()}" if found else "no memories yet"
+        what = (
+            f"schema version {found}, this Remloom needs {newest()}" if found else "no memories yet"
+        )
         raise SchemaVersionError(
-            f"{server.place} has {what}", remedy="run `remloom migrate`", found=found, expected=newest()
+            f"{server.place} has {what}",
+            remedy="run `remloom migrate`",
+            found=found,
+            expected=newest(),
         )
 
 
@@ -101,7 +111,9 @@ def version(connection: Connection[Any]) -> int:
     Raises:
         SchemaVersionError: it is from before there were versions.
     """
-    row = connection.execute("SELECT to_regclass('remloom.alembic_version'), to_regclass('remloom.tenants')").fetchone()
+    row = connection.execute(
+        "SELECT to_regclass('remloom.alembic_version'), to_regclass('remloom.tenants')"
+    ).fetchone()
     if row is None or row[0] is None:
         if row is not None and row[1] is not None:
             raise SchemaVersionError(
@@ -124,14 +136,18 @@ def _refuse_newer(server: Database, found: int) -> None:
 def _check_server(server: Database, connection: Connection[Any]) -> None:
     if connection.info.server_version < _SERVER:
         raise StoreError(f"{server.place} is older than PostgreSQL 15", remedy="upgrade the server")
-    available = dict(connection.execute("SELECT name, default_version FROM pg_available_extensions").fetchall())
+    available = dict(
+        connection.execute("SELECT name, default_version FROM pg_available_extensions").fetchall()
+    )
     for name, least in _EXTENSIONS.items():
         if name not in available:
             raise StoreError(
                 f"{server.place} lacks the extension {name}",
                 remedy="install pgvector on the server",
             )
-        if [int(n) for n in re.findall(r"\d+", available[name])] < [int(n) for n in least.split(".")]:
+        if [int(n) for n in re.findall(r"\d+", available[name])] < [
+            int(n) for n in least.split(".")
+        ]:
             raise StoreError(
                 f"{server.place} has {name} {available[name]}, Remloom needs {least}",
                 remedy=f"upgrade {name} on the server",

@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], version_table_schema="remloom")
+context.configure(
+    connection=context.config.attributes["connection"], version_table_schema="remloom"
+)
 context.run_migrations()
