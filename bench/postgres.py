@@ -282,8 +282,10 @@ def neighbours(bench: Bench) -> None:
             }
             for what, (items, ask) in asked.items():
                 ours, theirs = race(
-                    items, lambda item: ask(beside, item), lambda item: ask(alone, item)
-                )  # noqa: B023
+                    items,
+                    lambda item, ask=ask: ask(beside, item),
+                    lambda item, ask=ask: ask(alone, item),
+                )
                 bench.add(
                     f"beside-others-{what}",
                     ours,

@@ -1,7 +1,7 @@
 """SQL is one read-only SELECT over one table, whatever is tried: only our own vocabulary reaches a
 database."""
 
-# ruff: noqa: E501, SIM905 - a statement stands in one line, a list of words is easier read as a text
+# ruff: noqa: SIM905 - a statement stands in one line, a list of words is easier read as a text
 
 from __future__ import annotations
 

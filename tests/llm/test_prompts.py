@@ -20,7 +20,7 @@ SEED = {
 
 Be concise and specific. Keep your response to a single, impactful paragraph.
 
-If this adds nothing new or is simply a repetition of what we already know, respond with exactly: NOTHING""",  # noqa: E501
+If this adds nothing new or is simply a repetition of what we already know, respond with exactly: NOTHING""",
     "question": "What is the implicit question at the heart which binds the following passages together? "
     "Reply with the question only.",
     "dream": """Write a concise synthesis in exactly 1-2 short paragraphs (no more than 150 words total) that:

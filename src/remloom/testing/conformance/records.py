@@ -130,10 +130,8 @@ class Records(Opened):
 
     def test_namesakes_of_different_types_are_two_entities(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan", type="place"))
-        assert sorted(record.type for record in store.lookup(["jordan"])["jordan"]) == [
-            "person",
-            "place",
-        ]  # type: ignore[union-attr]
+        found = store.lookup(["jordan"])["jordan"]
+        assert sorted(record.type for record in found) == ["person", "place"]  # type: ignore[union-attr]
 
     def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
         start = threading.Barrier(8)
