@@ -7,7 +7,7 @@ refers to: so a chat can be gone on with, or lose a turn, at the cost of a few (
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from .. import labels
 from ..errors import InvalidInputError
-from ..model import Edge, Entity, Message, Moment, Person, Resource, Speaker
+from ..model import SESSION_GAP, Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..sources import Document, Turn
 from ..store.contract import Reads
 from ..store.validation import resource_id
@@ -28,7 +28,6 @@ __all__ = [
     "AFTER",
     "BEFORE",
     "MOST",
-    "SESSION_GAP",
     "WORDS_PER_MINUTE",
     "Stored",
     "chat_id",
@@ -47,7 +46,6 @@ __all__ = [
     "stored",
 ]
 
-SESSION_GAP = timedelta(hours=6)  # of silence, after which a new session begins
 WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 MOST = 64  # turns that one moment refers to; a longer session has several moments
 _TOPICS = 5  # names that tag a session

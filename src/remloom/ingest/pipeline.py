@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
-from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record
+from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record, edge_types
 from ..sources import Document, Skipped
 from ..store.contract import Preconditions, Reads, Store, Written
 from ..store.forget import keys_of, orphans
-from ..store.validation import READ_EDGES
 from . import chats, documents
 from .chat_append import following, whole
 from .documents import Prepared
@@ -372,7 +371,7 @@ def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]
     linked = (
         (edge.src, edge.rel_type, edge.dst)
         for edge in store.edges(keys, direction="out", rel_types=None, limit=None)
-        if edge.rel_type in READ_EDGES
+        if edge.rel_type in edge_types.READ
     )
     return [record.id for record in before if record.id not in keep], [
         link for link in linked if link not in made

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from math import log2
 
 from .. import labels
-from ..model import Entity, Record, Resource
+from ..model import SESSION_GAP, Entity, Record, Resource, edge_types
 from ..predicates import Predicate
 from ..store.contract import EdgeOrder, Store
 from .candidates import Candidate, Path, Pool
@@ -15,7 +14,6 @@ from .fusion import blend
 from .question import Named
 
 __all__ = [
-    "STRUCTURAL",
     "about",
     "answers",
     "asks",
@@ -31,12 +29,9 @@ __all__ = [
     "spoken_by",
 ]
 
-# edges that reading makes of every text
-STRUCTURAL = frozenset(("mentions", "next", "part_of", "spoken_by"))
 _MENTIONS = 20  # records looked at that name something, newest first
 _RELATED = 20  # things looked at that are related to it
 _ASKING = ("?", "？", "?)", '?"')
-_SITTING = timedelta(hours=6)  # between two turns of one session
 
 
 def by_text(store: Store, pool: Pool, text: str, where: Predicate | None, count: int) -> None:
@@ -116,7 +111,7 @@ def by_relations(store: Store, pool: Pool, names: Sequence[Named]) -> None:
 def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """The keys one edge away, whichever way, and that edge; edges that only tell the structure of a
     text left out."""
-    types = [name for name in store.rel_types() if name not in STRUCTURAL]
+    types = [name for name in store.rel_types() if name not in edge_types.STRUCTURAL]
     if not types or not keys:
         return
     edges = store.edges(
@@ -173,7 +168,7 @@ def same_session(one: Resource, other: Resource) -> bool:
     """Whether two neighbours were said in one sitting; True where no times tell."""
     if one.starts_at is None or other.starts_at is None:
         return True
-    return abs(other.starts_at - one.starts_at) <= _SITTING
+    return abs(other.starts_at - one.starts_at) <= SESSION_GAP
 
 
 def about(pool: Pool, wanted: Mapping[str, float], part: str, weight: float) -> None:

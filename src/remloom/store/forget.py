@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
-from ..model import Edge, Entity, Moment, Receipt, Record, Resource
+from ..model import Edge, Entity, Moment, Receipt, Record, Resource, edge_types
 from ..predicates import Eq, Query
 from . import history
 from .contract import Batch, Reads, Store
 from .sweep import Trace, sweep
-from .validation import EXTRACTED, READ_EDGES
+from .validation import EXTRACTED
 
 __all__ = [
     "Build",
@@ -311,7 +311,9 @@ def _loose(reads: Reads, going: Going) -> list[Triple]:
     if not shared:
         return []
     edges = reads.stored_edges(shared, direction="out")
-    return [_triple(edge) for edge in edges if edge.rel_type in READ_EDGES and edge.src in shared]
+    return [
+        _triple(edge) for edge in edges if edge.rel_type in edge_types.READ and edge.src in shared
+    ]
 
 
 def _is_read(record: Record) -> bool:
@@ -374,7 +376,9 @@ def orphans(
             for key in others:
                 if any(id not in going and id not in found for id in holders[key]):
                     return True
-                if edge.rel_type not in READ_EDGES and not any(id in going for id in holders[key]):
+                if edge.rel_type not in edge_types.READ and not any(
+                    id in going for id in holders[key]
+                ):
                     return True
         return around[entity.id] is None
 

@@ -18,7 +18,7 @@ from unicodedata import normalize
 import msgspec
 
 from .. import labels
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..model import Edge, Entity, Moment, Record, Resource, edge_types
 from .contract import Store
 from .validation import EXTRACTED
 
@@ -36,11 +36,6 @@ _TOKEN = re.compile(r"[^\W_]+")
 _DATES = frozenset(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
-# Edge types whose properties the system fills in; the others are somebody's own.
-_MADE = frozenset((
-    "about", "attended_by", "authored_by", "entity", "includes", "mentions", "next", "part_of", "references", "related",
-    "spoken_by", "summarizes", "temporal_proximity",
-))  # fmt: skip
 
 
 class Trace:
@@ -88,7 +83,7 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
         for field, text in _made(record):
             _look(store, trace, own, phrases, f"{record.schema} {record.id}, {field}", text, found)
     for edge in _edges(store, keys):
-        if edge.rel_type in _MADE:
+        if edge.rel_type in edge_types.MADE:
             for text in _of_edge(edge):
                 place = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
                 _look(store, trace, own, phrases, place, text, found)

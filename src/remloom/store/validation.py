@@ -34,7 +34,6 @@ from .json_values import check as check_free
 
 __all__ = [
     "EXTRACTED",
-    "READ_EDGES",
     "Namesake",
     "build",
     "checked",
@@ -56,8 +55,6 @@ __all__ = [
     "without",
 ]
 
-# that reading makes
-READ_EDGES = frozenset(("authored_by", "mentions", "next", "part_of", "references", "spoken_by"))
 # property of an entity known only from reading; goes when somebody writes of it
 EXTRACTED = "extracted"
 

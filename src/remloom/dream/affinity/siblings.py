@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...ingest.chats import SESSION_GAP
-from ...model import Resource
+from ...model import SESSION_GAP, Resource
 
 __all__ = ["occasions"]
 

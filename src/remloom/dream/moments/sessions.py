@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...ingest.chats import SESSION_GAP
-from ...model import Moment, Record, Resource
+from ...model import SESSION_GAP, Moment, Record, Resource
 from ...predicates import Gte, Query
 from ...store.contract import Store
 from ..vectors import matrix, typical

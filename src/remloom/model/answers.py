@@ -1,0 +1,140 @@
+"""Answers of queries: hits, and the nodes and stages of a traversal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from .edges import Edge
+from .records import Record, Resource, cited, record_dict
+
+__all__ = ["Answer", "Hit", "Stage"]
+
+
+class Hit(Struct, frozen=True, gc=False, kw_only=True):
+    """A record that answers a query, and how well. It reads like the record itself."""
+
+    record: Record
+    score: float = 1.0  # LOOKUP 1.0; FUZZY similarity 0..1; SEARCH cosine; text search BM25
+    matched: str = ""  # the key or window that matched
+    # sources of the other records with the same text, which SEARCH and recall show once
+    copies: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def schema(self) -> str:
+        return self.record.schema
+
+    @property
+    def type(self) -> str:
+        """An entity's or moment's type, a resource's category."""
+        return self.record.category if isinstance(self.record, Resource) else self.record.type
+
+    @property
+    def content(self) -> str:
+        """The text of the record: a resource's content, else the summary."""
+        return self.record.content if isinstance(self.record, Resource) else self.record.summary
+
+    @property
+    def uri(self) -> str:
+        return self.record.uri if isinstance(self.record, Resource) else ""
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line in `uri`, from 1, if the record was read from lines."""
+        return self.record.lines if isinstance(self.record, Resource) else None
+
+    @property
+    def pages(self) -> tuple[int, int] | None:
+        """First and last page of `uri`, from 1, if the record was read from pages (PDF)."""
+        return self.record.pages if isinstance(self.record, Resource) else None
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        """The ids of the chat messages that the record was read from."""
+        return self.record.message_ids if isinstance(self.record, Resource) else ()
+
+    @property
+    def graph_paths(self) -> tuple[Edge, ...]:
+        return self.record.graph_paths
+
+    @property
+    def source(self) -> str:
+        """A citation: `uri:first-last` (lines), `uri#page=first-last`, or `uri`; else the name."""
+        record = self.record
+        if isinstance(record, Resource) and record.uri:
+            return cited(record.uri, record.metadata)
+        return self.name
+
+    def as_dict(self) -> dict[str, Any]:
+        shown = record_dict(self.record)
+        shown["score"] = round(self.score, 6)
+        if self.matched:
+            shown["matched"] = self.matched
+        if self.copies:
+            shown["copies"] = list(self.copies)
+        return shown
+
+
+class Stage(Struct, frozen=True, gc=False, kw_only=True):
+    """One step of a query, for the next turn of its caller (seed 5, "Stage tracking and memos")."""
+
+    depth: int
+    executed: str
+    found: dict[str, int]  # nodes new at this depth; distinct edges known so far
+    plan_memo: str = ""
+
+
+class Answer(Struct, frozen=True, gc=False, kw_only=True):
+    """What a query returns. Which fields are filled depends on the kind of query.
+
+    LOOKUP, FUZZY, SEARCH: `records` (and `suggestions` when a LOOKUP finds nothing).
+    TRAVERSE: `nodes`, `stages`, `source_nodes`, `edge_summary`, `metadata`.
+    SQL: `columns`, `rows`.
+    """
+
+    query_type: str  # lookup | fuzzy | search | traverse | sql | explain
+    statement: str = ""  # canonical text of what ran
+    records: list[Hit] = []
+    suggestions: list[Hit] = []
+    nodes: list[dict[str, Any]] = []
+    stages: list[Stage] = []
+    source_nodes: list[str] = []
+    edge_summary: list[tuple[str, str, str]] = []
+    columns: list[str] = []
+    rows: list[tuple[Any, ...]] = []
+    metadata: dict[str, Any] = {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Show the answer as the seeds' JSON: only the fields of its kind of query."""
+        if self.query_type == "traverse":
+            shown: dict[str, Any] = {
+                "nodes": self.nodes,
+                "stages": [msgspec.to_builtins(stage) for stage in self.stages],
+                "source_nodes": self.source_nodes,
+                "edge_summary": [list(edge) for edge in self.edge_summary],
+                "metadata": self.metadata,
+            }
+            if self.suggestions:
+                shown["suggestions"] = [hit.as_dict() for hit in self.suggestions]
+            return shown
+        if self.query_type in ("sql", "explain"):
+            return {
+                "columns": self.columns,
+                "rows": [list(row) for row in self.rows],
+                "metadata": self.metadata,
+            }
+        return {
+            "records": [hit.as_dict() for hit in self.records],
+            "suggestions": [hit.as_dict() for hit in self.suggestions],
+            "metadata": self.metadata,
+        }

@@ -1,0 +1,193 @@
+"""Records: resources, entities and moments, and the messages that chats are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .edges import Edge
+
+__all__ = [
+    "SESSION_GAP",
+    "Entity",
+    "Message",
+    "Moment",
+    "Person",
+    "Record",
+    "Resource",
+    "Speaker",
+    "cited",
+    "record_dict",
+]
+
+SESSION_GAP = timedelta(hours=6)  # of silence in a chat, after which a new session begins
+
+# values of a field that `record_dict` leaves out
+_UNSET: tuple[Any, ...] = (None, "", (), [], {}, False)
+
+
+class Person(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Somebody present at a moment."""
+
+    name: str
+    id: str = ""
+    role: str = ""
+
+
+class Speaker(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Somebody who spoke at a moment, and for how long."""
+
+    name: str
+    speaking_time: float = 0.0  # seconds
+
+
+class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A chunk of content: part of a document, a chat turn, a note, or a text derived from these."""
+
+    schema: ClassVar[str] = "resources"
+
+    id: str = ""  # given on write when empty: the same text from the same place gets the same id
+    name: str = ""  # the label; from `uri` and `ordinal` when empty
+    content: str = ""
+    # words around it (in a chat: who spoke, when, the turns beside it), searched with its own
+    context: str = ""
+    category: str = ""
+    uri: str = ""  # where it was read
+    ordinal: int = 0  # position within `uri`, from 0
+    content_hash: str = ""
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    related_entities: tuple[str, ...] = ()
+    language: str = ""  # ISO 639-1
+    trust: str = "read"  # told | read | derived
+    kind: str = "chunk"  # chunk | summary | synthesis | entity_insight | rem_dream | memory | ...
+    generation: int = 0  # 0: as read; else 1 + the highest of its parents
+    parents: tuple[str, ...] = ()  # ids of the records this one was derived from
+    # reading sets what the properties below show
+    metadata: dict[str, Any] = {}
+    graph_paths: tuple[Edge, ...] = ()  # outgoing edges
+    embedding: Sequence[float] | None = None  # taken on write, not returned on read
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def speaker(self) -> str:
+        """The name of who said it; empty for what is not a turn of a chat."""
+        name = self.metadata.get("speaker")
+        return name if isinstance(name, str) and name.strip() else ""
+
+    @property
+    def title(self) -> str:
+        """The title of the document or chat that it is part of, or an empty string."""
+        title = self.metadata.get("title")
+        return title if isinstance(title, str) else ""
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line in `uri`, from 1, if it was read from lines."""
+        lines = self.metadata.get("lines")
+        return (lines[0], lines[1]) if lines else None
+
+    @property
+    def pages(self) -> tuple[int, int] | None:
+        """First and last page of `uri`, from 1, if it was read from pages (PDF)."""
+        pages = self.metadata.get("pages")
+        return (pages[0], pages[1]) if pages else None
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        """The ids of the chat messages that it was read from."""
+        return tuple(self.metadata.get("message_ids") or ())
+
+
+class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A person, organization, project, place, concept, agent-let, … that is known by name."""
+
+    schema: ClassVar[str] = "entities"
+
+    # given on write when empty: the id of the entity with the same key and type, or a new one
+    id: str = ""
+    type: str = ""
+    name: str
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    properties: dict[str, Any] = {}
+    graph_paths: tuple[Edge, ...] = ()
+    embedding: Sequence[float] | None = None
+    # made only because an edge pointed at its label; the first real write replaces it
+    thin: bool = False
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class Moment(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A stretch of time and what it was about. Moments refer to resources and entities, and nest."""
+
+    schema: ClassVar[str] = "moments"
+
+    id: str = ""
+    name: str
+    type: str = ""  # conversation | task | insight | meeting | ...
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    present_persons: tuple[Person, ...] = ()
+    speakers: tuple[Speaker, ...] = ()
+    emotion_tags: tuple[str, ...] = ()
+    topic_tags: tuple[str, ...] = ()
+    classifications: tuple[str, ...] = ()
+    summary: str = ""
+    resource_refs: tuple[str, ...] = ()  # ids of resources
+    entity_refs: tuple[str, ...] = ()  # labels of entities
+    parent_moment: str = ""  # id of the moment this one is part of
+    metadata: dict[str, Any] = {}
+    graph_paths: tuple[Edge, ...] = ()
+    embedding: Sequence[float] | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+Record: TypeAlias = Resource | Entity | Moment
+
+
+class Message(Struct, frozen=True, gc=False, kw_only=True):
+    """One turn of a chat."""
+
+    speaker: str
+    text: str
+    id: str = ""
+    at: datetime | None = None
+
+
+def cited(uri: str, metadata: dict[str, Any]) -> str:
+    """Cite a part of a source by the lines or pages in its `metadata`.
+
+    >>> cited("notes.md", {"lines": [3, 9]})
+    'notes.md:3-9'
+    >>> cited("q1.pdf", {"pages": [2, 2]}), cited("q1.pdf", {"pages": [2, 3]})
+    ('q1.pdf#page=2', 'q1.pdf#page=2-3')
+    """
+    if lines := metadata.get("lines"):
+        return f"{uri}:{lines[0]}-{lines[1]}"
+    if pages := metadata.get("pages"):
+        first, last = pages
+        return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"
+    return uri
+
+
+def record_dict(record: Record) -> dict[str, Any]:
+    """Show a record as JSON-ready values with its schema, without its unset fields."""
+    if record.embedding is not None:
+        record = replace(record, embedding=None)
+    built = msgspec.to_builtins(record)
+    shown: dict[str, Any] = {"schema": record.schema}
+    for name in record.__struct_fields__:
+        # `omit_defaults` leaves defaults out of `built`; they are plain values already
+        value = built.get(name, getattr(record, name))
+        if name in ("id", "name") or value not in _UNSET:
+            shown[name] = value
+    return shown

@@ -1,0 +1,81 @@
+"""Reports: what reading, forgetting and copying did, and what a home holds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+__all__ = ["Copied", "ReadItem", "ReadReport", "Receipt", "TenantInfo"]
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """Counts of what `forget` removed, and whether a sweep found anything left."""
+
+    records: int = 0
+    vectors: int = 0
+    keys: int = 0
+    edges: int = 0
+    derived: int = 0  # records derived from the forgotten ones, forgotten with them
+    ids: tuple[str, ...] = ()
+    # nothing remains: in records, in what was made of them, in indexes, journal and log
+    verified: bool = False
+    remaining: tuple[str, ...] = ()  # what the sweep still found, and where
+    # what a file may still hold although nothing leads to it, and when it goes
+    pending: tuple[str, ...] = ()
+    at: datetime | None = None
+
+
+class ReadItem(Struct, frozen=True, kw_only=True):
+    """The outcome of reading one document, with its reason."""
+
+    uri: str
+    status: Literal["read", "unchanged", "skipped", "failed"]
+    reason: str = ""
+    chunks: int = 0
+    entities: int = 0
+
+
+class ReadReport(Struct, frozen=True, kw_only=True):
+    """The outcome of a call of `read`, document by document."""
+
+    items: list[ReadItem] = []
+    resources: int = 0  # written
+    entities: int = 0
+    moments: int = 0
+    edges: int = 0
+    seconds: float = 0.0
+    pending: int = 0  # texts still waiting for their embedding
+    # why they wait; what was read is in the store, and is found by words and names
+    embedding_error: str = ""
+    ids: tuple[str, ...] = ()  # of the resources, in reading order
+
+    @property
+    def read(self) -> list[ReadItem]:
+        return [item for item in self.items if item.status == "read"]
+
+    @property
+    def skipped(self) -> list[ReadItem]:
+        return [item for item in self.items if item.status in ("skipped", "failed")]
+
+
+class Copied(Struct, frozen=True, kw_only=True):
+    """The verified contents of a tenant's copy, and how much of them this call wrote."""
+
+    records: int
+    edges: int
+    vectors: int
+    journal: int  # entries
+    written: int  # records and edges
+    resumed: bool = False  # an earlier copy had been broken off
+    checksum: str  # of all contents, the same at both places
+
+
+class TenantInfo(Struct, frozen=True, kw_only=True):
+    """A tenant of a home, described without opening it."""
+
+    name: str
+    encrypted: bool
+    bytes: int  # on disk
+    damaged: bool = False  # its tenant.json cannot be read, so it cannot be opened
