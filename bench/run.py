@@ -180,10 +180,10 @@ def _overlap(pairs: list[tuple[list[int], list[int]]]) -> float:
 def _text_search(
     bench: Bench, memory: Memory, size: int, ids: list[str], records: list[Resource]
 ) -> None:
-    from remloom.store.indexes.bm25 import analyse
+    from remloom.text.analysis import terms
 
     texts = [record.content for record in records]
-    exact = reference.Bm25(texts, analyse)
+    exact = reference.Bm25(texts, terms)
     number = {id: at for at, id in enumerate(ids)}
     asked = data.questions(min(1_000, bench.calls), texts)
 

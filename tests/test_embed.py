@@ -14,9 +14,10 @@ from remloom import Memory, embed
 from remloom.embed.minilm import MiniLM
 from remloom.embed.prefixes import identity, prefixes
 from remloom.embed.queries import CachedQueries
-from remloom.embed.windows import approximate_tokens, split
+from remloom.embed.windows import split
 from remloom.errors import EmbedderError, MissingExtraError, UnknownNameError
 from remloom.settings import Settings
+from remloom.text.tokens import approximate_token_ends
 from remloom.verify import verified
 
 DIGEST = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # of "foo"
@@ -106,7 +107,7 @@ class Counting:
         return counts / np.linalg.norm(counts)
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        return split(text, approximate_tokens(text), self.max_tokens)
+        return split(text, approximate_token_ends(text), self.max_tokens)
 
 
 def test_a_repeated_question_is_embedded_once():
@@ -142,7 +143,7 @@ def test_the_recorded_name_tells_whether_prefixes_were_used():
 
 def test_windows_end_where_sentences_end():
     text = "One two three. Four five six. Seven eight nine. Ten."
-    spans = split(text, approximate_tokens(text), 8)
+    spans = split(text, approximate_token_ends(text), 8)
     assert [text[start:end] for start, end in spans] == [
         "One two three. ",
         "Four five six. ",
@@ -157,7 +158,7 @@ def test_a_text_that_fits_is_one_window_and_an_empty_one_has_none():
 
 @given(st.text(alphabet="ab .。\n我", max_size=400), st.integers(2, 20))
 def test_windows_cover_the_whole_text_and_fit(text: str, limit: int):
-    ends = approximate_tokens(text)
+    ends = approximate_token_ends(text)
     spans = split(text, ends, limit)
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(sum(start < end <= stop for end in ends) <= limit for start, stop in spans)

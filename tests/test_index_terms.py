@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.indexes.bm25 import K1, STOP_WORDS, B, TermIndex, analyse
+from remloom.store.indexes.bm25 import K1, B, TermIndex
+from remloom.text import analysis
+from remloom.text.analysis import STOP_WORDS
 
 WORDS = np.array([f"w{number:x}q" for number in range(3_000)])
 
@@ -26,11 +28,11 @@ def zipf_texts(count: int, seed: int = 5) -> list[str]:
 def bm25(
     texts: dict[int, str], query: str, allow: set[int] | None = None
 ) -> list[tuple[int, float]]:
-    counted = {id: Counter(analyse(text)) for id, text in texts.items()}
+    counted = {id: Counter(analysis.terms(text)) for id, text in texts.items()}
     lengths = {id: sum(c.values()) for id, c in counted.items()}
     average = sum(lengths.values()) / max(len(texts), 1)
     scores: Counter[int] = Counter()
-    for term in set(analyse(query)):
+    for term in set(analysis.terms(query)):
         df = sum(term in c for c in counted.values())
         idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
         for id, c in counted.items():
@@ -83,7 +85,7 @@ QUERIES = [
     ],
 )
 def test_a_text_is_analysed_into_terms(text: str, terms: list[str]) -> None:
-    assert analyse(text) == terms
+    assert analysis.terms(text) == terms
 
 
 def test_stop_words_alone_find_nothing() -> None:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError, UnknownNameError
+from ..text.tokens import approximate_token_ends
 from .prefixes import identity, prefixes
 from .vectors import unit_rows
-from .windows import approximate_tokens, split
+from .windows import split
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -62,7 +63,7 @@ class FastEmbedder:
         return vector
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        return split(text, approximate_tokens(text), self.max_tokens)
+        return split(text, approximate_token_ends(text), self.max_tokens)
 
     @property
     def _description(self) -> dict[str, Any]:

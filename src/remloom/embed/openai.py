@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError
+from ..text.tokens import approximate_token_ends
 from .prefixes import identity, prefixes
 from .vectors import unit_rows
-from .windows import approximate_tokens, split
+from .windows import split
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -87,7 +88,7 @@ class OpenAIEmbedder:
         return vector
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        return split(text, approximate_tokens(text), self.max_tokens)
+        return split(text, approximate_token_ends(text), self.max_tokens)
 
     def _embed(self, texts: Sequence[str]) -> Floats:
         answer = self._post(

@@ -15,6 +15,7 @@ from msgspec import Struct
 from .. import labels
 from ..model import Entity, Record
 from ..store.contract import Store
+from ..text.analysis import STOP_WORDS
 
 __all__ = ["Resolved", "resolve", "told"]
 
@@ -43,8 +44,6 @@ def resolve(store: Store, missing: Sequence[str]) -> dict[str, Resolved]:
     That is the only person with this first or last name, or, where it is nobody's, the only record
     whose name begins with these words.
     """
-    from ..store.indexes.bm25 import STOP_WORDS  # loads numpy
-
     found = {}
     for label in missing[:LABELS]:
         words = labels.key(label).split("-")

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from ..model import Resource
 from ..store.contract import Store
+from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Pool
 from .fusion import blend
-from .question import Named, terms
+from .question import Named
 from .signals import speaker
 
 __all__ = ["attribution", "drop_far", "misattributed", "unrelated"]
@@ -23,8 +24,6 @@ NEAR = {"all-MiniLM-L6-v2": 0.38}
 FAR = {"all-MiniLM-L6-v2": 0.1}  # cosine, by model, below which a record is about something else
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
-# whose terms are pairs of characters: fewer return
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # candidates whose sentences are looked at
 MISATTRIBUTED = 0.56  # by how much more the sentences about others fit
@@ -40,7 +39,7 @@ def unrelated(pool: Pool, best: Sequence[Candidate], text: str, model: str) -> s
     """Why nothing found is about the question; empty when something is."""
     if not best:
         return "nothing was found"
-    wanted = terms(text)
+    wanted = term_set(text)
     vectors = pool.lists.get("vector", {})
     near = max(vectors.values(), default=-1.0)
     if vectors and (model not in NEAR or near >= NEAR[model]):
@@ -50,7 +49,7 @@ def unrelated(pool: Pool, best: Sequence[Candidate], text: str, model: str) -> s
         if wanted
         else 0.0
     )
-    if covered >= (COVERED / 2 if _CJK.search(text) else COVERED):
+    if covered >= (COVERED / 2 if IS_CJK.search(text) else COVERED):
         return ""
     nearness = (
         f", and nothing is nearer in meaning than {near:.2f}" if model in NEAR and vectors else ""
@@ -71,7 +70,7 @@ def drop_far(pool: Pool, model: str) -> None:
 def _words(candidate: Candidate) -> set[str]:
     record = candidate.record
     said = f"{record.content}\n{record.context}" if isinstance(record, Resource) else record.summary
-    return terms(f"{record.name}\n{said}")
+    return term_set(f"{record.name}\n{said}")
 
 
 def misattributed(

@@ -12,8 +12,9 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Entity, Message
 from ..store.contract import Store
+from ..text.analysis import term_set
 from .candidates import Pool
-from .question import LONGEST, Named, names_in, terms
+from .question import LONGEST, Named, names_in
 
 __all__ = ["HALF_LIFE", "Conversation", "Said", "recency"]
 
@@ -92,7 +93,7 @@ class Conversation:
                 owns = word in _OWNING or (word == "her" and bool(_WORD.match(after)))
                 name = f"in {meant}" if pronoun is _PLACE else meant
                 return f"{before}{name}{_OWNS if owns else ''}{after}"
-        if terms(question) - terms(_EMPTY):
+        if term_set(question) - term_set(_EMPTY):
             return question
         return f"{question} {' '.join(self._said)}".strip()[:LONGEST]
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from ..embed.windows import approximate_tokens
 from ..model import Recall, RecallHit, Resource
+from ..text.tokens import approximate_token_ends
 
 __all__ = ["Tokens", "cut", "text_of", "tokens_of"]
 
@@ -25,7 +25,7 @@ HEAD = (
 def tokens_of(text: str, tokens: Tokens | None) -> int:
     """How many tokens a text has: by the function given, else an estimate that errs towards too
     many."""
-    return tokens(text) if tokens else len(approximate_tokens(text))
+    return tokens(text) if tokens else len(approximate_token_ends(text))
 
 
 def cut(

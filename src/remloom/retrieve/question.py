@@ -12,9 +12,9 @@ from .. import labels
 from ..errors import InvalidInputError, LabelError
 from ..model import Entity, Record, Resource
 from ..store.contract import Store
-from ..store.indexes.bm25 import STOP_WORDS, analyse
+from ..text.analysis import STOP_WORDS, term_set
 
-__all__ = ["LONGEST", "Named", "bare", "checked", "names_in", "subjects", "terms"]
+__all__ = ["LONGEST", "Named", "bare", "checked", "names_in", "subjects"]
 
 LONGEST = 8_000  # characters of a question
 _MOST_WORDS = 4  # of a name looked up
@@ -58,11 +58,6 @@ def checked(question: str) -> str:
             remedy="read the text into the memory and ask something about it",
         )
     return question.strip()
-
-
-def terms(text: str) -> set[str]:
-    """The words that carry the meaning of a text, stemmed."""
-    return set(analyse(text))
 
 
 def names_in(store: Store, text: str) -> list[Named]:
@@ -144,4 +139,4 @@ def bare(text: str, names: Sequence[Named]) -> str:
     for named in sorted((named for named in names if named.speaks), key=lambda named: -named.start):
         left = f"{left[: named.start]} {_OWNS.sub('', left[named.end :])}"
     left = " ".join(left.split())
-    return left if terms(left) else text
+    return left if term_set(left) else text

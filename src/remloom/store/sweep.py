@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any
 from unicodedata import normalize
 
@@ -19,6 +18,7 @@ import msgspec
 
 from .. import labels
 from ..model import Edge, Entity, Moment, Record, Resource, edge_types
+from ..text.analysis import STOP_WORDS
 from .contract import Store
 from .validation import EXTRACTED
 
@@ -105,18 +105,8 @@ def tokens(text: str) -> list[str]:
 
 def _telling(word: str) -> bool:
     return (
-        len(word) >= _LEAST
-        and not word.isdigit()
-        and word not in _DATES
-        and word not in _stop_words()
+        len(word) >= _LEAST and not word.isdigit() and word not in _DATES and word not in STOP_WORDS
     )
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    from .indexes.bm25 import STOP_WORDS
-
-    return STOP_WORDS
 
 
 def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:

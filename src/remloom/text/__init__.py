@@ -1,1 +1,1 @@
-"""Texts in general: their sentences, and the dates in them."""
+"""What is known of texts alone: scripts, terms, sentences, languages, and the dates written in them."""

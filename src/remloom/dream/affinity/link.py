@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from ... import labels
 from ...model import SHARES, Edge, Resource
-from ...retrieve.question import terms
 from ...runs.writer import Writer
 from ...store.contract import Store
+from ...text.analysis import term_set
 from ..vectors import matrix, typical
 from .siblings import occasions
 
@@ -252,7 +252,7 @@ class _Pool:
 def _telling(resources: Sequence[Resource]) -> list[bool]:
     """Whether each text says something of its own; long ones do."""
     words = {
-        place: terms(resource.content)
+        place: term_set(resource.content)
         for place, resource in enumerate(resources)
         if len(resource.content.split(None, _SHORT)) < _SHORT
     }

@@ -15,7 +15,7 @@ from ... import labels
 from ...ingest.chats import WORDS_PER_MINUTE
 from ...ingest.names.lists import STOP_WORDS
 from ...model import Person, Resource, Speaker
-from ...retrieve.question import terms
+from ...text.analysis import term_set
 from ...text.sentences import count_words
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ class Background:
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._size = len(resources)
-        self._spread = Counter(stem for resource in resources for stem in terms(resource.content))
+        self._spread = Counter(
+            stem for resource in resources for stem in term_set(resource.content)
+        )
 
     def worth(self, stem: str) -> float:
         """From 0 for what everything has."""
@@ -115,11 +117,11 @@ def summary(resources: Sequence[Resource], vectors: Floats) -> str:
 
     centre = vectors.mean(axis=0)
     weights = [
-        float(vector @ centre) * min(1.0, len(terms(resource.content)) / 6)
+        float(vector @ centre) * min(1.0, len(term_set(resource.content)) / 6)
         for resource, vector in zip(resources, vectors, strict=True)
     ]
     if not np.any(weights):
-        weights = [float(len(terms(resource.content))) for resource in resources]
+        weights = [float(len(term_set(resource.content))) for resource in resources]
     best = sorted(range(len(resources)), key=lambda place: (-weights[place], place))[:_QUOTED]
     return " … ".join(_quoted(resources[place]) for place in sorted(best))
 
@@ -140,5 +142,5 @@ def _speaker(resource: Resource) -> str:
 @cache
 def _stem(word: str) -> str:
     """The one stem of a word; empty for a stop word."""
-    found = terms(word) if word.lower().replace("’", "'") not in STOP_WORDS else ()
+    found = term_set(word) if word.lower().replace("’", "'") not in STOP_WORDS else ()
     return next(iter(found)) if len(found) == 1 else ""

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from ...errors import InvalidInputError
 from ...predicates import And, Gte, Lt, Or, Predicate
+from ...text.analysis import term_set
 from ..candidates import Pool
-from ..question import terms
 from . import words
 from .calendar import EARLIEST, LATEST, Floating, Grain, Node, Span, step
 from .phrases import Phrases
@@ -145,12 +145,12 @@ def find_window(question: str, now: datetime | None) -> Window | None:
             )
     rest = " ".join(f"{question[:start].rstrip()} {question[end:].lstrip()}".split())
     rest = re.sub(r" ([?!.,;])", r"\1", rest).strip(" ,")
-    return Window(_utc(spans, zone), expression, rest, not terms(rest) - _bare(), zone)
+    return Window(_utc(spans, zone), expression, rest, not term_set(rest) - _bare(), zone)
 
 
 @cache
 def _bare() -> set[str]:
-    return terms(_BARE)
+    return term_set(_BARE)
 
 
 def _utc(spans: list[Span], zone: tzinfo) -> tuple[tuple[datetime, datetime], ...]:

@@ -7,45 +7,25 @@ compacted away.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from math import log1p
 from threading import Lock
 from typing import Any, NamedTuple
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...text.analysis import terms_of_word, words
 from .arrays import Array, Growing, Ids, floor_of_best, positions
 from .segments import Mask, Segment, SegmentedIndex, State
 
-__all__ = ["K1", "STOP_WORDS", "B", "TermIndex", "analyse", "codes"]
+__all__ = ["K1", "B", "TermIndex", "codes"]
 
 K1 = 1.2
 B = 0.75
 
-_STOP_WORDS = """
-    a about above after again against all am an and any are as at be because been before being below between both
-    but by can cannot could did do does doing down during each few for from further had has have having he her here
-    hers herself him himself his how i if in into is it its itself just let me more most my myself no nor not now of
-    off on once only or other our ours ourselves out over own same shall she should so some such than that the their
-    theirs them themselves then there these they this those through to too under until up upon very was we were what
-    when where which while who whom whose why will with would you your yours yourself yourselves
-    don doesn didn isn aren wasn weren won wouldn couldn shouldn hasn haven hadn ain ll ve re s t d m
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-# ASCII letters in lower case, digits as they are, all else blank: a third of the time of a regular
-# expression.
-_ASCII_LOWER = bytes(
-    ord(c.lower()) if c.isalnum() and c.isascii() else 32 for c in map(chr, range(256))
-)
-_WORDS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_IS_CJK = re.compile(f"[{_CJK}]")
 _CACHED_WORDS = 100_000
 _BLOCK = 1_000_000  # postings handled at a time while sealing
 
@@ -59,55 +39,13 @@ Rows = NDArray[np.int32]
 Floats = NDArray[np.float32]
 
 
-def analyse(text: str) -> list[str]:
-    """The terms of a text, in order, repeated as often as they occur.
-
-    Casefolded unicode words (NFKC) without English stop words; ASCII words stemmed (Snowball
-    English); runs of CJK characters as bigrams; numbers kept.
-
-    >>> analyse("The meetings of 2024 weren't in 東京タワー")
-    ['meet', '2024', '東京', '京タ', 'タワ', 'ワー']
-    """
-    return [term for word in _words(text) for term in _terms_of(word)]
-
-
-def _words(text: str) -> Sequence[str | bytes]:
-    if text.isascii():
-        return text.encode().translate(_ASCII_LOWER).split()
-    return _WORDS.findall(normalize("NFKC", text).casefold())
-
-
-def _terms_of(word: str | bytes) -> tuple[str, ...]:
-    if isinstance(word, bytes):
-        word = word.decode()
-    if word in STOP_WORDS:
-        return ()
-    if word.isascii():
-        with _STEMMING:
-            return (_stemmer().stemWord(word),)
-    if len(word) > 1 and _IS_CJK.match(word):
-        return tuple(word[i : i + 2] for i in range(len(word) - 1))
-    return (word,)
-
-
-_STEMMING = Lock()  # a Stemmer is not thread-safe
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    # without a cache of its own: terms are kept with their words
-    return Stemmer.Stemmer("english", 0)
-
-
 class _Coded(dict[str | bytes, bytes]):
     """Word -> its terms as the index knows them: hashes, 8 bytes each."""
 
     def __missing__(self, word: str | bytes) -> bytes:
         if len(self) >= _CACHED_WORDS:
             self.clear()
-        coded = self[word] = b"".join([_code(term) for term in _terms_of(word)])
+        coded = self[word] = b"".join([_code(term) for term in terms_of_word(word)])
         return coded
 
 
@@ -120,9 +58,9 @@ def _code(term: str) -> bytes:
 
 
 def codes(text: str) -> bytes:
-    """The terms of a text, as `analyse` gives them, each as the 8 bytes (a number of 40 bits) an
+    """The terms of a text, as `text.analysis.terms` gives them, each as the 8 bytes (a number of 40 bits) an
     index knows it by."""
-    return b"".join(map(_shared_codes().__getitem__, _words(text)))
+    return b"".join(map(_shared_codes().__getitem__, words(text)))
 
 
 @cache
@@ -455,7 +393,7 @@ class TermIndex(SegmentedIndex[_TermSegment, bytes]):
         return [self._code(text) for text in texts]
 
     def _code(self, text: str) -> bytes:
-        return b"".join(map(self._coded.__getitem__, _words(text)))
+        return b"".join(map(self._coded.__getitem__, words(text)))
 
     def _seal(
         self, parts: Sequence[tuple[_TermSegment, Mask]], ids: list[int], rows: list[bytes]

@@ -7,7 +7,6 @@ most 0.95.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
+from ...text.analysis import IS_CJK, WORD
 from .arrays import floor_of_best
 
 __all__ = ["CANDIDATES", "GOOD", "WORD_LIKENESS", "Accept", "Found", "likeness", "words_of"]
@@ -29,19 +29,15 @@ GOOD = 0.8  # a score that says: this is what was meant
 PARTIAL = (0.75, 0.2)
 WORD_LIKENESS = 0.6  # words of a name less like a word of the text than this do not count
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_IS_CJK = re.compile(f"[{_CJK}]")
-
 
 def words_of(name: str, *, asked: bool) -> list[str]:
     """The words of a name, none twice. A run of CJK characters is known by its characters and
     pairs; asked for by its pairs."""
     if name.isascii():
-        return list(dict.fromkeys(_WORD.findall(name)))
+        return list(dict.fromkeys(WORD.findall(name)))
     words: dict[str, None] = {}
-    for word in _WORD.findall(name):
-        if word.isascii() or not _IS_CJK.match(word):
+    for word in WORD.findall(name):
+        if word.isascii() or not IS_CJK.match(word):
             words[word] = None
             continue
         if not asked or len(word) == 1:
