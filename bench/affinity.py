@@ -35,9 +35,14 @@ def main(count: int = 10_000) -> None:
         back, _ = timed(lambda: memory.rollback(found.run.id))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         told = {
-            "resources": count, "edges": found.run.receipt["edges"], "again": again.run.receipt["edges"],
-            "first": first, "second": second, "rollback": back, "peak_mb": peak,
-        }  # fmt: skip
+            "resources": count,
+            "edges": found.run.receipt["edges"],
+            "again": again.run.receipt["edges"],
+            "first": first,
+            "second": second,
+            "rollback": back,
+            "peak_mb": peak,
+        }
     print(json.dumps(told, indent=2))
 
 
@@ -68,10 +73,14 @@ def batches(count: int) -> Iterator[list[Resource | Edge]]:
             content = " ".join(chance.choices(words, k=WORDS))
             batch.append(
                 Resource(
-                    name=name, uri=f"file:{n // 4}", ordinal=n % 4, content=content, embedding=vector.tolist(),
+                    name=name,
+                    uri=f"file:{n // 4}",
+                    ordinal=n % 4,
+                    content=content,
+                    embedding=vector.tolist(),
                     related_entities=named,
                 )
-            )  # fmt: skip
+            )
             batch += [
                 Edge(src=name, rel_type="mentions", dst=person, weight=0.3) for person in named
             ]

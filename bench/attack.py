@@ -33,7 +33,8 @@ def written(page: str, counts: dict[str, dict[str, Any]]) -> str:
     rows = ["| attack | tried | test |", "|---|---:|---|"]
     for what, row in counts.items():
         rows.append(
-            f"| {what} | {row['count']:,} | `{row['test'].removeprefix('tests/attack/').split('::')[0]}` |"
+            f"| {what} | {row['count']:,} |"
+            f" `{row['test'].removeprefix('tests/attack/').split('::')[0]}` |"
         )
     table = "\n".join(rows) + "\n" if counts else ""
     return _PLACE.sub(lambda found: found[1] + table + found[2], page)

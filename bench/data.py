@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 _STOP = tuple(
-    "the of and to in a is that for it was on as with be by at this from are or an not have which but were his they "
-    "all their there been has will more when who we her can so if no what up its about into than them other".split()
+    "the of and to in a is that for it was on as with be by at this from are or an not have which"
+    " but were his they all their there been has will more when who we her can so if no what up its"
+    " about into than them other".split()
 )
 _ONSETS = tuple(
     "b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sh st t th tr v w z".split()
@@ -72,7 +73,7 @@ def texts(count: int, *, words: int = 150, seed: int = 2, block: int = 1000) -> 
 
 
 def questions(count: int, corpus: list[str], *, words: int = 3, seed: int = 3) -> list[str]:
-    """Natural questions: words of one text, drawn as often as they occur in it, without stop words."""
+    """Natural questions: words of a text, drawn as often as they occur, without stop words."""
     rng, stop = np.random.default_rng(seed), set(_STOP)
     found: list[str] = []
     while len(found) < count:

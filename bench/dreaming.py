@@ -78,7 +78,7 @@ class Clocked(ScriptedModel):
         self.busy = 0.0  # seconds, of all requests together
 
     def cost(self, requests: int = 400) -> float:
-        """Seconds of CPU time that a reply takes: in a loop of its own, some at once, as they come."""
+        """Seconds of CPU time that a reply takes: in a loop of its own, some at once."""
 
         async def some() -> None:
             for start in range(0, requests, 8):
@@ -102,7 +102,10 @@ class Clocked(ScriptedModel):
     def _said(request: Request) -> Any:
         said = sha256(request.prompt.encode()).hexdigest()[:8]
         if request.task != "entities":
-            return f"An insight of {request.task}: {said}. It relates to what is known in this and that way."
+            return (
+                f"An insight of {request.task}: {said}. It relates to what is known in this and"
+                " that way."
+            )
         found = [place for place in PLACES if place in request.prompt][:2]
         return [
             {"entity": name, "learning": f"{name} is told of in {said}."} for name in found
@@ -170,16 +173,22 @@ def main(documents: int, latency: float) -> dict[str, Any]:
             cpu = time.process_time() - before - embedder.seconds - building[0] - thinking * calls
             vectors = memory.stats()["vectors"]["count"] - vectors
             return {
-                "documents": documents, "latency": latency, "concurrency": settings.llm_concurrency, "calls": calls,
-                "seconds": round(took, 1), "busy_share": round(model.busy / took / settings.llm_concurrency, 3),
+                "documents": documents,
+                "latency": latency,
+                "concurrency": settings.llm_concurrency,
+                "calls": calls,
+                "seconds": round(took, 1),
+                "busy_share": round(model.busy / took / settings.llm_concurrency, 3),
                 "ideal_seconds": round(calls * latency / settings.llm_concurrency, 1),
                 "own_ms_a_document": round(cpu / documents * 1000, 2),
                 "index_ms_a_document": round(building[0] / documents * 1000, 2),
-                "own_ms_a_call": round(cpu / max(1, calls) * 1000, 2), "reading_seconds": round(reading, 1),
+                "own_ms_a_call": round(cpu / max(1, calls) * 1000, 2),
+                "reading_seconds": round(reading, 1),
                 "resident_mb": [round(size / 2**20) for size in sizes],
                 "page_cache_mb": [round(size / 2**20) for size in pages],
-                "vectors_mb": round(vectors * embedder.dims * 2 / 2**20, 1), "threads": threading.active_count(),
-            }  # fmt: skip
+                "vectors_mb": round(vectors * embedder.dims * 2 / 2**20, 1),
+                "threads": threading.active_count(),
+            }
 
 
 def _resident() -> int:

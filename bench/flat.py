@@ -82,12 +82,16 @@ class World:
             self.memory,
             (
                 Resource(
-                    name=f"document {number // 20} #{number % 20 + 1}", content=text, uri=f"docs/{number // 20}.md",
-                    category=f"c{number % 500}", ordinal=number % 20, embedding=None if made is None else made[number],
+                    name=f"document {number // 20} #{number % 20 + 1}",
+                    content=text,
+                    uri=f"docs/{number // 20}.md",
+                    category=f"c{number % 500}",
+                    ordinal=number % 20,
+                    embedding=None if made is None else made[number],
                 )
                 for number, text in enumerate(data.texts(self.chunks, words=60))
             ),
-        )  # fmt: skip
+        )
         kinds = ("person", "project", "place")
         stores.write_all(
             self.memory,
@@ -170,8 +174,15 @@ def _one(
 _ALL = "it reads or writes everything"
 _MODEL = "its time is the language model's"
 _PLACES = (
-    "copy", "create_tenant", "delete_tenant", "tenants", "migrate", "adopt_tenant", "repair_tenant", "new_key",
-)  # fmt: skip
+    "copy",
+    "create_tenant",
+    "delete_tenant",
+    "tenants",
+    "migrate",
+    "adopt_tenant",
+    "repair_tenant",
+    "new_key",
+)
 _PLACE = "it is about where memories are kept, and no memory is open"
 
 
@@ -205,18 +216,33 @@ def _written_file(world: World) -> Path:
 
 CALLS: dict[str, Call] = {
     # writing
-    "write": _one(lambda w: w.memory.write([Entity(type="person", name=f"New {w.number()}") for _ in range(10)])),
+    "write": _one(
+        lambda w: w.memory.write(
+            [Entity(type="person", name=f"New {w.number()}") for _ in range(10)]
+        )
+    ),
     "create_resource": _one(lambda w: w.fresh()),
-    "create_entity": _one(lambda w: w.memory.create_entity(Entity(type="person", name=f"Newer {w.number()}"))),
+    "create_entity": _one(
+        lambda w: w.memory.create_entity(Entity(type="person", name=f"Newer {w.number()}"))
+    ),
     "create_moment": _one(
-        lambda w: w.memory.create_moment(Moment(name=f"New moment {w.number()}", type="meeting", starts_at=_EPOCH))
+        lambda w: w.memory.create_moment(
+            Moment(name=f"New moment {w.number()}", type="meeting", starts_at=_EPOCH)
+        )
     ),
     "create_edge": _one(_edge),
-    "update_entity": _one(lambda w: w.memory.update_entity(w.entity, properties={"number": w.number()})),
-    "delete_edge": _one(lambda w, edge: w.memory.delete_edge(edge.src, edge.rel_type, edge.dst), _edge),
-    "delete_resource": _one(lambda w, id: w.memory.delete_resource(id), World.fresh, grows="as forget"),
+    "update_entity": _one(
+        lambda w: w.memory.update_entity(w.entity, properties={"number": w.number()})
+    ),
+    "delete_edge": _one(
+        lambda w, edge: w.memory.delete_edge(edge.src, edge.rel_type, edge.dst), _edge
+    ),
+    "delete_resource": _one(
+        lambda w, id: w.memory.delete_resource(id), World.fresh, grows="as forget"
+    ),
     "forget": _one(
-        lambda w, id: w.memory.forget(id), World.fresh,
+        lambda w, id: w.memory.forget(id),
+        World.fresh,
         grows="the file is written anew, so that no unused part of a page keeps a word",
     ),
     "read": _one(lambda w, file: w.memory.read(file), _written_file),
@@ -229,7 +255,9 @@ CALLS: dict[str, Call] = {
     "get_moment": _one(lambda w: w.memory.get_moment(w.moment)),
     "get_edges": _one(lambda w: w.memory.get_edges("Constant Person")),
     "get_moments_by_time": _one(
-        lambda w: w.memory.get_moments_by_time(_EPOCH + timedelta(hours=2), _EPOCH + timedelta(hours=3))
+        lambda w: w.memory.get_moments_by_time(
+            _EPOCH + timedelta(hours=2), _EPOCH + timedelta(hours=3)
+        )
     ),
     "get_moments_by_type": _one(lambda w: w.memory.get_moments_by_type("rare")),
     "lookup": _one(lambda w: w.memory.lookup(w.name())),
@@ -238,7 +266,8 @@ CALLS: dict[str, Call] = {
         grows="longer lists of names that share letters; see FUZZY above",
     ),
     "search": _one(
-        lambda w: w.memory.search(vector=w.vector()), vectors=True,
+        lambda w: w.memory.search(vector=w.vector()),
+        vectors=True,
         grows="below 2,000 vectors they are compared one by one; a graph's cost grows with the logarithm",
     ),
     "search_resources": _one(
@@ -246,26 +275,35 @@ CALLS: dict[str, Call] = {
     ),
     "search_entities": _one(lambda w: w.memory.search_entities(w.name()), grows="as fuzzy"),
     "search_text": _one(
-        lambda w: w.memory.search_text(w.any_of(w.questions)), grows="longer lists of texts that have a word"
+        lambda w: w.memory.search_text(w.any_of(w.questions)),
+        grows="longer lists of texts that have a word",
     ),
     "traverse": _one(lambda w: w.memory.traverse("Constant Person", max_depth=3)),
     "query": _one(lambda w: w.memory.query(f'LOOKUP "{w.name()}"')),
-    "sql": _one(lambda w: w.memory.sql(f"SELECT name, uri FROM resources WHERE id = '{w.any_of(w.ids)}'")),
+    "sql": _one(
+        lambda w: w.memory.sql(f"SELECT name, uri FROM resources WHERE id = '{w.any_of(w.ids)}'")
+    ),
     "rem_query": _one(lambda w: w.memory.rem_query("lookup", {"labels": [w.name()]})),
-    "query_resources": _one(lambda w: w.memory.query_resources(Query().filter(Eq("uri", "docs/3.md")))),
+    "query_resources": _one(
+        lambda w: w.memory.query_resources(Query().filter(Eq("uri", "docs/3.md")))
+    ),
     "query_entities": _one(lambda w: w.memory.query_entities(Query().filter(Eq("id", w.entity)))),
     "query_moments": _one(lambda w: w.memory.query_moments(Query().filter(Eq("type", "rare")))),
-    "complete": _one(lambda w: w.memory.complete(w.name()), grows="up to its limit, as more names begin alike"),
+    "complete": _one(
+        lambda w: w.memory.complete(w.name()), grows="up to its limit, as more names begin alike"
+    ),
     "show": _one(lambda w: w.memory.show(w.entity)),
     "history": _one(lambda w: w.memory.history(w.any_of(w.ids))),
     "recall": _one(
-        lambda w: w.memory.recall(w.any_of(w.questions), vector=w.vector()), grows="the searches that it is made of"
+        lambda w: w.memory.recall(w.any_of(w.questions), vector=w.vector()),
+        grows="the searches that it is made of",
     ),
     "context": _one(lambda w: w.memory.context(w.any_of(w.questions)), grows="as recall"),
     # what is done later, and what was done
     "add_job": _one(lambda w: w.memory.add_job("affinity", key=f"job {w.number()}")),
     "remove_job": _one(
-        lambda w, job: w.memory.remove_job(job.id), lambda w: w.memory.add_job("affinity", key=f"job {w.number()}")
+        lambda w, job: w.memory.remove_job(job.id),
+        lambda w: w.memory.add_job("affinity", key=f"job {w.number()}"),
     ),
     "jobs": _one(lambda w: w.memory.jobs()),
     "retry_job": Call(left_out="of a job that failed"),
@@ -276,16 +314,20 @@ CALLS: dict[str, Call] = {
     "parked": _one(lambda w: w.memory.parked()),
     "usage": _one(lambda w: w.memory.usage()),
     # over everything, or over a stretch of time
-    "moments": _one(lambda w: w.memory.moments(since=datetime.now(UTC), model=False, dry_run=True),
+    "moments": _one(
+        lambda w: w.memory.moments(since=datetime.now(UTC), model=False, dry_run=True),
         grows="it looks at what was remembered in the day before, which here is everything",
     ),
     "affinity": _one(
-        lambda w: w.memory.affinity(since=datetime.now(UTC) + timedelta(seconds=1), dry_run=True), vectors=True,
+        lambda w: w.memory.affinity(since=datetime.now(UTC) + timedelta(seconds=1), dry_run=True),
+        vectors=True,
         grows="what is new is compared with everything",
     ),
     "consolidate": Call(left_out="it compares everything with everything near it"),
     "metrics": Call(left_out="it reads everything"),
-    "stats": _one(lambda w: w.memory.stats(), grows="records are counted by type along an index, 0.1 µs each"),
+    "stats": _one(
+        lambda w: w.memory.stats(), grows="records are counted by type along an index, 0.1 µs each"
+    ),
     "check": _one(lambda w: w.memory.check(), grows=_ALL),
     "export": _one(lambda w: w.memory.export(w.file()), grows=_ALL),
     "backup": _one(lambda w: w.memory.backup(w.file()), grows=_ALL),
@@ -296,7 +338,7 @@ CALLS: dict[str, Call] = {
     **{name: Call(left_out=_MODEL) for name in ("ask", "ask_rem", "dream", "learn")},
     **{name: Call(left_out=_PLACE) for name in _PLACES},
     **{name: Call(left_out="once a memory") for name in ("open", "close")},
-}  # fmt: skip
+}
 
 
 def methods() -> set[str]:
@@ -363,7 +405,10 @@ class Chat:
 
     def turn(self, number: int) -> Message:
         speaker = ("Ann", "Ben")[number % 2]
-        text = f"Turn {number}: item {number * 7919 % 1000} went well. Sarah Chen will see to it in Berlin."
+        text = (
+            f"Turn {number}: item {number * 7919 % 1000} went well. Sarah Chen will see to it in"
+            " Berlin."
+        )
         return Message(
             id=f"m{number}", speaker=speaker, text=text, at=_EPOCH + timedelta(seconds=30 * number)
         )

@@ -65,7 +65,7 @@ class Module:
         return (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef))
 
     def imports(self, known: set[str]) -> set[str]:
-        """The modules of the source that it imports, as it is loaded or later, but for types alone."""
+        """The modules of the source that it imports, at load or later; not for types alone."""
         found = set()
         for node in _run(self.tree):
             if isinstance(node, ast.ImportFrom) and node.level:
@@ -116,7 +116,7 @@ def circles(modules: list[Module]) -> list[set[str]]:
 
 
 def passes_on(function: ast.FunctionDef) -> bool:
-    """Whether a method of an object does nothing but call one of something that the object holds."""
+    """Whether a method does nothing but call one of something that its object holds."""
     arguments = function.args
     body = [node for node in function.body if not _is_docstring(node)]
     if len(body) != 1 or not arguments.args or arguments.args[0].arg != "self":
@@ -147,9 +147,20 @@ def signature(function: ast.FunctionDef) -> tuple[str, ...]:
 def complex_functions(folder: Path) -> int:
     """Functions of a higher cyclomatic complexity, as ruff counts it."""
     command = [
-        sys.executable, "-m", "ruff", "check", "--isolated", "--quiet", "--select", "C901",
-        "--output-format", "concise", "--config", f"lint.mccabe.max-complexity={COMPLEXITY}", str(folder),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--quiet",
+        "--select",
+        "C901",
+        "--output-format",
+        "concise",
+        "--config",
+        f"lint.mccabe.max-complexity={COMPLEXITY}",
+        str(folder),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.stderr or done.returncode not in (0, 1):  # 1: there are some
         raise SystemExit(f"ruff did not run: {done.stderr.strip()}")
@@ -195,7 +206,9 @@ def figures(folder: Path) -> dict[str, str]:
         "circles of imports": f"{len(rings)} ({sum(map(len, rings))} modules)",
         "signatures of over three parameters declared more than twice": f"{repeated}",
         "methods that only pass on": f"{methods[True]}",
-        "file names that occur more than once": f"{sum(count > 1 for count in _names(modules).values())}",
+        "file names that occur more than once": (
+            f"{sum(count > 1 for count in _names(modules).values())}"
+        ),
     }
 
 

@@ -20,16 +20,18 @@ from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.hnsw import VectorIndex
 from remloom.store.indexes.trigrams import NameIndex
 
-FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara richard susan joseph
-    jessica thomas sarah charles karen christopher lisa daniel nancy matthew betty anthony margaret mark sandra donald
-    ashley steven kimberly paul emily andrew donna joshua michelle kenneth carol kevin amanda brian dorothy george
-    melissa wei mohammed olga hiroshi fatima ingrid pablo chiara lars nadia""".split()
-LAST = """smith johnson williams brown jones garcia miller davis rodriguez martinez hernandez lopez gonzalez wilson
-    anderson thomas taylor moore jackson martin lee perez thompson white harris sanchez clark ramirez lewis robinson
-    walker young allen king wright scott torres nguyen hill flores green adams nelson baker hall rivera campbell
-    mitchell carter chen nakamura kowalski ivanova fischer rossi haddad okafor lindqvist oconnor""".split()
-FIRM = """acme globex initech umbrella hooli stark wayne wonka cyberdyne tyrell aperture soylent oscorp massive vandelay
-    sterling nakatomi weyland monarch zorin oceanic virtucon""".split()
+FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara richard
+    susan joseph jessica thomas sarah charles karen christopher lisa daniel nancy matthew betty
+    anthony margaret mark sandra donald ashley steven kimberly paul emily andrew donna joshua
+    michelle kenneth carol kevin amanda brian dorothy george melissa wei mohammed olga hiroshi
+    fatima ingrid pablo chiara lars nadia""".split()
+LAST = """smith johnson williams brown jones garcia miller davis rodriguez martinez hernandez lopez
+    gonzalez wilson anderson thomas taylor moore jackson martin lee perez thompson white harris
+    sanchez clark ramirez lewis robinson walker young allen king wright scott torres nguyen hill
+    flores green adams nelson baker hall rivera campbell mitchell carter chen nakamura kowalski
+    ivanova fischer rossi haddad okafor lindqvist oconnor""".split()
+FIRM = """acme globex initech umbrella hooli stark wayne wonka cyberdyne tyrell aperture soylent oscorp
+    massive vandelay sterling nakatomi weyland monarch zorin oceanic virtucon""".split()
 KIND = (
     "corp labs systems group partners holdings media robotics energy foods logistics bank".split()
 )
@@ -65,8 +67,13 @@ def people_and_firms(count: int) -> list[str]:
     while len(names) < count:
         first, last, other = rng.choice(FIRST), rng.choice(LAST), rng.choice(LAST)
         firm, kind, number = rng.choice(FIRM), rng.choice(KIND), rng.integers(max(count // 100, 10))
-        forms = (f"{first}-{last}", f"{first}-{last}-{firm}-{kind}", f"{first}-{last}-{other}-{firm}",
-                 f"{firm}-{rng.choice(FIRM)}-{kind}-{number}", f"{first}-{other}-{last}-{kind}-{number}")  # fmt: skip
+        forms = (
+            f"{first}-{last}",
+            f"{first}-{last}-{firm}-{kind}",
+            f"{first}-{last}-{other}-{firm}",
+            f"{firm}-{rng.choice(FIRM)}-{kind}-{number}",
+            f"{first}-{other}-{last}-{kind}-{number}",
+        )
         names[forms[int(rng.integers(5))]] = None
     return list(names)
 
@@ -82,7 +89,8 @@ def bench_names(count: int) -> None:
     index = NameIndex.load(blob)
     loaded = time.perf_counter() - start
     print(
-        f"names {count:,}: built in {built:.1f} s, {len(blob) / 1e6:.0f} MB, loaded in {loaded * 1000:.0f} ms"
+        f"names {count:,}: built in {built:.1f} s, {len(blob) / 1e6:.0f} MB, loaded in"
+        f" {loaded * 1000:.0f} ms"
     )
     for edits in (0, 1, 2):
         chosen = rng.integers(0, count, 1_500).tolist()
@@ -97,7 +105,8 @@ def bench_names(count: int) -> None:
         print(f"  {edits} edits: {rate:,.0f} q/s, recall@5 {recall:.3f}")
     parts = [f"{rng.choice(LAST)}-{rng.choice(FIRM)}" for _ in range(500)]
     print(
-        f"  two of its words: {timed(lambda text: index.search(text, threshold=0.5, limit=5), parts)[0]:,.0f} q/s"
+        "  two of its words:"
+        f" {timed(lambda text: index.search(text, threshold=0.5, limit=5), parts)[0]:,.0f} q/s"
     )
 
 
@@ -178,7 +187,8 @@ def bench_vectors(count: int, dims: int = 384, k: int = 10) -> None:
     index.load_graph(blob)
     done = time.perf_counter()
     print(
-        f"  {len(blob) / 1e6:.0f} MB, dumped in {middle - start:.2f} s, loaded in {done - middle:.2f} s"
+        f"  {len(blob) / 1e6:.0f} MB, dumped in {middle - start:.2f} s, loaded in"
+        f" {done - middle:.2f} s"
     )
 
 
@@ -195,7 +205,8 @@ def main() -> None:
         for count in (10_000,) if small else (10_000, 100_000):
             bench_vectors(count)
     print(
-        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB, this script's data included"
+        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB, this"
+        " script's data included"
     )
 
 

@@ -146,11 +146,23 @@ def _writing(what: str) -> Operation:
 
 
 OPERATIONS: dict[str, tuple[int, Operation]] = {
-    **{what: (weight, _reading(what)) for what, weight in
-       {"lookup": 30, "fuzzy": 5, "search": 15, "filtered": 5, "text": 10, "traverse": 8, "sql": 2}.items()},
-    **{what: (weight, _writing(what)) for what, weight in
-       {"resource": 8, "entity": 8, "edge": 6, "batch": 2, "forget": 1}.items()},
-}  # fmt: skip
+    **{
+        what: (weight, _reading(what))
+        for what, weight in {
+            "lookup": 30,
+            "fuzzy": 5,
+            "search": 15,
+            "filtered": 5,
+            "text": 10,
+            "traverse": 8,
+            "sql": 2,
+        }.items()
+    },
+    **{
+        what: (weight, _writing(what))
+        for what, weight in {"resource": 8, "entity": 8, "edge": 6, "batch": 2, "forget": 1}.items()
+    },
+}
 
 
 def main() -> None:
@@ -192,9 +204,14 @@ def run(url: str, minutes: float, connections: int, tenants: int) -> int:
         if spent:
             results.add(f"load-{name}", **percentiles(spent, minutes))
     results.add(
-        "load", **percentiles(every, minutes), tenants=tenants, connections=connections, minutes=minutes,
-        errors=load.failed.total(), disagreements=len(disagreements),
-    )  # fmt: skip
+        "load",
+        **percentiles(every, minutes),
+        tenants=tenants,
+        connections=connections,
+        minutes=minutes,
+        errors=load.failed.total(),
+        disagreements=len(disagreements),
+    )
     for line in [
         *(f"{count} x {what}" for what, count in load.failed.most_common(10)),
         *disagreements[:10],

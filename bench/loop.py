@@ -88,7 +88,8 @@ def shown(name: str, spent: dict[str, list[tuple[float, float]]]) -> dict[str, A
     facts: dict[str, Any] = {"exchanges": exchanges}
     print(f"{name}: {exchanges:,} exchanges; ms, medians of {size}")
     print(
-        f"{'':10}{'CPU first':>12}{'CPU last':>12}{'growth':>9}{'first':>10}{'last':>10}   CPU from first to last"
+        f"{'':10}{'CPU first':>12}{'CPU last':>12}{'growth':>9}{'first':>10}{'last':>10}   CPU from"
+        " first to last"
     )
     for step in STEPS:
         parts = [spent[step][at : at + size] for at in range(0, size * _PARTS, size)]
@@ -99,7 +100,8 @@ def shown(name: str, spent: dict[str, list[tuple[float, float]]]) -> dict[str, A
         growth = cpu[-1] / cpu[min(1, len(cpu) - 1)]
         bars = picture(cpu)
         print(
-            f"{step:10}{cpu[1]:>12.2f}{cpu[-1]:>12.2f}{growth:>9.2f}{wall[1]:>10.2f}{wall[-1]:>10.2f}   {bars}"
+            f"{step:10}{cpu[1]:>12.2f}{cpu[-1]:>12.2f}{growth:>9.2f}{wall[1]:>10.2f}{wall[-1]:>10.2f}"
+            f"   {bars}"
         )
         facts[step] = {
             "cpu_ms": [round(value, 3) for value in cpu],

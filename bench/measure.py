@@ -80,7 +80,10 @@ def machine() -> str:
         Path("/proc/cpuinfo").read_text(encoding="utf-8"),
     )
     name = model[1] if model else platform.machine()
-    return f"{len(os.sched_getaffinity(0))} cores of an {name}, Python {platform.python_version()}, {platform.system()}"
+    return (
+        f"{len(os.sched_getaffinity(0))} cores of an {name}, Python {platform.python_version()},"
+        f" {platform.system()}"
+    )
 
 
 def memory() -> tuple[float, float]:

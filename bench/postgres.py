@@ -124,7 +124,8 @@ def names(bench: Bench) -> None:
 def _copy(bench: Bench) -> Any:
     """Rows of the same JSON copied into a table with two indexes, in as many durable batches."""
     bench.bare.execute(
-        "DROP TABLE IF EXISTS bench_rows; CREATE TABLE bench_rows (id text PRIMARY KEY, name text, body jsonb)"
+        "DROP TABLE IF EXISTS bench_rows; CREATE TABLE bench_rows (id text PRIMARY KEY, name text,"
+        " body jsonb)"
     )
     bench.bare.execute("CREATE INDEX ON bench_rows (name)")
     spent = []

@@ -339,10 +339,15 @@ def graph(bench: Bench, size: int) -> None:
 
             ours, theirs = race(starts, traverse, raw.walk, warm=others)
             bench.results.add(
-                bench.id(what, size), ours, theirs, against="sqlite3 walk, no records",
+                bench.id(what, size),
+                ours,
+                theirs,
+                against="sqlite3 walk, no records",
                 nodes_returned=round(float(np.mean(reached)), 1),
-                nodes_visited=round(float(np.mean([len(raw.walk(start)) for start in starts[:500]])), 1),
-            )  # fmt: skip
+                nodes_visited=round(
+                    float(np.mean([len(raw.walk(start)) for start in starts[:500]])), 1
+                ),
+            )
 
 
 def growth(bench: Bench, size: int) -> None:

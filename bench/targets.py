@@ -153,7 +153,10 @@ def _walk(found: Found) -> tuple[str, bool]:
 def _visible(found: Found) -> tuple[str, bool]:
     row = found[f"after-burst{_AT}"]
     seen = all(row[kind] for kind in ("get", "lookup", "fuzzy", "text", "vector"))
-    shown = f"searched exactly: {row['searched_exactly']:.0%}, {row['later']:.0%} after {row['settled_after']:.0f} s"
+    shown = (
+        f"searched exactly: {row['searched_exactly']:.0%}, {row['later']:.0%} after"
+        f" {row['settled_after']:.0f} s"
+    )
     return shown if seen else f"not seen at once; {shown}", seen and row["later"] <= 0.02
 
 

@@ -31,8 +31,12 @@ class Side:
         path = os.pathsep.join([str(source / "src"), str(ROOT)])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bench.hot", home, tenant, str(size)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"PYTHONPATH": path},
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": path},
+        )
 
     def ready(self) -> dict[str, int]:
         """The paths that it knows, with the calls of a turn."""

@@ -44,7 +44,10 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 HEAD = f"| asked | {' | '.join(KINDS)} |\n|---{'|---' * len(KINDS)}|"
 
-_MADE = "a pump for salt water|a ferry engine|a light sail|a tide clock|a deck lamp|a wool jacket|a rope winch|a sonar"
+_MADE = (
+    "a pump for salt water|a ferry engine|a light sail|a tide clock|a deck lamp|a wool jacket|a"
+    " rope winch|a sonar"
+)
 _SAID = (
     "Customers say that {} is too loud at night and that its handle breaks.",
     "Buyers of {} praise its battery, and complain about the manual.",

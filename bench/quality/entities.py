@@ -82,7 +82,8 @@ def main() -> int:
     except ImportError:
         print("without the extra ner: pip install 'remloom[ner]'\n")
     print(
-        f"{'extractor':20} {'people':>8} {'typed':>7} {'places':>8} {'typed':>7} {'names/essay':>12} {'essays/s':>9}"
+        f"{'extractor':20} {'people':>8} {'typed':>7} {'places':>8} {'typed':>7}"
+        f" {'names/essay':>12} {'essays/s':>9}"
     )
     for title, extractor in extractors.items():
         result = measure(extractor, folder)
@@ -91,7 +92,8 @@ def main() -> int:
             f"{hits[k] / total[k]:8.3f} {typed[k] / total[k]:7.3f}" for k in ("people", "places")
         ]
         print(
-            f"{title:20} {row[0]} {row[1]} {sum(counts) / len(counts):12.1f} {len(counts) / result['seconds']:9.1f}"
+            f"{title:20} {row[0]} {row[1]} {sum(counts) / len(counts):12.1f}"
+            f" {len(counts) / result['seconds']:9.1f}"
         )
         if "--misses" in sys.argv:
             for kind, lines in result["misses"].items():

@@ -95,7 +95,8 @@ class Trials:
             with options(choice):
                 self._runs[choice] = ask_all("", self.conversations(choice), recalled())
             print(
-                f"{len(self._runs):3} {_told(choice)}: {worth(self._runs[choice].of(*ANSWERABLE)):.2f}",
+                f"{len(self._runs):3} {_told(choice)}:"
+                f" {worth(self._runs[choice].of(*ANSWERABLE)):.2f}",
                 flush=True,
             )
         return self._runs[choice]
@@ -168,7 +169,10 @@ def chosen_table(trials: Trials) -> str:
     first = tuple((name, values[0]) for name, values in OPTIONS.items())
     ids = [one.id for one in trials.conversations(first)]
     lines = [
-        "| held out | chosen on the others | frac@10, all@10, frac@20 there | frac@10 | all@10 | frac@20 |",
+        (
+            "| held out | chosen on the others | frac@10, all@10, frac@20 there | frac@10 | all@10"
+            " | frac@20 |"
+        ),
         "|---|---|---|---|---|---|",
     ]
     gathered: list[AskResult] = []
@@ -213,7 +217,8 @@ def doubt_table(tried: Sequence[Doubted], ids: Sequence[str]) -> str:
         lost += loss * len(answerable)
         count += len(answerable)
     lines.append(
-        f"| **all, each held out** | | {2 * said / max(1, said + missed + wrong):.2f} | {lost / count:.1f} |"
+        f"| **all, each held out** | | {2 * said / max(1, said + missed + wrong):.2f} |"
+        f" {lost / count:.1f} |"
     )
     return "\n".join(lines)
 

@@ -130,7 +130,7 @@ def ask_all(name: str, conversations: Sequence[Opened], search: Search) -> Run:
 
 
 def recalled(**options: Any) -> Search:
-    """`Memory.recall` with these options; what it abstains from is noted, and scored all the same."""
+    """`Memory.recall` with these options; abstentions are noted, and scored all the same."""
 
     def search(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
         asked = {"neighbours": 0, "abstain": False, **options}
@@ -240,7 +240,8 @@ def abstention(conversations: Sequence[Opened]) -> str:
     kept = mean(one.frac_at(10) for one in free.of(ADVERSARIAL) if one.gold)
     lines.append("")
     lines.append(
-        f"Not abstaining, {100 * kept:.1f} % of the turns that category 5 was twisted from are among the first ten."
+        f"Not abstaining, {100 * kept:.1f} % of the turns that category 5 was twisted from are"
+        " among the first ten."
     )
     return "\n".join(lines)
 

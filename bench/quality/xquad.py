@@ -115,7 +115,10 @@ def main() -> int:
                     memory.embed_pending()
                     embedder.save()
                 for system, values in measure(memory, questions, name).items():
-                    row = f"| {language} | {system} | {' | '.join(f'{100 * value:.1f}' for value in values)} |"
+                    row = (
+                        f"| {language} | {system} |"
+                        f" {' | '.join(f'{100 * value:.1f}' for value in values)} |"
+                    )
                     if rows.setdefault((language, system), row) is row:
                         print(row, flush=True)
             if embedder:
