@@ -268,7 +268,7 @@ CALLS: dict[str, Call] = {
     "search": _one(
         lambda w: w.memory.search(vector=w.vector()),
         vectors=True,
-        grows="below 2,000 vectors they are compared one by one; a graph's cost grows with the logarithm",
+        grows="below 2,000 vectors they are compared one by one; a graph grows logarithmically",
     ),
     "search_resources": _one(
         lambda w: w.memory.search_resources(vector=w.vector()), vectors=True, grows="as search"

@@ -20,18 +20,18 @@ from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.hnsw import VectorIndex
 from remloom.store.indexes.trigrams import NameIndex
 
-FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara richard
-    susan joseph jessica thomas sarah charles karen christopher lisa daniel nancy matthew betty
-    anthony margaret mark sandra donald ashley steven kimberly paul emily andrew donna joshua
-    michelle kenneth carol kevin amanda brian dorothy george melissa wei mohammed olga hiroshi
-    fatima ingrid pablo chiara lars nadia""".split()
-LAST = """smith johnson williams brown jones garcia miller davis rodriguez martinez hernandez lopez
-    gonzalez wilson anderson thomas taylor moore jackson martin lee perez thompson white harris
-    sanchez clark ramirez lewis robinson walker young allen king wright scott torres nguyen hill
-    flores green adams nelson baker hall rivera campbell mitchell carter chen nakamura kowalski
-    ivanova fischer rossi haddad okafor lindqvist oconnor""".split()
-FIRM = """acme globex initech umbrella hooli stark wayne wonka cyberdyne tyrell aperture soylent oscorp
-    massive vandelay sterling nakatomi weyland monarch zorin oceanic virtucon""".split()
+FIRST = """james mary robert patricia john jennifer michael linda david elizabeth william barbara
+    richard susan joseph jessica thomas sarah charles karen christopher lisa daniel nancy
+    matthew betty anthony margaret mark sandra donald ashley steven kimberly paul emily
+    andrew donna joshua michelle kenneth carol kevin amanda brian dorothy george melissa
+    wei mohammed olga hiroshi fatima ingrid pablo chiara lars nadia""".split()
+LAST = """smith johnson williams brown jones garcia miller davis rodriguez martinez hernandez
+    lopez gonzalez wilson anderson thomas taylor moore jackson martin lee perez thompson
+    white harris sanchez clark ramirez lewis robinson walker young allen king wright scott
+    torres nguyen hill flores green adams nelson baker hall rivera campbell mitchell
+    carter chen nakamura kowalski ivanova fischer rossi haddad okafor lindqvist oconnor""".split()
+FIRM = """acme globex initech umbrella hooli stark wayne wonka cyberdyne tyrell aperture soylent
+    oscorp massive vandelay sterling nakatomi weyland monarch zorin oceanic virtucon""".split()
 KIND = (
     "corp labs systems group partners holdings media robotics energy foods logistics bank".split()
 )

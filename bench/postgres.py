@@ -36,7 +36,8 @@ WITH RECURSIVE walk AS (
   SELECT %s::text COLLATE "C" AS key, 0 AS depth
   UNION
   SELECT e.dst, w.depth + 1 FROM walk w CROSS JOIN LATERAL (
-    SELECT e.dst FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = w.key ORDER BY e.created DESC LIMIT 9) e
+    SELECT e.dst FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = w.key
+    ORDER BY e.created DESC LIMIT 9) e
   WHERE w.depth < 3)
 SELECT key, min(depth) FROM walk GROUP BY key
 """
