@@ -335,8 +335,8 @@ def test_a_pair_whose_call_failed_is_parked_and_judged_by_the_next_run(tmp_path:
     with Memory.open(tmp_path, embedder=WordEmbedder(), llm=model) as memory:
         memory.write(notes())
         first = memory.affinity(min_score=0.6, judge=True)
-        assert [item.reason for item in first.parked] == ["not today", "not today"]
-        assert memory.affinity(min_score=0.6, judge=True).parked == []
+        assert [item.reason for item in first.failed] == ["not today", "not today"]
+        assert memory.affinity(min_score=0.6, judge=True).failed == []
 
 
 def test_judging_needs_a_model(memory: Memory) -> None:

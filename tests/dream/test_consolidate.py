@@ -166,9 +166,9 @@ def test_a_summary_of_more_supersedes_that_of_fewer(tmp_path: Path) -> None:
 def test_a_failed_summary_is_parked_and_made_by_the_next_run(tmp_path: Path) -> None:
     replies: list[Any] = [ModelRefusedError("not today"), "Roses bloom at the palace."]
     with filled(tmp_path, ScriptedModel(replies)) as memory:
-        assert [item.reason for item in memory.consolidate(min_score=0.99).parked] == ["not today"]
+        assert [item.reason for item in memory.consolidate(min_score=0.99).failed] == ["not today"]
         again = memory.consolidate(min_score=0.99)
-        assert (again.parked, again.run.counts["summaries"]) == ([], 1)
+        assert (again.failed, again.run.counts["summaries"]) == ([], 1)
 
 
 def test_rolling_back_brings_superseded_insights_back(tmp_path: Path) -> None:

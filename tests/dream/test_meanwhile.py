@@ -89,7 +89,7 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
     assert b"Captain Hall" not in journal(memory)
     assert memory.check() == []
     again = memory.learn(order=order, dreams=3)
-    assert again.parked == []
+    assert again.failed == []
 
 
 def test_a_run_that_stops_keeps_nothing_that_was_forgotten_meanwhile(
@@ -156,7 +156,7 @@ def test_an_endpoint_that_is_busy_once_is_asked_again(
 
     flaky.before = busy
     learned = memory.learn(essays, dreams=1)
-    assert (learned.run.status, learned.parked) == ("done", [])
+    assert (learned.run.status, learned.failed) == ("done", [])
 
 
 @pytest.mark.parametrize("task", ["synthesis", "entities", "entity_synthesis", "question", "dream"])
@@ -176,9 +176,9 @@ def test_a_server_that_fails_at_one_task_parks_that_and_the_rest_goes_on(
     assert learned.run.status == "done"
     # dreamt again
     assert (
-        learned.run.counts["parked"] == len(learned.parked) == (task not in ("question", "dream"))
+        learned.run.counts["parked"] == len(learned.failed) == (task not in ("question", "dream"))
     )
-    assert all("Internal Server Error" in item.reason for item in learned.parked)
+    assert all("Internal Server Error" in item.reason for item in learned.failed)
     before = {record.id for record in derived(memory)}
     memory.learn(dreams=2)
     assert memory.parked() == []
@@ -214,7 +214,7 @@ def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
 def test_a_run_gives_a_sign_of_life_while_the_model_thinks(
     memory: Memory, flaky: Flaky, essays: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.runs.heartbeat.EVERY", 0.01)
+    monkeypatch.setattr("remloom.runs.heartbeat.INTERVAL", 0.01)
     seen = set()
 
     def slow(request: Request) -> Said | None:

@@ -367,9 +367,9 @@ def test_a_failed_call_parks_its_session_and_the_next_run_tries_again(tmp_path: 
     with Memory.open(tmp_path, embedder="none", llm=ScriptedModel(replies)) as memory:
         memory.read_chat(chat(), uri="chat:team", name="Team chat")
         first = memory.moments(hours=None)
-        assert [item.reason for item in first.parked] == ["not today"]
+        assert [item.reason for item in first.failed] == ["not today"]
         second = memory.moments(hours=None)
-        assert (second.parked, second.run.counts["told"]) == ([], 1)
+        assert (second.failed, second.run.counts["told"]) == ([], 1)
 
 
 def test_a_budget_stops_the_run_cleanly(tmp_path: Path) -> None:

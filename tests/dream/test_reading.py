@@ -241,12 +241,12 @@ def test_a_model_that_breaks_parks_what_it_was_asked_about_and_the_rest_is_learn
     with opening(breaking) as memory:
         learned = memory.learn(essays, period="none")
         assert learned.run.status == "done"
-        (item,) = learned.parked
+        (item,) = learned.failed
         assert (item.name, item.attempts) == ("2021-02-03-press", 1)
         assert "KeyError: 'choices'" in item.reason
         assert learned.run.counts["documents"] > 1
     with opening() as memory:
-        assert memory.learn(period="none").parked == []
+        assert memory.learn(period="none").failed == []
 
 
 def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(
@@ -261,13 +261,13 @@ def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(
         learned = memory.learn(essays, period="none")
         assert learned.run.status == "done"
         assert learned.run.counts["parked"] == 1
-        (item,) = learned.parked
+        (item,) = learned.failed
         assert (item.name, item.attempts) == ("2021-02-03-press", 1)
         assert "cut off" in item.reason
         memory.learn(essays, period="none")
         assert memory.parked()[0].attempts == 2
     with opening() as memory:
-        assert memory.learn(period="none").parked == []
+        assert memory.learn(period="none").failed == []
         assert memory.parked() == []
         press = [r for r in of_kind(memory, "entity_insight") if "press" in r.name]
         assert press
@@ -326,8 +326,8 @@ def test_a_run_that_is_gone_on_with_counts_what_it_parked_once(
         with opening(failing) as memory:
             learned = memory.learn(essays, period="none", budget_calls=4)
     assert learned.run.status == "done"
-    assert learned.run.counts["parked"] == len(learned.parked) == 1
-    assert learned.parked[0].attempts > 1
+    assert learned.run.counts["parked"] == len(learned.failed) == 1
+    assert learned.failed[0].attempts > 1
 
 
 def test_a_run_whose_passage_a_later_one_finished_is_rolled_back_after_that_one(
@@ -377,7 +377,7 @@ def test_a_reply_that_is_not_what_was_asked_for_is_parked_never_taken_for_nothin
         lambda request: reply if request.task == "entities" else minds.reply(request)
     ) as memory:
         learned = memory.learn(essays, period="none")
-        assert learned.run.counts["parked"] == len(learned.parked) == len(minds.ESSAYS)
+        assert learned.run.counts["parked"] == len(learned.failed) == len(minds.ESSAYS)
         assert of_kind(memory, "entity_insight") == []
 
 
@@ -454,7 +454,7 @@ def test_documents_of_any_length_are_learned(opening: Opening, tmp_path: Path, t
     with opening() as memory:
         learned = memory.learn(essays, period="none")
         assert learned.run.counts["documents"] == 2
-        assert learned.parked == []
+        assert learned.failed == []
 
 
 def test_forgetting_a_document_takes_its_dreams_and_what_the_journal_says_of_it(
@@ -540,5 +540,5 @@ def test_a_budget_error_is_no_parked_item(opening: Opening, essays: Path) -> Non
     with opening() as memory:
         learned = memory.learn(essays, budget_tokens=1)
         assert learned.run.status == "stopped"
-        assert learned.parked == []
+        assert learned.failed == []
         assert BudgetError.__name__ not in json.dumps(learned.run.counts)

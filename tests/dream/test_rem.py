@@ -198,12 +198,12 @@ def test_a_dream_that_failed_waits_and_is_dreamt_next_time(tmp_path: Path) -> No
         memory.read(minds.folder(tmp_path / "essays"))
         report = memory.dream(1, seed="a")
         assert report.dreams == []
-        (item,) = report.parked
+        (item,) = report.failed
         assert item.name.startswith("What binds")
         assert "busy" in item.reason
         failing.fails = False  # type: ignore[attr-defined]
         again = memory.dream(1, seed="b")
-        assert again.parked == []
+        assert again.failed == []
         assert len(again.dreams) + again.run.counts["nothing"] == 2
 
 
@@ -214,8 +214,8 @@ def test_an_empty_memory_dreams_nothing(tmp_path: Path) -> None:
 
 
 def test_two_runs_of_a_kind_do_not_go_on_at_once(memory: Memory) -> None:
-    from remloom.runs.run import begin
+    from remloom.runs.run import begin_run
 
-    begin(memory._store, "dream", {})
+    begin_run(memory._store, "dream", {})
     with pytest.raises(ConflictError, match="going on"):
         memory.dream(1)

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
-from remloom.runs.rollback import made, rollback
-from remloom.runs.run import begin, entry, find, runs
-from remloom.runs.writer import SUPERSEDED, Writer
+from remloom.runs.rollback import created_ids, rollback
+from remloom.runs.run import begin_run, find_run, list_runs, run_entry
+from remloom.runs.supersede import SUPERSEDED
+from remloom.runs.writer import Writer
 from remloom.store.contract import Batch, JournalEntry, Store, Vector, Written
 from remloom.store.validation import build
 from remloom.testing.embedder import WordEmbedder
@@ -64,7 +65,7 @@ def store(memory: Memory) -> Store:
 @pytest.fixture
 def writing(store: Store) -> Writing:
     def start(kind: str = "dream", *, dry_run: bool = False, **settings: object) -> Writer:
-        run = begin(store, kind, dict(settings), dry_run=dry_run)
+        run = begin_run(store, kind, dict(settings), dry_run=dry_run)
         return Writer(store, "default", run, model=EMBEDDER.name, embed=embed, dry_run=dry_run)
 
     return start
@@ -128,7 +129,7 @@ def test_rolling_back_leaves_the_export_as_it_was(
     assert exported(memory) == before
     assert memory.check() == []
     assert done.status == "rolled_back"
-    assert [run.status for run in runs(store)] == ["rolled_back"]
+    assert [run.status for run in list_runs(store)] == ["rolled_back"]
     with pytest.raises(ConflictError, match="already"):
         rollback(store, run.id)
 
@@ -147,7 +148,7 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(
     assert (old.weight, new.weight) == (0.4, 0.9)
     writer.finish()
     assert exported(memory) == before
-    assert list(runs(store)) == []
+    assert list(list_runs(store)) == []
 
 
 def test_what_is_there_already_is_not_written_again(
@@ -303,7 +304,7 @@ def test_forgetting_takes_what_the_journal_says_of_it(
 def test_notes_of_a_run_go_with_it(store: Store, writing: Writing) -> None:
     writer = writing()
     writer.write(
-        journal=[JournalEntry("learned", "a", msgspec.json.encode({"run": writer.run.id}))]
+        entries=[JournalEntry("learned", "a", msgspec.json.encode({"run": writer.run.id}))]
     )
     assert store.journal_entry("learned", "a")
     rollback(store, writer.finish().id)
@@ -320,15 +321,15 @@ def test_an_interrupted_run_goes_on_with_its_numbers(store: Store, writing: Writ
     assert (again.run.id, again.run.counts) == (stopped.id, {"documents": 3})
     (id,) = again.write([insight("One more.")])
     again.finish()
-    assert made(store, stopped.id) == [id]
+    assert created_ids(store, stopped.id) == [id]
     assert writing("learn", source="a").run.id != stopped.id
 
 
 def test_a_run_is_found_by_either_end_of_its_id(store: Store, writing: Writing) -> None:
     run = writing().finish()
-    assert find(store, run.id[-6:]) == find(store, run.id) == run
+    assert find_run(store, run.id[-6:]) == find_run(store, run.id) == run
     with pytest.raises(NotFoundError, match="no run has an id like 'zzz'"):
-        find(store, "zzz")
+        find_run(store, "zzz")
 
 
 def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(
@@ -458,11 +459,11 @@ def test_a_note_of_two_runs_is_the_first_ones_again(store: Store, writing: Writi
         return JournalEntry("period", "2021-03", msgspec.json.encode({"run": run, "text": text}))
 
     first = writing()
-    first.write(journal=[note(first.run.id, "one"), JournalEntry("parked", "learn/a", b"{}")])
+    first.write(entries=[note(first.run.id, "one"), JournalEntry("parked", "learn/a", b"{}")])
     first.finish()
     second = writing()
-    second.write(journal=[note(second.run.id, "two")], struck=[("parked", "learn/a")])
-    second.write(journal=[note(second.run.id, "three")])
+    second.write(entries=[note(second.run.id, "two")], deleted=[("parked", "learn/a")])
+    second.write(entries=[note(second.run.id, "three")])
     rollback(store, second.finish().id)
     kept = store.journal_entry("period", "2021-03")
     assert kept is not None
@@ -544,10 +545,10 @@ def test_nothing_is_written_that_rests_on_what_was_forgotten_meanwhile(
         writer.write([insight("Data teams grow.", parents=(id,))])
     assert refused.value.fields["ids"] == (id,)
     with pytest.raises(GoneError):
-        writer.write(journal=[JournalEntry("learned", id, b"{}", subjects=(id,))])
+        writer.write(entries=[JournalEntry("learned", id, b"{}", subjects=(id,))])
     assert exported(memory) == before
     run = writer.finish()
-    assert (run.receipt, made(store, run.id)) == ({}, [])
+    assert (run.receipt, created_ids(store, run.id)) == ({}, [])
 
 
 def test_forgetting_what_a_changed_record_rested_on_takes_its_image(
@@ -574,13 +575,13 @@ def test_of_two_that_begin_at_once_one_is_refused(
 
     def late(self: Store, batch: Batch) -> Written:
         monkeypatch.undo()
-        begin(store, "dream", {})  # another process, just before
+        begin_run(store, "dream", {})  # another process, just before
         return write(self, batch)
 
     monkeypatch.setattr(type(store), "write", late)
     with pytest.raises(ConflictError, match="going on"):
         writing("dream")
-    assert len(list(runs(store))) == 1
+    assert len(list(list_runs(store))) == 1
 
 
 def test_nothing_is_rolled_back_while_a_run_goes_on(store: Store, writing: Writing) -> None:
@@ -596,8 +597,8 @@ def test_a_run_of_a_process_of_the_same_number_before_is_gone_on_with(
     store: Store, writing: Writing
 ) -> None:
     writer = writing("learn")
-    store.note([entry(writer.run, process="another")])  # as after a container was started again
-    assert find(store, writer.run.id).state == "interrupted"
+    store.note([run_entry(writer.run, process="another")])  # as after a container was started again
+    assert find_run(store, writer.run.id).state == "interrupted"
     assert writing("learn").run.id == writer.run.id
 
 

@@ -16,8 +16,9 @@ from .. import labels
 from ..errors import BudgetError, MissingExtraError, ModelError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
-from ..runs.failures import park, place
-from ..runs.writer import SUPERSEDED, Writer
+from ..runs.failures import failed_item_entry, failed_item_key
+from ..runs.supersede import SUPERSEDED
+from ..runs.writer import Writer
 from ..store.contract import Store
 from .context import quote, years
 from .moments.describe import Background, topics
@@ -207,13 +208,18 @@ def _sum_up(
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            writer.write(journal=[park(store, KIND, id, reply, members, run=writer.run.id)])
+            writer.write(
+                entries=[failed_item_entry(store, KIND, id, reply, members, run_id=writer.run.id)]
+            )
         else:
             record = _summary(store, id, cluster, str(reply))
             edges = list(_summarizes(record, cluster))
             writer.count(summaries=1)
             writer.write(
-                [record], edges, superseded=dict(_outgrown(store, record)), struck=[place(KIND, id)]
+                [record],
+                edges,
+                superseded=dict(_outgrown(store, record)),
+                deleted=[failed_item_key(KIND, id)],
             )
         if progress:
             progress(done, len(waiting))

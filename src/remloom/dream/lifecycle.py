@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from ..errors import BudgetError, InvalidInputError, RemloomError, UnknownNameError
+from ..errors import InvalidInputError, UnknownNameError
 from ..llm import Budget
 from ..model import ReadReport, Resource
 from ..predicates import Exists, Query
-from ..runs.cleanup import forgotten
-from ..runs.failures import Parked, parked
-from ..runs.heartbeat import beating
-from ..runs.rollback import made
-from ..runs.run import Run, begin, interrupted, runs
+from ..runs.failures import FailedItem, failed_items
+from ..runs.lifecycle import run_to_end
+from ..runs.rollback import created_ids
+from ..runs.run import Run, begin_run, can_resume, list_runs
 from ..runs.writer import Embed, Writer
 from ..store.contract import Store
 from .context import NEIGHBOURS, DreamContext, EmbedQuery, Limits
@@ -81,7 +80,7 @@ class LearnResult(Struct, frozen=True, kw_only=True):
 
     run: Run
     read: ReadReport | None = None  # what became of each document of the source, when there was one
-    parked: list[Parked] = []  # what waits for the next run, with the reason
+    failed: list[FailedItem] = []  # what waits for the next run, with the reason
 
 
 class DreamResult(Struct, frozen=True, kw_only=True):
@@ -89,7 +88,7 @@ class DreamResult(Struct, frozen=True, kw_only=True):
 
     run: Run
     dreams: list[Resource] = []  # those written, or, of a dry run, those that would be
-    parked: list[Parked] = []
+    failed: list[FailedItem] = []
 
 
 class Means(Struct, frozen=True):
@@ -122,35 +121,17 @@ def session(
     Raises:
         ConflictError: one of this kind is going on.
     """
-    run = begin(means.store, kind, settings, dry_run=dry_run)
+    run = begin_run(means.store, kind, settings, dry_run=dry_run)
     writer = Writer(
         means.store, means.tenant, run, model=means.model, embed=means.embed, dry_run=dry_run
     )
-    try:
-        with beating(writer), means.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
+    with run_to_end(means.store, writer):
+        with means.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
             yield DreamContext(
                 means.store, means.tenant, llm, writer, means.embed_query, means.limits
             )
-    except BudgetError as error:
-        _stop(means.store, writer, str(error))
-    except BaseException as error:
-        run = _stop(means.store, writer, _reason(error))
-        if isinstance(error, RemloomError):
-            error.fields["run"] = run
-        raise
-    else:
         if not dry_run:
             means.llm.finish(run.id)
-        writer.finish()
-
-
-def _stop(store: Store, writer: Writer, reason: str) -> Run:
-    """End a run that may go on. Of what is kept for that, nothing that was forgotten meanwhile
-    stays."""
-    run = writer.finish("stopped", reason)
-    if struck := forgotten(store, run.id):
-        store.note([], struck=struck)
-    return run
 
 
 def learn_run(
@@ -164,19 +145,17 @@ def learn_run(
     if uris is not None:
         uris = [
             *dict.fromkeys(
-                (*uris, *(str(item.details["uri"]) for item in parked(means.store, "learn")))
+                (*uris, *(str(item.details["uri"]) for item in failed_items(means.store, "learn")))
             )
         ]
     rule = Rule(wanted.period)
     todo = lessons(means.store, uris)
-    last = next(runs(means.store, "learn", limit=1), None)
+    last = next(list_runs(means.store, "learn", limit=1), None)
     due = (
-        todo
-        or rule.over(means.store, None, datetime.now(UTC))
-        or interrupted(last, wanted.settings)
+        todo or rule.over(means.store, None, datetime.now(UTC)) or can_resume(last, wanted.settings)
     )
     if not due:
-        run = begin(means.store, "learn", wanted.settings, dry_run=True)
+        run = begin_run(means.store, "learn", wanted.settings, dry_run=True)
         return msgspec.structs.replace(run, id="", status="done")
     with session(means, "learn", wanted.settings, budget=wanted.budget) as mind:
         learn(
@@ -243,10 +222,10 @@ def dream_run(
     found = (
         mind.writer.diff.records
         if dry_run
-        else (means.store.get("resources", id) for id in made(means.store, run.id))
+        else (means.store.get("resources", id) for id in created_ids(means.store, run.id))
     )
     written = [record for record in found if isinstance(record, Resource)]
-    return DreamResult(run=run, dreams=written, parked=parked(means.store, "dream"))
+    return DreamResult(run=run, dreams=written, failed=failed_items(means.store, "dream"))
 
 
 def _progress_of(store: Store, run: Run) -> Period:
@@ -262,13 +241,3 @@ def _latest_year(store: Store) -> str:
     )
     at = latest[0].starts_at if latest and isinstance(latest[0], Resource) else None
     return f"{at.year:04}" if at else ""
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, RemloomError):
-        return str(error)
-    return (
-        "interrupted"
-        if isinstance(error, KeyboardInterrupt)
-        else f"{type(error).__name__}: {error}"
-    )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..errors import BudgetError, InvalidInputError
-from ..runs.failures import Parked, parked
-from ..runs.heartbeat import beating
+from ..errors import InvalidInputError
+from ..runs.failures import FailedItem, failed_items
+from ..runs.lifecycle import run_to_end
 from ..runs.run import Diff, Run
 from ..runs.writer import Writer
 from ..store.contract import Store
@@ -33,7 +33,7 @@ class MaintenanceResult(Struct, frozen=True, kw_only=True):
 
     run: Run
     diff: Diff | None = None  # of a dry run: what would be written
-    parked: list[Parked] = []  # what waits for the next run, with the reason
+    failed: list[FailedItem] = []  # what waits for the next run, with the reason
     themes: list[Theme] = []  # what consolidation found to belong together
 
 
@@ -49,22 +49,17 @@ def chore(
     """Do the work of a run, with a model or without. A budget that is used up stops it; what is
     done is done."""
     themes: list[Theme] = []
-    try:
-        with beating(writer):
-            if llm is None:
-                themes = work(None)
-            else:
-                with llm.run(writer.run.id, budget) as calls:
-                    themes = work(calls)
-    except BudgetError as error:
-        run = writer.finish("stopped", str(error))
-    except BaseException as error:
-        writer.finish("stopped", f"{type(error).__name__}: {error}")
-        raise
-    else:
-        run = writer.finish()
+    with run_to_end(store, writer):
+        if llm is None:
+            themes = work(None)
+        else:
+            with llm.run(writer.run.id, budget) as calls:
+                themes = work(calls)
+    run = writer.run
     diff = writer.diff if dry_run else None
-    return MaintenanceResult(run=run, diff=diff, parked=parked(store, run.kind), themes=themes)
+    return MaintenanceResult(
+        run=run, diff=diff, failed=failed_items(store, run.kind), themes=themes
+    )
 
 
 def lookback(hours: float | None, since: datetime | None, now: datetime) -> datetime | None:

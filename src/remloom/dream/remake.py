@@ -17,7 +17,7 @@ from ..ingest.documents import label
 from ..ingest.remake import moved, untrue
 from ..model import Edge, Moment, Record, Resource
 from ..predicates import In, Query
-from ..runs.writer import SUPERSEDED
+from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forget import Going, Remade, Triple
 from ..store.sweep import tokens

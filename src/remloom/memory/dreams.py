@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..dream.maintenance import MaintenanceResult, Theme
     from ..dream.metrics import Metrics
     from ..llm import LLM, Budget
-    from ..runs.failures import Parked
+    from ..runs.failures import FailedItem
     from ..runs.run import Run
     from ..runs.writer import Writer
 
@@ -93,7 +93,7 @@ class Dreaming(Reading):
         except ModelError as error:
             error.fields["read"] = report
             raise
-        return LearnResult(run=run, read=report, parked=self.parked("learn") + self.parked("dream"))
+        return LearnResult(run=run, read=report, failed=self.parked("learn") + self.parked("dream"))
 
     def dream(
         self,
@@ -348,9 +348,9 @@ class Dreaming(Reading):
         Raises:
             UnknownNameError: there is no such kind of run.
         """
-        from ..runs.run import runs
+        from ..runs.run import list_runs
 
-        return list(runs(self._store, run_kind(kind), limit=limit))
+        return list(list_runs(self._store, run_kind(kind), limit=limit))
 
     def made(self, run: str) -> list[Record]:
         """The records that a run made and that are still there, in order.
@@ -361,10 +361,13 @@ class Dreaming(Reading):
         Raises:
             NotFoundError: there is no such run.
         """
-        from ..runs.rollback import made
-        from ..runs.run import find
+        from ..runs.rollback import created_ids
+        from ..runs.run import find_run
 
-        found = (self._store.get(None, id) for id in made(self._store, find(self._store, run).id))
+        found = (
+            self._store.get(None, id)
+            for id in created_ids(self._store, find_run(self._store, run).id)
+        )
         return [record for record in found if record is not None]
 
     def rollback(self, run: str) -> Run:
@@ -385,7 +388,7 @@ class Dreaming(Reading):
 
         return rollback(self._store, run)
 
-    def parked(self, kind: str = "") -> list[Parked]:
+    def parked(self, kind: str = "") -> list[FailedItem]:
         """What runs could not do because a call of the model failed, with the reason; the next run
         tries it again.
 
@@ -395,9 +398,9 @@ class Dreaming(Reading):
         Raises:
             UnknownNameError: there is no such kind of run.
         """
-        from ..runs.failures import parked
+        from ..runs.failures import failed_items
 
-        return parked(self._store, run_kind(kind))
+        return failed_items(self._store, run_kind(kind))
 
     def _means(self, neighbours: int) -> Means:
         """What cycles are done with."""
@@ -412,10 +415,10 @@ class Dreaming(Reading):
 
     def _writer(self, kind: str, settings: dict[str, Any], *, dry_run: bool = False) -> Writer:
         """A run of a kind, begun; for what needs no model."""
-        from ..runs.run import begin
+        from ..runs.run import begin_run
         from ..runs.writer import Writer
 
-        run = begin(self._store, kind, settings, dry_run=dry_run)
+        run = begin_run(self._store, kind, settings, dry_run=dry_run)
         embed = self._queue.windows if self._embedder is not None else None
         return Writer(
             self._store, self.tenant, run, model=self._model_name, embed=embed, dry_run=dry_run

@@ -46,7 +46,7 @@ class Care(Records):
             NotFoundError: there is no such run.
         """
         from ..llm import ledger
-        from ..runs.run import find
+        from ..runs.run import find_run
 
         if since is not None:
             aware(since)
@@ -58,7 +58,7 @@ class Care(Records):
                 if run and (call.run.startswith(run) or call.run.endswith(run))
             }
             # which may have made no call
-            one = within.pop() if len(within) == 1 else find(self._store, run).id
+            one = within.pop() if len(within) == 1 else find_run(self._store, run).id
             calls = [call for call in calls if call.run == one]
         return ledger.report(calls)
 

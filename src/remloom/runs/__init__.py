@@ -1,1 +1,4 @@
-"""Runs: what memory does of itself, what it did, and how that is taken back."""
+"""Runs: what makes records out of records, what it did, and how that is undone.
+
+`begin_run` and a `Writer` make a run; `run_to_end` ends it, however it ends; `rollback` undoes it.
+"""

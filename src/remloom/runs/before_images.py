@@ -1,107 +1,211 @@
-"""Images: what was there before a run wrote over it, and what it made, so that it can be taken
-back."""
+"""Before-images: what a run changed, as it was before, and what the run created.
+
+They are key-value entries of the run, written in the transaction that makes the change, and all
+that `rollback` needs.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..model import Edge
-from ..store.contract import JournalEntry, Vector
+from ..model import Edge, Record
+from ..store.contract import BatchRecord, JournalEntry, Store, Vector
+from ..store.forget import label_subject
+from ..store.validation import new_id, referred
 
 __all__ = [
+    "BEFORE_EDGE",
+    "BEFORE_ENTRY",
+    "BEFORE_RECORD",
+    "CREATED",
     "BeforeEdge",
-    "BeforeNote",
+    "BeforeEntry",
+    "BeforeImages",
     "BeforeRecord",
-    "Made",
+    "Created",
     "digest",
-    "edge_place",
+    "edge_digest",
     "edge_state",
-    "merged",
-    "note_place",
-    "written_by",
+    "entry_digest",
+    "last_writer",
+    "merge_edge",
 ]
 
+# Kinds of entries. Their ids begin with the id of the run and a slash.
+CREATED = "run.made"
+BEFORE_RECORD, BEFORE_EDGE, BEFORE_ENTRY = "run.record", "run.edge", "run.note"
 
-class Made(Struct, frozen=True):
-    """What one write of a run made. There are no words in it, which would stay when a record is
-    forgotten."""
+
+class Created(Struct, frozen=True, rename={"entry_keys": "noted", "edge_states": "edges"}):
+    """What one write of a run created.
+
+    It quotes no text: that would outlast the record it is from.
+    """
 
     ids: tuple[str, ...]  # of records
-    noted: tuple[tuple[str, str], ...] = ()  # journal entries beside the run's own
-    edges: tuple[str, ...] = ()  # those at labels that it made, too, by their `edge_state`
+    entry_keys: tuple[tuple[str, str], ...] = ()  # of entries beside the run's own
+    edge_states: tuple[str, ...] = ()  # of the edges at labels that the run created, too
 
 
-class BeforeRecord(Struct, frozen=True):
+class BeforeRecord(Struct, frozen=True, rename={"changed_at": "stamp"}):
     """A record as it was before a run changed it."""
 
     schema: str
     record: msgspec.Raw
     parents: tuple[str, ...]
     vectors: tuple[Vector, ...]
-    stamp: datetime  # `updated_at` as the run left it
-    model: str = ""  # whose vectors these are
+    changed_at: datetime  # `updated_at` as the run left it
+    model: str = ""  # the embedder that made the vectors
+
+    @property
+    def id(self) -> str:
+        return str(msgspec.json.decode(self.record)["id"])
 
 
 class BeforeEdge(Struct, frozen=True):
-    """An edge as it was before a run wrote it (None: it was not), and as the run left it."""
+    """An edge before a run wrote it (None: it did not exist), and after."""
 
     before: Edge | None
     after: Edge
 
 
-class BeforeNote(Struct, frozen=True):
-    """A journal entry as it was before a run wrote or struck it."""
+class BeforeEntry(Struct, frozen=True):
+    """An entry as it was before a run wrote or deleted it."""
 
     kind: str
     id: str
     data: bytes
 
 
-def merged(old: Edge | None, new: Edge) -> Edge:
-    """What an edge is once it was written over another, as `model.Edge` says."""
-    if old is None:
+class BeforeImages:
+    """Makes the before-images of one run, by what the store holds now.
+
+    An image is kept from the first change on: later changes of the run only move its end.
+    """
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store = store
+        self._run_id = run_id
+
+    def of_record(self, stored: Record, item: BatchRecord) -> JournalEntry:
+        """The image of a stored record that is about to be changed to `item`.
+
+        It is dropped when one of the records that it rests on is forgotten.
+        """
+        id = f"{self._run_id}/{stored.id}"
+        changed_at = item.record.updated_at or datetime.now(UTC)
+        entry = self._store.journal_entry(BEFORE_RECORD, id)
+        if entry is not None:
+            image = msgspec.json.decode(entry.data, type=BeforeRecord)
+            moved = replace(image, changed_at=changed_at)
+            return replace(entry, data=msgspec.json.encode(moved))
+        parents = tuple(self._store.parents(stored.id))
+        model = self._store.model()
+        image = BeforeRecord(
+            schema=stored.schema,
+            record=msgspec.Raw(msgspec.json.encode(stored)),
+            parents=parents,
+            vectors=tuple(self._store.vectors(stored.id)),
+            changed_at=changed_at,
+            model=model[0] if model else "",
+        )
+        about = dict.fromkeys((stored.id, *parents, *referred(stored)))
+        return JournalEntry(BEFORE_RECORD, id, msgspec.json.encode(image), tuple(about))
+
+    def of_edge(
+        self,
+        before: Edge | None,
+        after: Edge,
+        records_by_key: Mapping[str, Sequence[Record]],
+        changed: Iterable[BatchRecord],
+    ) -> JournalEntry:
+        """The image of an edge that is about to become `after`.
+
+        Args:
+            records_by_key: the stored records at the edge's ends.
+            changed: the records that are written together with it.
+        """
+        id = f"{self._run_id}/{edge_digest(after)}"
+        entry = self._store.journal_entry(BEFORE_EDGE, id)
+        if entry is not None:
+            image = replace(msgspec.json.decode(entry.data, type=BeforeEdge), after=after)
+        else:
+            image = BeforeEdge(before, after)
+        ends = {after.src, after.dst}
+        about = {record.id for end in ends for record in records_by_key.get(end, ())}
+        about.update(item.record.id for item in changed if not ends.isdisjoint(item.keys))
+        # a label may have nothing but its edges
+        about.update(label_subject(end) for end in ends)
+        data = msgspec.json.encode(image)
+        return JournalEntry(BEFORE_EDGE, id, data, tuple(sorted(about)))
+
+    def of_entry(self, stored: JournalEntry) -> JournalEntry | None:
+        """The image of a stored entry; None if the run wrote it, or its image is stored already."""
+        if last_writer(stored) == self._run_id:
+            return None
+        id = f"{self._run_id}/{entry_digest(stored.kind, stored.id)}"
+        if self._store.journal_entry(BEFORE_ENTRY, id) is not None:
+            return None
+        image = BeforeEntry(stored.kind, stored.id, stored.data)
+        return JournalEntry(BEFORE_ENTRY, id, msgspec.json.encode(image), stored.subjects)
+
+    def of_creation(self, created: Created) -> JournalEntry:
+        """The entry that says what a write creates."""
+        return JournalEntry(CREATED, f"{self._run_id}/{new_id()}", msgspec.json.encode(created))
+
+
+def merge_edge(stored: Edge | None, new: Edge) -> Edge:
+    """An edge as it is once it was written over another, as `model.Edge` says."""
+    if stored is None:
         return new
+    # a connection that had ended and began again is open once more
     renewed = (
-        old.valid_to is not None and new.valid_from is not None and new.valid_from > old.valid_to
+        stored.valid_to is not None
+        and new.valid_from is not None
+        and new.valid_from > stored.valid_to
     )
+    if stored.valid_from is None:
+        valid_from = new.valid_from
+    else:
+        valid_from = min(stored.valid_from, new.valid_from or stored.valid_from)
+    created = [at for at in (stored.created_at, new.created_at) if at is not None]
     return replace(
-        old,
-        weight=max(old.weight, new.weight),
-        properties={**old.properties, **new.properties},
-        created_at=min(filter(None, (old.created_at, new.created_at)), default=None),
-        valid_from=new.valid_from
-        if old.valid_from is None
-        else min(old.valid_from, new.valid_from or old.valid_from),
-        valid_to=new.valid_to or (None if renewed else old.valid_to),
+        stored,
+        weight=max(stored.weight, new.weight),
+        properties={**stored.properties, **new.properties},
+        created_at=min(created, default=None),
+        valid_from=valid_from,
+        valid_to=new.valid_to or (None if renewed else stored.valid_to),
     )
 
 
-def edge_place(edge: Edge) -> str:
-    """What an edge between keys is known by in the journal."""
+def edge_digest(edge: Edge) -> str:
+    """The id of an edge between keys, whatever it says."""
     return digest("\n".join((edge.src, edge.rel_type, edge.dst)).encode("utf-8", "surrogatepass"))
 
 
-def note_place(kind: str, id: str) -> str:
-    """What the image of a journal entry is known by there."""
-    return digest(msgspec.json.encode((kind, id)))
-
-
 def edge_state(edge: Edge) -> str:
-    """What an edge is known by as long as nobody changes it."""
+    """The id of an edge as it is now: another one once anybody changes it."""
     return digest(msgspec.json.encode(edge, order="sorted"))
 
 
-def written_by(entry: JournalEntry) -> str:
-    """The run that wrote a journal entry last, where it says so."""
-    told = msgspec.json.decode(entry.data)
-    return str(told.get("run", "")) if isinstance(told, dict) else ""
+def entry_digest(kind: str, id: str) -> str:
+    """The id of an entry inside the ids of its images."""
+    return digest(msgspec.json.encode((kind, id)))
+
+
+def last_writer(entry: JournalEntry) -> str:
+    """The id of the run that wrote an entry last; empty where the entry does not say."""
+    value = msgspec.json.decode(entry.data)
+    return str(value.get("run", "")) if isinstance(value, dict) else ""
 
 
 def digest(data: bytes) -> str:
-    """A name for anything."""
+    """32 hexadecimal digits that stand for any bytes."""
     return sha256(data).hexdigest()[:32]

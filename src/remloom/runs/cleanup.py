@@ -1,5 +1,4 @@
-"""Leftovers: what is kept for a run that may go on, and is of no use once it does not: replies and
-checkpoints."""
+"""What is kept so that an interrupted run can go on: replies and checkpoints."""
 
 from __future__ import annotations
 
@@ -9,36 +8,37 @@ from collections.abc import Iterator
 from ..llm.reply_cache import KIND as REPLY
 from ..store.contract import JournalEntry, Store
 
-__all__ = ["CHECKPOINT", "WRITE", "forgotten", "leftovers", "thread"]
+__all__ = ["CHECKPOINT", "encode_part", "forgotten_leftovers", "leftovers"]
 
-CHECKPOINT, WRITE = "checkpoint", "checkpoint.write"  # kinds of journal entries
-
-
-def leftovers(store: Store, run: str) -> list[tuple[str, str]]:
-    """The keys of a run's leftovers."""
-    return [(entry.kind, entry.id) for entry in _entries(store, run)]
+CHECKPOINT = "checkpoint"  # kind of the entries that hold a state machine's state
 
 
-def forgotten(store: Store, run: str) -> list[tuple[str, str]]:
-    """Of those, the ones that came after a record they speak of was forgotten."""
+def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
+    """The keys of all that is kept for a run to go on."""
+    return [(entry.kind, entry.id) for entry in _entries(store, run_id)]
+
+
+def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
+    """The keys of what a run wrote after a record that it quotes was forgotten."""
     known: dict[str, bool] = {}
 
-    def gone(id: str) -> bool:
+    def is_gone(id: str) -> bool:
         if id not in known:
             known[id] = store.get(None, id) is None
         return known[id]
 
     return [
-        (entry.kind, entry.id) for entry in _entries(store, run) if any(map(gone, entry.subjects))
+        (entry.kind, entry.id)
+        for entry in _entries(store, run_id)
+        if any(is_gone(id) for id in entry.subjects)
     ]
 
 
-def thread(id: str) -> str:
-    """A part of a checkpoint's id: no slash in it, and what starts another does not start it."""
+def encode_part(id: str) -> str:
+    """A part of a checkpoint's id: it has no slash, and is no beginning of another part."""
     return base64.urlsafe_b64encode(id.encode()).decode()
 
 
-def _entries(store: Store, run: str) -> Iterator[JournalEntry]:
-    yield from store.journal(REPLY, prefix=f"{run}/")
-    for kind in (CHECKPOINT, WRITE):
-        yield from store.journal(kind, prefix=f"{thread(run)}/")
+def _entries(store: Store, run_id: str) -> Iterator[JournalEntry]:
+    yield from store.journal(REPLY, prefix=f"{run_id}/")
+    yield from store.journal(CHECKPOINT, prefix=f"{encode_part(run_id)}/")

@@ -1,5 +1,4 @@
-"""What a run could not do because a call of the model failed: kept with the reason, and tried again
-by the next run."""
+"""Items that a run failed at since a model call failed. The next run of the kind retries them."""
 
 from __future__ import annotations
 
@@ -12,58 +11,79 @@ from msgspec import Struct
 
 from ..store.contract import JournalEntry, Store
 
-__all__ = ["PARKED", "Parked", "park", "parked", "place", "reason"]
+__all__ = [
+    "FAILED_ITEM",
+    "FailedItem",
+    "describe_failure",
+    "failed_item_entry",
+    "failed_item_key",
+    "failed_items",
+]
 
-PARKED = "parked"  # kind of the journal entries
-_RAW = 300  # characters of a model's reply that a reason shows
+FAILED_ITEM = "parked"  # kind of the entries
+_REPLY_SHOWN = 300  # characters of a model's reply that a reason quotes
 
 
-class Parked(Struct, frozen=True, kw_only=True):
-    """Something a run could not do."""
+class FailedItem(Struct, frozen=True, kw_only=True):
+    """Something that a run could not do."""
 
-    kind: str  # of run: learn | dream | moments | affinity | consolidate
-    item: str  # what it was about, as that kind of run knows it
+    kind: str  # of run
+    item: str  # what it is about: an id that this kind of run understands
     reason: str  # of the last attempt
     attempts: int = 1
     at: datetime  # of the last attempt
     name: str = ""  # for people
     details: dict[str, Any] = {}  # what the next run needs to know
-    run: str = ""  # that parked it last
+    run: str = ""  # id of the run that failed last
 
 
-def place(kind: str, item: str) -> tuple[str, str]:
-    """The key of its journal entry, to strike it when it is done."""
-    return PARKED, f"{kind}/{item}"
+def failed_item_key(kind: str, item: str) -> tuple[str, str]:
+    """The key of an item's entry: deleted when the item is done."""
+    return FAILED_ITEM, f"{kind}/{item}"
 
 
-def park(
+def failed_item_entry(
     store: Store,
     kind: str,
     item: str,
     error: Exception | str,
-    subjects: Sequence[str] = (),
+    record_ids: Sequence[str] = (),
     *,
     name: str = "",
     details: Mapping[str, Any] = {},
-    run: str = "",
+    run_id: str = "",
 ) -> JournalEntry:
-    """The journal entry of something that failed; `subjects` are the records it is about."""
-    stored = store.journal_entry(*place(kind, item))
-    before = msgspec.json.decode(stored.data, type=Parked).attempts if stored else 0
-    told = Parked(
-        kind=kind, item=item, reason=reason(error), attempts=before + 1, at=datetime.now(UTC), name=name,
-        details=dict(details), run=run,
-    )  # fmt: skip
-    return JournalEntry(*place(kind, item), msgspec.json.encode(told), subjects=tuple(subjects))
+    """The entry of an item that just failed.
+
+    Args:
+        record_ids: the records that it is about; it is dropped when one of them is forgotten.
+        name, details, run_id: see `FailedItem`.
+    """
+    key = failed_item_key(kind, item)
+    stored = store.journal_entry(*key)
+    attempts = msgspec.json.decode(stored.data, type=FailedItem).attempts if stored else 0
+    failed = FailedItem(
+        kind=kind,
+        item=item,
+        reason=describe_failure(error),
+        attempts=attempts + 1,
+        at=datetime.now(UTC),
+        name=name,
+        details=dict(details),
+        run=run_id,
+    )
+    return JournalEntry(*key, msgspec.json.encode(failed), tuple(record_ids))
 
 
-def reason(error: Exception | str) -> str:
-    """An error in words, with the beginning of the reply that was at fault, if one was."""
-    raw = "" if isinstance(error, str) else str(getattr(error, "fields", {}).get("raw") or "")
-    return f"{str(error)[:2000]}" + (f"\n  it replied: {raw[:_RAW]}" if raw else "")
+def describe_failure(error: Exception | str) -> str:
+    """The message of an error, with the beginning of the reply at fault, if there was one."""
+    fields = {} if isinstance(error, str) else getattr(error, "fields", {})
+    message = str(error)[:2000]
+    reply = str(fields.get("raw") or "")
+    return f"{message}\n  it replied: {reply[:_REPLY_SHOWN]}" if reply else message
 
 
-def parked(store: Store, kind: str = "") -> list[Parked]:
-    """What waits to be tried again."""
-    entries = store.journal(PARKED, prefix=f"{kind}/" if kind else "")
-    return [msgspec.json.decode(entry.data, type=Parked) for entry in entries]
+def failed_items(store: Store, kind: str = "") -> list[FailedItem]:
+    """The items that wait to be retried; of all kinds of runs by default."""
+    entries = store.journal(FAILED_ITEM, prefix=f"{kind}/" if kind else "")
+    return [msgspec.json.decode(entry.data, type=FailedItem) for entry in entries]

@@ -1,4 +1,4 @@
-"""The heartbeat of a run: how another process, or another machine, knows that it is still going on."""
+"""The heartbeat of a run: shows other processes, here or on other machines, that it is going on."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from contextlib import contextmanager
 from ..errors import RemloomError
 from .writer import Writer
 
-__all__ = ["beating"]
+__all__ = ["heartbeat"]
 
-EVERY = 60.0  # seconds; `runs` counts a run as dead that was silent ten times as long
+INTERVAL = 60.0  # seconds; `run` takes a run for dead that was silent ten times as long
 
 
 @contextmanager
-def beating(writer: Writer) -> Iterator[None]:
-    """Store the run every minute, however long the model thinks."""
-    over = threading.Event()
+def heartbeat(writer: Writer) -> Iterator[None]:
+    """Save the run every minute while the work inside goes on."""
+    ended = threading.Event()
 
     def beat() -> None:
-        while not over.wait(EVERY):
+        while not ended.wait(INTERVAL):
             try:
                 writer.save()
             except RemloomError:
-                # the run's own next write meets it, too, and tells
+                # the run's own next write meets the error, too, and reports it
                 return
 
     thread = threading.Thread(target=beat, name="remloom-heartbeat", daemon=True)
@@ -32,5 +32,5 @@ def beating(writer: Writer) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         thread.join()

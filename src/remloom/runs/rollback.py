@@ -1,10 +1,13 @@
-"""Taking a run back: what it made goes, what it changed is again as it was. All in one transaction,
-or not at all."""
+"""Rolling a run back: what it created goes, what it changed is again as it was.
+
+All of it happens in one transaction, or nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -16,48 +19,50 @@ from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.contract import SCHEMAS, Batch, BatchRecord, JournalEntry, Preconditions, Store
 from ..store.validation import searchable_text
 from .before_images import (
+    BEFORE_EDGE,
+    BEFORE_ENTRY,
+    BEFORE_RECORD,
+    CREATED,
     BeforeEdge,
-    BeforeNote,
+    BeforeEntry,
     BeforeRecord,
-    Made,
-    edge_place,
+    Created,
+    edge_digest,
     edge_state,
-    note_place,
-    written_by,
+    entry_digest,
+    last_writer,
 )
 from .cleanup import leftovers
-from .failures import PARKED
+from .failures import FAILED_ITEM
 from .run import (
-    BEFORE_EDGE,
-    BEFORE_NOTE,
-    BEFORE_RECORD,
-    MADE,
+    LAST_CHANGE,
     Run,
-    alive,
-    changed,
-    changing,
-    entry,
-    find,
-    runs,
+    find_run,
+    is_alive,
+    last_change_entry,
+    last_change_version,
+    list_runs,
+    run_entry,
 )
-from .writer import SUPERSEDED
+from .supersede import SUPERSEDED
 
-__all__ = ["made", "rollback"]
+__all__ = ["created_ids", "rollback"]
 
 _ATTEMPTS = 20  # while others write
 
+EdgeKey: TypeAlias = tuple[str, str, str]  # src, rel_type, dst; the ends as keys
 
-def made(store: Store, run_id: str) -> list[str]:
-    """Ids of the records a run made, in order; some may have been forgotten since."""
-    return [id for part in _made(store, run_id) for id in part.ids]
+
+def created_ids(store: Store, run_id: str) -> list[str]:
+    """Ids of the records a run created, in order; some may have been forgotten since."""
+    return [id for created in _created(store, run_id) for id in created.ids]
 
 
 def rollback(store: Store, run_id: str) -> Run:
-    """Undo a run: an export afterwards has what it had before, apart from what others wrote in
-    between.
+    """Undo a run: an export afterwards holds what it held before, but for what others wrote since.
 
     What somebody else changed since is left as it is, and counted as `kept` in the receipt; their
-    connections to what the run made stay, too. What was forgotten since stays forgotten.
+    connections to what the run created stay, too. What was forgotten since stays forgotten.
 
     Raises:
         NotFoundError: there is no such run.
@@ -66,311 +71,350 @@ def rollback(store: Store, run_id: str) -> Run:
     """
     for _ in range(_ATTEMPTS - 1):
         try:
-            return _Rollback(store, run_id).done()
-        except ChangedError:  # somebody wrote in between: look again
+            return _Rollback(store, run_id).execute()
+        except ChangedError:
+            # somebody wrote in between: look everything up again
             continue
-    return _Rollback(store, run_id).done()
+    return _Rollback(store, run_id).execute()
 
 
-class _Edges(Struct, frozen=True):
+class _EdgePlan(Struct, frozen=True):
     """What becomes of edges."""
 
-    seen: dict[tuple[str, str, str], Edge | None]  # as they are now
-    unlinked: list[tuple[str, str, str]]
-    written: list[Edge]  # as they were before, and those of others that would go with a label
+    current: dict[EdgeKey, Edge | None]  # as stored now
+    deleted: list[EdgeKey]
+    # as they were before, and those of others that would go with a label
+    written: list[Edge]
+    kept: int  # changed by somebody else since
+
+    @property
+    def ends(self) -> set[str]:
+        return {end for edge in self.written for end in (edge.src, edge.dst)}
+
+
+class _RecordPlan(Struct, frozen=True):
+    """What becomes of the records that the run changed."""
+
+    written: list[BatchRecord]  # as they were before
+    current: dict[str, datetime | None]  # id to `updated_at` as stored now
     kept: int  # changed by somebody else since
 
 
+class _EntryPlan(Struct, frozen=True):
+    """What becomes of key-value entries."""
+
+    deleted: list[tuple[str, str]]
+    written: list[JournalEntry]  # as they were before
+
+
 class _Rollback:
-    """One attempt."""
+    """One attempt to roll a run back, by what the store holds as it begins."""
 
     def __init__(self, store: Store, run_id: str) -> None:
         self._store = store
-        self._expected = changing(store)
-        self._run = run = find(store, run_id)
+        self._version = last_change_version(store)
+        self._run = run = find_run(store, run_id)
+        self._refuse_if_impossible()
+        # what the run did, by its own entries
+        self._created = list(_created(store, run.id))
+        self._created_states = {state for made in self._created for state in made.edge_states}
+        self._edge_images = {
+            entry.id.rpartition("/")[2]: msgspec.json.decode(entry.data, type=BeforeEdge)
+            for entry in self._entries(BEFORE_EDGE)
+        }
+        self._record_images = [
+            msgspec.json.decode(entry.data, type=BeforeRecord)
+            for entry in self._entries(BEFORE_RECORD)
+        ]
+        self._later = [
+            other
+            for other in list_runs(store)
+            if other.id > run.id and other.status != "rolled_back"
+        ]
+        # what there still is of it
+        ids = {id for made in self._created for id in made.ids}
+        records = [store.get(None, id) for id in ids]
+        self._standing = {record.id: record for record in records if record is not None}
+        self._removed = {
+            id: record for id, record in self._standing.items() if not self._was_edited(record)
+        }
+
+    def execute(self) -> Run:
+        """Undo everything in one transaction; returns the run as it is stored then."""
+        store, run = self._store, self._run
+        self._refuse_if_built_on()
+        edges = self._plan_edges()
+        records = self._plan_records(edges.ends)
+        entries = self._plan_entries()
+        removed = self._removed.values()
+        restored_edges = [edge for edge in edges.written if edge_digest(edge) in self._edge_images]
+        receipt = {
+            "removed": len(removed),
+            "restored": len(records.written) + len(restored_edges),
+            "unlinked": len(edges.deleted),
+            "kept": edges.kept + records.kept + len(self._standing) - len(removed),
+        }
+        rolled_back = replace(
+            run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt
+        )
+        # where edges of others stay at a label, a placeholder keeps its name
+        placeholders = {key: (record.name, "") for record in removed for key in _keys(record)}
+        model, dims = store.model() or ("", 0)
+        batch = Batch(
+            tuple(records.written),
+            tuple(edges.written),
+            names=placeholders,
+            removed=tuple(self._removed),
+            unlinked=tuple(edges.deleted),
+            dims=dims if any(item.vectors for item in records.written) else 0,
+            model=model,
+            struck=(*entries.deleted, *leftovers(store, run.id)),
+            journal=(*entries.written, run_entry(rolled_back), last_change_entry()),
+            expected=Preconditions(
+                records={record.id: record.updated_at for record in removed} | records.current,
+                edges=edges.current,
+                notes={LAST_CHANGE: self._version},
+            ),
+        )
+        store.write(batch)
+        return rolled_back
+
+    def _was_edited(self, record: Record) -> bool:
+        """Whether somebody else changed a record of the run after it."""
+        last = self._run.finished_at or self._run.seen_at
+        if not last or not record.updated_at or SUPERSEDED in _metadata(record):
+            return False
+        return record.updated_at > last
+
+    # -- what prevents it --------------------------------------------------------------------------
+
+    def _refuse_if_impossible(self) -> None:
+        run = self._run
         if run.status == "rolled_back":
             raise ConflictError(f"run {run.id} was rolled back already", id=run.id)
-        for other in runs(store):
-            if other.status == "running" and alive(other):
+        for other in list_runs(self._store):
+            if other.status == "running" and is_alive(other):
                 which = "it" if other.id == run.id else f"the {other.kind} run {other.id}"
                 raise ConflictError(
                     f"run {run.id} cannot be rolled back now: {which} is going on ({other.owner})",
-                    remedy="wait until it is done, or stop it", id=other.id,
-                )  # fmt: skip
-        self._parts = list(_made(store, run.id))
-        self._states = {state for part in self._parts for state in part.edges}
-        entries = self._entries(BEFORE_EDGE)
-        self._edges = {
-            item.id.rpartition("/")[2]: msgspec.json.decode(item.data, type=BeforeEdge)
-            for item in entries
-        }
-        self._records = [
-            msgspec.json.decode(item.data, type=BeforeRecord)
-            for item in self._entries(BEFORE_RECORD)
-        ]
-        self._later = [
-            other for other in runs(store) if other.id > run.id and other.status != "rolled_back"
-        ]
-        ids = {id for part in self._parts for id in part.ids}
-        self._found = {id: record for id in ids if (record := store.get(None, id)) is not None}
-        self._removed = {
-            id: record for id, record in self._found.items() if not self._edited(record)
-        }
-
-    def done(self) -> Run:
-        """Take it back."""
-        store, run = self._store, self._run
-        self._refuse_if_built_on()
-        edges = self._of_edges()
-        items, seen, kept = self._of_records(
-            {end for edge in edges.written for end in (edge.src, edge.dst)}
-        )
-        struck, notes = self._of_notes()
-        receipt = {
-            "removed": len(self._removed),
-            "restored": len(items) + sum(edge_place(edge) in self._edges for edge in edges.written),
-            "unlinked": len(edges.unlinked),
-            "kept": edges.kept + kept + len(self._found) - len(self._removed),
-        }
-        model, dims = store.model() or ("", 0)
-        going = {record.id: record.updated_at for record in self._removed.values()}
-        over = replace(
-            run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt
-        )
-        store.write(
-            Batch(
-                tuple(items),
-                tuple(edges.written),
-                names={
-                    key: (record.name, "")
-                    for record in self._removed.values()
-                    for key in _keys(record)
-                },
-                removed=tuple(self._removed),
-                unlinked=tuple(edges.unlinked),
-                dims=dims if any(item.vectors for item in items) else 0,
-                model=model,
-                struck=(*struck, *leftovers(store, run.id)),
-                journal=(*notes, entry(over), changed()),
-                expected=Preconditions(
-                    records=going | seen, edges=edges.seen, notes=self._expected
-                ),
-            )
-        )
-        return over
-
-    def _edited(self, record: Record) -> bool:
-        """Whether somebody else changed a record of the run after it."""
-        last = self._run.finished_at or self._run.seen_at
-        return bool(
-            last
-            and record.updated_at
-            and record.updated_at > last
-            and SUPERSEDED not in _metadata(record)
-        )
-
-    # -- what builds on it -------------------------------------------------------------------------
+                    remedy="wait until it is done, or stop it",
+                    id=other.id,
+                )
 
     def _refuse_if_built_on(self) -> None:
-        store, run = self._store, self._run
-        later: dict[str, None] = {}
-        foreign: dict[str, None] = {}
-        for id, found in self._found.items():
-            told = _metadata(found).get(SUPERSEDED)
-            if isinstance(told, dict) and told.get("run", run.id) != run.id:
-                later[told["run"]] = None
-            for child in store.children(id) if id in self._removed else ():
-                if child not in self._removed and (record := store.get(None, child)) is not None:
-                    by = str(_metadata(record).get("run", ""))
-                    (later if by and by != run.id else foreign)[
-                        by if by and by != run.id else record.name
-                    ] = None
-        # What this run thought about a passage, and did not finish, a later one did not think
-        # again.
-        begun = [
-            note_place(kind, id)
-            for part in self._parts
-            for kind, id in part.noted
-            if kind == PARKED
+        run = self._run
+        runs, names = self._builders_on_records()
+        runs |= self._builders_on_changes()
+        later = [
+            id
+            for id in sorted(runs, reverse=True)
+            if find_run(self._store, id).status != "rolled_back"
         ]
-        for other in self._later:
-            touched = [*self._found, *(_id(record) for record in self._records)]
-            if any(
-                store.journal_entry(kind, f"{other.id}/{place}")
-                for kind, places in (
-                    (BEFORE_EDGE, self._edges),
-                    (BEFORE_RECORD, touched),
-                    (BEFORE_NOTE, begun),
-                )
-                for place in places
-            ):
-                later[other.id] = None
-        later = {
-            id: None
-            for id in sorted(later, reverse=True)
-            if find(store, id).status != "rolled_back"
-        }
         if later:
             raise ConflictError(
                 f"later runs build on run {run.id}: {', '.join(later)}",
                 remedy="roll those back first, the newest first",
                 id=run.id,
-                later=list(later),
+                later=later,
             )
-        if foreign:
+        if names:
             raise ConflictError(
-                f"records that no run made, or that you changed, were derived from those of run {run.id}: "
-                + ", ".join(map(repr, foreign)),
+                "records that no run made, or that you changed, were derived from those of run "
+                f"{run.id}: " + ", ".join(map(repr, names)),
                 remedy="forget those first",
                 id=run.id,
-                records=list(foreign),
+                records=names,
             )
+
+    def _builders_on_records(self) -> tuple[set[str], list[str]]:
+        """Ids of runs, and names of records of nobody's, that build on records of this run."""
+        runs: set[str] = set()
+        names: dict[str, None] = {}
+        for id, record in self._standing.items():
+            superseded = _metadata(record).get(SUPERSEDED)
+            if isinstance(superseded, dict) and superseded.get("run", self._run.id) != self._run.id:
+                runs.add(superseded["run"])
+            children = self._store.children(id) if id in self._removed else ()
+            for child_id in children:
+                child = self._store.get(None, child_id)
+                if child_id in self._removed or child is None:
+                    continue
+                run_id = str(_metadata(child).get("run", ""))
+                if run_id and run_id != self._run.id:
+                    runs.add(run_id)
+                else:
+                    names[child.name] = None
+        return runs, list(names)
+
+    def _builders_on_changes(self) -> set[str]:
+        """Ids of later runs that changed once more what this run changed."""
+        # An item that this run failed at and a later one did, that one did not do again in full.
+        failed = [
+            entry_digest(kind, id)
+            for made in self._created
+            for kind, id in made.entry_keys
+            if kind == FAILED_ITEM
+        ]
+        record_ids = [*self._standing, *(image.id for image in self._record_images)]
+        changes: list[tuple[str, Collection[str]]] = [
+            (BEFORE_EDGE, self._edge_images),
+            (BEFORE_RECORD, record_ids),
+            (BEFORE_ENTRY, failed),
+        ]
+        return {
+            other.id
+            for other in self._later
+            if any(self._has_image(other, kind, id) for kind, ids in changes for id in ids)
+        }
+
+    def _has_image(self, run: Run, kind: str, id: str) -> bool:
+        return self._store.journal_entry(kind, f"{run.id}/{id}") is not None
 
     # -- what it wrote -----------------------------------------------------------------------------
 
-    def _of_edges(self) -> _Edges:
-        """Its edges go or are as they were; those of others, at labels that go with its records,
-        stay."""
+    def _plan_edges(self) -> _EdgePlan:
+        """Edges of the run go, or are as they were; those of others at its records' labels stay."""
         store = self._store
-        held = [key for record in self._removed.values() for key in _keys(record)]
-        holders = store.lookup(held, edges=0) if held else {}
-        going = {
-            key
-            for key, records in holders.items()
-            if all(record.id in self._removed for record in records)
-        }
-        sources = list(dict.fromkeys(image.after.src for image in self._edges.values()))
-        found = (
-            *(store.stored_edges(held, direction="both") if held else ()),
+        keys = [key for record in self._removed.values() for key in _keys(record)]
+        lost_keys = self._lost_keys(keys)
+        sources = list(dict.fromkeys(image.after.src for image in self._edge_images.values()))
+        stored = [
+            *(store.stored_edges(keys, direction="both") if keys else ()),
             *(store.stored_edges(sources, direction="out") if sources else ()),
-        )
-        edges = _Edges({}, [], [], 0)
+        ]
+        plan = _EdgePlan({}, [], [], 0)
         kept = 0
-        for place, edge in {edge_place(edge): edge for edge in found}.items():
-            image = self._edges.get(place)
-            at = (edge.src, edge.rel_type, edge.dst)
-            goes = bool({edge.src, edge.dst} & going)
-            if edge_state(edge) in self._states or (image is not None and edge == image.after):
-                edges.unlinked.append(at)
-                if (
-                    image is not None
-                    and image.before is not None
-                    and edge_state(image.before) not in self._states
-                ):
-                    edges.written.append(image.before)
-            elif image is None and not goes:
+        for digest, edge in {edge_digest(edge): edge for edge in stored}.items():
+            key = (edge.src, edge.rel_type, edge.dst)
+            image = self._edge_images.get(digest)
+            loses_end = edge.src in lost_keys or edge.dst in lost_keys
+            if edge_state(edge) in self._created_states or (image and edge == image.after):
+                plan.deleted.append(key)
+                before = image.before if image else None
+                if before is not None and edge_state(before) not in self._created_states:
+                    plan.written.append(before)
+            elif image is None and not loses_end:
                 continue
             else:
                 kept += image is not None
-                if goes and not self._later_made(place, edge):
-                    edges.written.append(edge)
-            edges.seen[at] = edge
-        return replace(edges, kept=kept)
+                if loses_end and not self._is_of_later_run(digest, edge):
+                    plan.written.append(edge)
+            plan.current[key] = edge
+        return replace(plan, kept=kept)
 
-    def _later_made(self, place: str, edge: Edge) -> bool:
-        """Whether a later run made an edge: it goes with what it leads to."""
+    def _lost_keys(self, keys: Sequence[str]) -> set[str]:
+        """Of these keys, those that no record has any more afterwards."""
+        records_by_key = self._store.lookup(keys, edges=0) if keys else {}
+        return {key for key, records in records_by_key.items() if self._are_removed(records)}
+
+    def _are_removed(self, records: Sequence[Record]) -> bool:
+        return all(record.id in self._removed for record in records)
+
+    def _is_of_later_run(self, digest: str, edge: Edge) -> bool:
+        """Whether a later run made an edge: then it goes with what it leads to."""
         state = edge_state(edge)
         return any(
-            self._store.journal_entry(BEFORE_EDGE, f"{other.id}/{place}")
-            or any(state in part.edges for part in _made(self._store, other.id))
+            self._has_image(other, BEFORE_EDGE, digest)
+            or any(state in created.edge_states for created in _created(self._store, other.id))
             for other in self._later
         )
 
-    def _of_records(
-        self, ends: Collection[str]
-    ) -> tuple[list[BatchRecord], dict[str, datetime | None], int]:
-        """Records to write back; what is there now of them; and how many are left as somebody else
-        made them.
+    def _plan_records(self, ends: Collection[str]) -> _RecordPlan:
+        """Records that the run changed are as they were, unless somebody else changed them since.
 
-        A thin entity that gave way to a record of the run is back if edges lead to it: `ends` are
-        the labels of those.
+        A placeholder entity that gave way to a record of the run is back if edges lead to it:
+        `ends` are the labels of those.
         """
-        items: list[BatchRecord] = []
-        seen: dict[str, datetime | None] = {}
+        written: list[BatchRecord] = []
+        current: dict[str, datetime | None] = {}
         kept = 0
-        model = self._store.model()
-        for image in self._records:
-            old: Record = msgspec.json.decode(image.record, type=SCHEMAS[image.schema])
-            current = self._store.get(image.schema, old.id)
-            keys = _keys(old)
-            if old.id in self._removed:
+        for image in self._record_images:
+            before: Record = msgspec.json.decode(image.record, type=SCHEMAS[image.schema])
+            stored = self._store.get(image.schema, before.id)
+            if before.id in self._removed:
                 continue
-            if current is None:
-                if (
-                    isinstance(old, Entity)
-                    and old.thin
-                    and set(keys) & set(ends)
-                    and self._free(keys)
-                ):
-                    items.append(BatchRecord(old, tuple(keys), searchable_text(old)))
+            if stored is None:
+                if self._is_needed_placeholder(before, ends):
+                    keys = tuple(_keys(before))
+                    written.append(BatchRecord(before, keys, searchable_text(before)))
+            elif stored.updated_at == before.updated_at:
+                # the run did not change it in the end
                 continue
-            if current.updated_at == old.updated_at:
-                continue
-            if current.updated_at != image.stamp:
+            elif stored.updated_at != image.changed_at:
                 kept += 1
-                continue
-            seen[old.id] = current.updated_at
-            reworded = bool(image.vectors) and self._store.vectors(old.id) != list(image.vectors)
-            usable = reworded and model is not None and image.model == model[0]
-            items.append(
-                BatchRecord(
-                    old,
-                    tuple(keys),
-                    searchable_text(old),
-                    vectors=image.vectors if usable else (),
-                    parents=image.parents,
-                    embed=reworded and not usable,
-                )
-            )
-        return items, seen, kept
+            else:
+                current[before.id] = stored.updated_at
+                written.append(self._restored(image, before))
+        return _RecordPlan(written, current, kept)
 
-    def _free(self, keys: Sequence[str]) -> bool:
-        found = self._store.lookup(keys, edges=0)
-        return all(record.id in self._removed for records in found.values() for record in records)
+    def _restored(self, image: BeforeRecord, before: Record) -> BatchRecord:
+        """A record as it was; its vectors, too, if they are those of the embedder in use."""
+        model = self._store.model()
+        reworded = bool(image.vectors) and self._store.vectors(before.id) != list(image.vectors)
+        usable = reworded and model is not None and image.model == model[0]
+        return BatchRecord(
+            before,
+            tuple(_keys(before)),
+            searchable_text(before),
+            vectors=image.vectors if usable else (),
+            parents=image.parents,
+            embed=reworded and not usable,
+        )
 
-    def _of_notes(self) -> tuple[list[tuple[str, str]], list[JournalEntry]]:
-        """Journal entries to strike, and those to write back; of what another run wrote since,
-        none."""
-        images = {
-            (image.kind, image.id): JournalEntry(image.kind, image.id, image.data, item.subjects)
-            for item in self._entries(BEFORE_NOTE)
-            for image in [msgspec.json.decode(item.data, type=BeforeNote)]
-        }
-        noted = {place for part in self._parts for place in part.noted}
-        struck = [
-            (item.kind, item.id)
-            for kind in (MADE, BEFORE_RECORD, BEFORE_EDGE, BEFORE_NOTE)
-            for item in self._entries(kind)
+    def _is_needed_placeholder(self, record: Record, ends: Collection[str]) -> bool:
+        if not isinstance(record, Entity) or not record.thin:
+            return False
+        keys = _keys(record)
+        if not set(keys) & set(ends):
+            return False
+        records_by_key = self._store.lookup(keys, edges=0)
+        return all(map(self._are_removed, records_by_key.values()))
+
+    def _plan_entries(self) -> _EntryPlan:
+        """Entries of the run go, or are as they were; what another run wrote since stays."""
+        images: dict[tuple[str, str], JournalEntry] = {}
+        for entry in self._entries(BEFORE_ENTRY):
+            image = msgspec.json.decode(entry.data, type=BeforeEntry)
+            restored = JournalEntry(image.kind, image.id, image.data, entry.subjects)
+            images[image.kind, image.id] = restored
+        created = {key for made in self._created for key in made.entry_keys}
+        deleted = [
+            (entry.kind, entry.id)
+            for kind in (CREATED, BEFORE_RECORD, BEFORE_EDGE, BEFORE_ENTRY)
+            for entry in self._entries(kind)
         ]
-        back: list[JournalEntry] = []
-        for place in (*noted, *(images.keys() - noted)):
-            stored = self._store.journal_entry(*place)
-            if stored is not None and (
-                place not in noted or written_by(stored) not in ("", self._run.id)
-            ):
+        written: list[JournalEntry] = []
+        for key in (*created, *(images.keys() - created)):
+            stored = self._store.journal_entry(*key)
+            if stored is not None and not self._is_own(key, stored, created):
                 continue
-            if place in images and (stored is not None or place not in noted):
-                back.append(images[place])
+            # one that the run wrote and that is gone now was deleted by somebody else
+            if key in images and (stored is not None or key not in created):
+                written.append(images[key])
             elif stored is not None:
-                struck.append(place)
-        return struck, back
+                deleted.append(key)
+        return _EntryPlan(deleted, written)
+
+    def _is_own(
+        self, key: tuple[str, str], stored: JournalEntry, created: Collection[tuple[str, str]]
+    ) -> bool:
+        """Whether the run was the last to write an entry, as far as the entry says."""
+        return key in created and last_writer(stored) in ("", self._run.id)
 
     def _entries(self, kind: str) -> list[JournalEntry]:
         return self._store.journal(kind, prefix=f"{self._run.id}/")
 
 
-def _made(store: Store, run_id: str) -> Iterator[Made]:
-    for item in store.journal(MADE, prefix=f"{run_id}/"):
-        yield msgspec.json.decode(item.data, type=Made)
+def _created(store: Store, run_id: str) -> Iterator[Created]:
+    for entry in store.journal(CREATED, prefix=f"{run_id}/"):
+        yield msgspec.json.decode(entry.data, type=Created)
 
 
-def _metadata(record: Record) -> dict[str, object]:
+def _metadata(record: Record) -> Mapping[str, object]:
     return record.metadata if isinstance(record, Resource | Moment) else {}
 
 
 def _keys(record: Record) -> list[str]:
-    return list(dict.fromkeys(map(labels.key, (record.name, *getattr(record, "aliases", ())))))
-
-
-def _id(record: BeforeRecord) -> str:
-    return str(msgspec.json.decode(record.record)["id"])
+    """The keys of a record's name and aliases, none twice."""
+    names = (record.name, *getattr(record, "aliases", ()))
+    return list(dict.fromkeys(map(labels.key, names)))

@@ -13,7 +13,7 @@ from ... import labels
 from ...errors import BudgetError, ModelError
 from ...llm import LLM, Call, Quote
 from ...model import Edge, Resource
-from ...runs.failures import park, place
+from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
 from ...store.contract import JournalEntry, Store
 from ..context import quote
@@ -65,13 +65,15 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            writer.write(journal=[park(store, KIND, item, reply, ids, run=writer.run.id)])
+            writer.write(
+                entries=[failed_item_entry(store, KIND, item, reply, ids, run_id=writer.run.id)]
+            )
         else:
             verdicts[pair] = reply
             data = msgspec.json.encode(reply)
             writer.write(
-                journal=[JournalEntry(JUDGED, item, data, subjects=tuple(ids))],
-                struck=[place(KIND, item)],
+                entries=[JournalEntry(JUDGED, item, data, subjects=tuple(ids))],
+                deleted=[failed_item_key(KIND, item)],
             )
     if spent:
         raise spent

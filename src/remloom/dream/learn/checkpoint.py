@@ -24,8 +24,8 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
-from ...runs.cleanup import CHECKPOINT, WRITE
-from ...runs.cleanup import thread as _part
+from ...runs.cleanup import CHECKPOINT
+from ...runs.cleanup import encode_part as _part
 from ...store.contract import JournalEntry
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ...kv import Journal
 
 __all__ = ["CHECKPOINT", "JournalSaver"]
+
+WRITE = "checkpoint.write"
 
 
 class _Stored(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from ... import labels
 from ...errors import MissingExtraError
-from ...runs.failures import parked
+from ...runs.failures import failed_items
 from ..context import DreamContext
 from ..rem.cycle import Cycle, rem
 from . import steps
@@ -152,7 +152,7 @@ class Learner:
         self._progress = progress
         self._todo = deque(todo)
         self._total = len(todo)
-        self._rests = rests(parked(mind.store, "learn"))
+        self._rests = rests(failed_items(mind.store, "learn"))
         self._sections: deque[list[Passage]] = deque()  # of the document at hand
         self._lesson: Lesson | None = None
         # documents to be learned before a period may be over

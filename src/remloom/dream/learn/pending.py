@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...runs.failures import Parked
+from ...runs.failures import FailedItem
 
 __all__ = ["EntityLearning", "PendingSteps", "Step", "joined", "left", "rests"]
 
@@ -48,7 +48,7 @@ def left(
     return PendingSteps(ids, "implant" in steps, "entities" in steps, told)
 
 
-def rests(items: Iterable[Parked]) -> dict[str, PendingSteps]:
+def rests(items: Iterable[FailedItem]) -> dict[str, PendingSteps]:
     """The rests of parked passages, by the passage's id."""
     return {
         item.item: msgspec.convert(item.details["rest"], PendingSteps)

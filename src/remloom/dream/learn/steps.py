@@ -20,7 +20,7 @@ from ... import labels
 from ...errors import GoneError, LabelError, ModelError
 from ...llm import Call, Quote
 from ...model import Edge, Entity, Record, Resource
-from ...runs.failures import park, place, reason
+from ...runs.failures import describe_failure, failed_item_entry, failed_item_key
 from ...store.contract import JournalEntry
 from ..context import DreamContext, quote
 from ..synthesis import Idea, Insight, asking, identity, insight, is_nothing
@@ -233,7 +233,7 @@ def _store(
             told_by = (id for told in rest.told for id in told.passages)
             seen = (id for thought in failed for id in thought.seen)
             notes.append(
-                park(
+                failed_item_entry(
                     mind.store,
                     "learn",
                     passage.id,
@@ -245,12 +245,12 @@ def _store(
                     ),
                     name=passage.name,
                     details={"uri": uri, "rest": msgspec.to_builtins(rest)},
-                    run=mind.writer.id,
+                    run_id=mind.writer.id,
                 )
             )
         else:
             notes += learned(passage, mind.writer.id)
-            struck.append(place("learn", passage.id))
+            struck.append(failed_item_key("learn", passage.id))
     counts = {
         "passages": len(passages) - len(failures),
         "nothing": sum(thought.state == "nothing" for thought in thoughts),
@@ -259,7 +259,7 @@ def _store(
     }
     mind.writer.count(**counts)
     try:
-        mind.writer.write(records, edges, journal=notes, struck=struck)
+        mind.writer.write(records, edges, entries=notes, deleted=struck)
     except GoneError:
         mind.writer.count(**{name: -number for name, number in counts.items()})
         raise
@@ -330,7 +330,9 @@ def _told(
     for passage, reply in zip(_untold(passages), replies, strict=True):
         if isinstance(reply, ModelError):
             failed.append(
-                StepOutcome(passage.ids[:1], "failed", reason=reason(reply), step="entities")
+                StepOutcome(
+                    passage.ids[:1], "failed", reason=describe_failure(reply), step="entities"
+                )
             )
             continue
         told += [
@@ -343,7 +345,9 @@ def _told(
 def _thought(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> StepOutcome:
     if isinstance(reply, ModelError):
         seen = tuple(resource.id for resource in idea.sources)
-        return StepOutcome(tuple(passages), "failed", reason=reason(reply), step=step, seen=seen)
+        return StepOutcome(
+            tuple(passages), "failed", reason=describe_failure(reply), step=step, seen=seen
+        )
     found = insight(idea, reply)
     return StepOutcome(tuple(passages), "learned" if found else "nothing", found)
 

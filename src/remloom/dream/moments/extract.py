@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from ... import labels
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
-from ...runs.writer import SUPERSEDED, Writer
+from ...runs.supersede import SUPERSEDED
+from ...runs.writer import Writer
 from ...store.contract import Store
 from ..vectors import matrix
 from . import describe

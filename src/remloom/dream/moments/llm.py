@@ -14,7 +14,7 @@ from ...errors import BudgetError, LabelError, ModelError
 from ...ingest.documents import identity, label
 from ...llm import LLM, Call
 from ...model import Edge, Moment, Person, Resource, Speaker
-from ...runs.failures import park, place
+from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
 from ...store.contract import JournalEntry, Store
 from ...text.sentences import count_words
@@ -95,7 +95,9 @@ def tell(
             spent = reply
         elif isinstance(reply, ModelError):
             ids = [resource.id for resource in piece.resources]
-            writer.write(journal=[park(store, KIND, piece.id, reply, ids, run=writer.run.id)])
+            writer.write(
+                entries=[failed_item_entry(store, KIND, piece.id, reply, ids, run_id=writer.run.id)]
+            )
         else:
             _write(store, writer, llm.name, piece, reply)
     if spent:
@@ -179,7 +181,9 @@ def _write(
     )
     writer.count(told=len(moments), nothing=int(not moments))
     before = outgrown(store, piece.resources, {moment.id for moment in moments}, told=True)
-    writer.write([*moments, *before], edges, journal=[done], struck=[place(KIND, piece.id)])
+    writer.write(
+        [*moments, *before], edges, entries=[done], deleted=[failed_item_key(KIND, piece.id)]
+    )
 
 
 def _moment(

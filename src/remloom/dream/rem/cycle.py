@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...errors import GoneError, ModelError
 from ...llm import Call
 from ...model import Resource
-from ...runs.failures import park, parked, place
+from ...runs.failures import failed_item_entry, failed_item_key, failed_items
 from ...store.contract import JournalEntry
 from ..context import DreamContext, quote, years
 from ..learn.periods import Period, bounds
@@ -89,7 +89,7 @@ def rem(
         if done:
             done(over, total)
     if period is not None and not period.dreamt:
-        mind.writer.write(journal=[replace(period, dreamt=True).entry])
+        mind.writer.write(entries=[replace(period, dreamt=True).entry])
     return ids
 
 
@@ -250,7 +250,7 @@ def _implant(
                 "seed": dream.plan.seed,
             }
             notes.append(
-                park(
+                failed_item_entry(
                     mind.store,
                     "dream",
                     dream.plan.id,
@@ -258,15 +258,15 @@ def _implant(
                     tuple(dict.fromkeys((*dream.plan.nodes, *(resource.id for resource in told)))),
                     name=_name(dream),
                     details=details,
-                    run=mind.writer.run.id,
+                    run_id=mind.writer.run.id,
                 )
             )
         else:
-            struck.append(place("dream", dream.plan.id))
+            struck.append(failed_item_key("dream", dream.plan.id))
     mind.writer.count(rem_dream=len(records), nothing=nothing)
     while True:
         try:
-            return mind.writer.write(records, journal=notes, struck=struck)
+            return mind.writer.write(records, entries=notes, deleted=struck)
         except GoneError as error:  # forgotten while it was dreamt about
             gone = set(error.fields["ids"])
             standing = [record for record in records if not gone & set(record.parents)]
@@ -287,7 +287,7 @@ def _nodes(mind: DreamContext, plan: _Plan) -> tuple[Resource, ...]:
 
 
 def _parked(mind: DreamContext) -> Iterator[_Plan]:
-    for item in parked(mind.store, "dream"):
+    for item in failed_items(mind.store, "dream"):
         yield _Plan(
             item.item, tuple(item.details["nodes"]), item.details["label"], item.details["seed"]
         )

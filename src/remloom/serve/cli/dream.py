@@ -103,11 +103,11 @@ def learn(
         parts += [_run_view(learned.run), *map(_dream_view, told)]
         if len(made) > len(told):
             parts.append(Text(f"… and {plural(len(made) - len(told), 'more dream')}", "dim"))
-        return Group(*parts, *parked_view(learned.parked))
+        return Group(*parts, *parked_view(learned.failed))
 
     call.show(msgspec.to_builtins(learned) | {"dreams": told}, view)
     failed = any(item.status == "failed" for item in learned.read.items) if learned.read else False
-    if failed or learned.parked or learned.run.status != "done":
+    if failed or learned.failed or learned.run.status != "done":
         raise Exit(FAILED)
 
 
@@ -181,10 +181,10 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
             )
         else:
             last = _run_view(dreamt.run)
-        return Group(*map(_dream_view, told), last, *parked_view(dreamt.parked))
+        return Group(*map(_dream_view, told), last, *parked_view(dreamt.failed))
 
     call.show(msgspec.to_builtins(dreamt) | {"dreams": told}, view)
-    if dreamt.parked or dreamt.run.status != "done":
+    if dreamt.failed or dreamt.run.status != "done":
         raise Exit(FAILED)
 
 

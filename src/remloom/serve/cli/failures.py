@@ -12,7 +12,7 @@ from .render import line, plural
 from .terminal import visible
 
 if TYPE_CHECKING:
-    from ...runs.failures import Parked
+    from ...runs.failures import FailedItem
 
 __all__ = ["parked_view"]
 
@@ -21,7 +21,7 @@ NAME = 60  # characters
 REMEDY = "remedy: "
 
 
-def parked_view(items: Sequence[Parked]) -> list[RenderableType]:
+def parked_view(items: Sequence[FailedItem]) -> list[RenderableType]:
     """Each item with what went wrong, then what can be done about it; nothing when nothing is
     parked."""
     lines: list[RenderableType] = []

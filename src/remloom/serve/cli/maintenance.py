@@ -220,10 +220,10 @@ def _show(
                 Text(f"undo: remloom dream rollback {short(run.id)}", "dim"),
                 Text(f"next: {hint}", "dim"),
             ]
-        return Group(*lines, *parked_view(done.parked))
+        return Group(*lines, *parked_view(done.failed))
 
     call.show(msgspec.to_builtins(done, enc_hook=str), view)
-    if done.parked or done.run.status != "done":
+    if done.failed or done.run.status != "done":
         raise Exit(FAILED)
 
 

@@ -1,0 +1,286 @@
+"""What a write of a run would do, by what the store holds now: looked up first, then written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..model import Edge, Entity, Moment, Record, Resource
+from ..store.contract import Batch, BatchRecord, JournalEntry, Preconditions, Store
+from ..store.validation import referred
+from .before_images import (
+    BeforeImages,
+    Created,
+    edge_digest,
+    edge_state,
+    last_writer,
+    merge_edge,
+)
+from .failures import FAILED_ITEM
+
+__all__ = [
+    "EdgeChange",
+    "EntryKey",
+    "WritePlan",
+    "find_changed",
+    "find_existing",
+    "made_by_run",
+    "plan_write",
+]
+
+EntryKey: TypeAlias = tuple[str, str]  # kind and id of an entry
+
+
+class EdgeChange(Struct, frozen=True):
+    """An edge of the batch that changes what is stored."""
+
+    digest: str
+    edge: Edge  # as given
+    before: Edge | None  # as stored
+    after: Edge  # merged with what is stored, and with others of the batch
+
+    @property
+    def ends(self) -> set[str]:
+        return {self.edge.src, self.edge.dst}
+
+
+class WritePlan(Struct, frozen=True):
+    """A batch, and what of it is new.
+
+    Args:
+        batch: everything that was given.
+        changed: the records that are not stored just so.
+        existing: the stored records of ids in the batch.
+        by_key: the stored records at labels in the batch.
+        edges: those that change something.
+        entries: to be written.
+        deleted: keys of entries to be deleted.
+        stored_entries: the entries at the keys of both, as stored.
+    """
+
+    batch: Batch
+    changed: tuple[BatchRecord, ...]
+    existing: Mapping[str, Record]
+    by_key: Mapping[str, Sequence[Record]]
+    edges: tuple[EdgeChange, ...]
+    entries: tuple[JournalEntry, ...]
+    deleted: tuple[EntryKey, ...]
+    stored_entries: Mapping[EntryKey, JournalEntry]
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of every record that was given, in order."""
+        ids = [item.record.id for item in self.batch.records]
+        positions = self.batch.places
+        return [ids[position] for position in positions] if positions else ids
+
+    @property
+    def receipt(self) -> dict[str, int]:
+        """What the write adds to the receipt of the run."""
+        return {
+            "records": len(self.changed),
+            "edges": len(self.edges),
+            "unchanged": len(self.batch.records) - len(self.changed),
+            "merged": sum(change.before is not None for change in self.edges),
+            "updated": sum(item.record.id in self.existing for item in self.changed),
+        }
+
+    def failed_items(self, run_id: str) -> int:
+        """How many more failed items the run has; each counts once, however often it fails."""
+        own = {
+            key
+            for key, stored in self.stored_entries.items()
+            if key[0] == FAILED_ITEM and last_writer(stored) == run_id
+        }
+        failed = {entry.id for entry in self.entries if entry.kind == FAILED_ITEM}
+        more = sum((FAILED_ITEM, id) not in own for id in failed)
+        fewer = sum(key in own for key in self.deleted)
+        return more - fewer
+
+    def overwritten(self, run_id: str) -> list[tuple[Record, BatchRecord]]:
+        """The stored records that the write may change, or replace, with what is written there."""
+        pairs = {
+            record.id: (record, item)
+            for item in self.changed
+            for record in self._overwritten_by(item, run_id)
+        }
+        return list(pairs.values())
+
+    def _overwritten_by(self, item: BatchRecord, run_id: str) -> list[Record]:
+        if item.merge:
+            namesakes = self.by_key.get(item.keys[0], ())
+            return [record for record in namesakes if isinstance(record, Entity)]
+        # a placeholder gives way to whatever gets its name
+        namesakes = [record for key in item.keys for record in self.by_key.get(key, ())]
+        replaced = [record for record in namesakes if _is_placeholder(record)]
+        stored = self.existing.get(item.record.id)
+        if stored is None or made_by_run(stored, run_id):
+            return replaced
+        return [stored, *replaced]
+
+    def edges_at_new_labels(self) -> set[str]:
+        """Digests of the edges that only exist since the run made a label of theirs.
+
+        A rollback deletes them with the label, so they need no before-image.
+        """
+        new_keys = {
+            key
+            for item in self.changed
+            if item.record.id not in self.existing and not item.merge
+            for key in item.keys
+            if not self.by_key.get(key)
+        }
+        return {change.digest for change in self.edges if change.ends & new_keys}
+
+    def images(self, images: BeforeImages, run_id: str) -> list[JournalEntry]:
+        """The entries by which the write can be taken back."""
+        edges = {change.digest: change for change in self.edges}
+        at_new_labels = self.edges_at_new_labels()
+        entries = [images.of_record(record, item) for record, item in self.overwritten(run_id)]
+        for digest, change in edges.items():
+            if digest not in at_new_labels:
+                image = images.of_edge(change.before, change.after, self.by_key, self.changed)
+                entries.append(image)
+        of_entries = [images.of_entry(stored) for stored in self.stored_entries.values()]
+        entries += [image for image in of_entries if image is not None]
+        created = Created(
+            ids=tuple(
+                item.record.id for item in self.changed if item.record.id not in self.existing
+            ),
+            entry_keys=tuple((entry.kind, entry.id) for entry in self.entries),
+            edge_states=tuple(edge_state(edges[digest].after) for digest in at_new_labels),
+        )
+        if created.ids or created.entry_keys:
+            entries.append(images.of_creation(created))
+        return entries
+
+    def to_batch(self, embedded: Batch, images: Sequence[JournalEntry], run_id: str) -> Batch:
+        """The batch to write: what changes, with vectors, images and preconditions.
+
+        Nothing is written if anything that the plan rests on has changed since.
+        """
+        expected = Preconditions(
+            there=self._prerequisites(),
+            records={record.id: record.updated_at for record, _ in self.overwritten(run_id)},
+            edges={
+                (change.edge.src, change.edge.rel_type, change.edge.dst): change.before
+                for change in self.edges
+            },
+        )
+        return replace(
+            embedded,
+            edges=tuple(change.edge for change in self.edges),
+            places=(),
+            struck=self.deleted,
+            journal=(*self.entries, *images),
+            expected=expected,
+        )
+
+    def _prerequisites(self) -> tuple[str, ...]:
+        """Ids of the records that must exist, or nothing of the batch may be written."""
+        ids = {id for item in self.changed for id in item.parents}
+        ids.update(id for entry in self.entries for id in entry.subjects)
+        for item in self.changed:
+            if item.record.id not in self.existing:
+                ids.update(referred(item.record))
+        return tuple(ids - {item.record.id for item in self.changed})
+
+
+def find_existing(store: Store, batch: Batch) -> dict[str, Record]:
+    """The stored records with ids of the batch, by id."""
+    existing = {}
+    for item in batch.records:
+        stored = None if item.fresh else store.get(None, item.record.id)
+        if stored is not None:
+            existing[item.record.id] = stored
+    return existing
+
+
+def find_changed(
+    store: Store, batch: Batch, existing: Mapping[str, Record]
+) -> tuple[BatchRecord, ...]:
+    """The records of a batch that are not stored just so."""
+    return tuple(
+        item for item in batch.records if not _is_stored(store, existing.get(item.record.id), item)
+    )
+
+
+def plan_write(
+    store: Store,
+    batch: Batch,
+    existing: Mapping[str, Record],
+    changed: tuple[BatchRecord, ...],
+    entries: tuple[JournalEntry, ...],
+    deleted: tuple[EntryKey, ...],
+) -> WritePlan:
+    """Compare a batch with what the store holds."""
+    with store.snapshot():
+        by_key = _records_by_key(store, batch)
+        edges = _edge_changes(store, batch.edges)
+    keys = [*((entry.kind, entry.id) for entry in entries), *deleted]
+    stored = {key: store.journal_entry(*key) for key in keys}
+    return WritePlan(
+        batch=batch,
+        changed=changed,
+        existing=existing,
+        by_key=by_key,
+        edges=edges,
+        entries=entries,
+        deleted=deleted,
+        stored_entries={key: entry for key, entry in stored.items() if entry is not None},
+    )
+
+
+def made_by_run(record: Record, run_id: str) -> bool:
+    """Whether a run made a record, and so may change it without keeping what it was."""
+    return isinstance(record, Resource | Moment) and record.metadata.get("run") == run_id
+
+
+def _records_by_key(store: Store, batch: Batch) -> dict[str, list[Record]]:
+    keys = {key for item in batch.records for key in item.keys}
+    keys.update(end for edge in batch.edges for end in (edge.src, edge.dst))
+    return store.lookup(list(keys), edges=0) if keys else {}
+
+
+def _edge_changes(store: Store, edges: Sequence[Edge]) -> tuple[EdgeChange, ...]:
+    digests = [edge_digest(edge) for edge in edges]
+    before = _stored_edges(store, edges, set(digests))
+    after: dict[str, Edge] = {}
+    for digest, edge in zip(digests, edges, strict=True):
+        after[digest] = merge_edge(after.get(digest) or before.get(digest), edge)
+    return tuple(
+        EdgeChange(digest, edge, before.get(digest), after[digest])
+        for digest, edge in zip(digests, edges, strict=True)
+        if after[digest] != before.get(digest)
+    )
+
+
+def _stored_edges(store: Store, edges: Iterable[Edge], digests: set[str]) -> dict[str, Edge]:
+    """The stored edges that these are merged into, in force or not, by digest."""
+    sources = list({edge.src for edge in edges})
+    stored = store.stored_edges(sources, direction="out") if sources else []
+    by_digest = {edge_digest(edge): edge for edge in stored}
+    return {digest: edge for digest, edge in by_digest.items() if digest in digests}
+
+
+def _is_placeholder(record: Record) -> bool:
+    return isinstance(record, Entity) and record.thin
+
+
+def _is_stored(store: Store, stored: Record | None, item: BatchRecord) -> bool:
+    """Whether a record is stored just so, apart from when and by which run it was written."""
+    if stored is None or stored.schema != item.record.schema:
+        return False
+    if _without_origin(stored) != _without_origin(item.record):
+        return False
+    return set(store.parents(stored.id)) == set(item.parents)
+
+
+def _without_origin(record: Any) -> Any:
+    if isinstance(record, Resource | Moment):
+        metadata = {name: value for name, value in record.metadata.items() if name != "run"}
+        record = replace(record, metadata=metadata)
+    return replace(record, created_at=None, updated_at=None)
