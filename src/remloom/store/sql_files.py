@@ -6,8 +6,10 @@ A file holds any number of statements, each under its name and one line that say
     -- The edges of one type, in the order of their ends.
     SELECT src, dst FROM edges WHERE rel = :rel{valid} ORDER BY src, dst;
 
-A statement may have one slot in braces, which `SqlFiles.fill` replaces. Further lines that begin
-with `--` are comments for the reader; they are not sent to the database.
+What SQL does not let a parameter say, as a column to order by, is a slot in braces, which
+`SqlFiles.fill` replaces. Further lines that begin with `--` are comments for the reader: they are
+not sent to the database, nor is the indentation. (psycopg prepares anew, for each call, what has
+more than 4,096 characters.)
 """
 
 from __future__ import annotations
@@ -25,17 +27,16 @@ _SLOT = re.compile(r"\{([a-z_]+)\}")
 
 
 class Statement(NamedTuple):
-    """A statement as it stands in its file, without comments and the closing semicolon."""
+    """A statement of a file, without comments, indentation and the closing semicolon."""
 
     name: str
     description: str
     sql: str
 
     @property
-    def slot(self) -> str | None:
-        """The name of what `SqlFiles.fill` replaces."""
-        slots = _SLOT.findall(self.sql)
-        return slots[0] if slots else None
+    def slots(self) -> frozenset[str]:
+        """The names of what `SqlFiles.fill` replaces."""
+        return frozenset(_SLOT.findall(self.sql))
 
 
 class SqlFiles:
@@ -98,22 +99,22 @@ class SqlFiles:
                 names.add(statement.name)
                 yield statement
 
-    def fill(self, name: str, **slot: str) -> str:
-        """A statement whose slot is replaced by a piece of SQL.
+    def fill(self, name: str, **pieces: str) -> str:
+        """A statement whose slots are replaced by pieces of SQL, which have no slots themselves.
 
         Args:
             name: of the statement.
-            slot: the piece of SQL, under the name of the slot.
+            pieces: one for each slot, under its name.
 
         Raises:
-            ValueError: the statement has no such slot.
+            ValueError: the statement has other slots.
         """
         template: str = getattr(self, name)
-        ((slot_name, piece),) = slot.items()
-        marked = f"{{{slot_name}}}"
-        if marked not in template:
-            raise ValueError(f"the SQL statement {name!r} has no slot {marked}")
-        return template.replace(marked, piece)
+        slots = set(_SLOT.findall(template))
+        if slots != set(pieces):
+            expected = ", ".join(sorted(slots)) or "none"
+            raise ValueError(f"the slots of the SQL statement {name!r} are: {expected}")
+        return _SLOT.sub(lambda slot: pieces[slot[1]], template)
 
 
 def _statements(path: Path) -> Iterator[Statement]:
@@ -123,10 +124,9 @@ def _statements(path: Path) -> Iterator[Statement]:
         raise ValueError(f"{path}: there is SQL before the first `-- name:`")
     for name, text in zip(parts[::2], parts[1::2], strict=True):
         described, *lines = text.strip().splitlines() or [""]
-        sql = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
-        sql = sql.strip().removesuffix(";")
+        stripped = [line.strip() for line in lines]
+        sql = "\n".join(line for line in stripped if line and not line.startswith("--"))
+        sql = sql.removesuffix(";")
         if not described.startswith("-- ") or not sql:
             raise ValueError(f"{path}: {name} needs a line that describes it, and a statement")
-        if len(set(_SLOT.findall(sql))) > 1:
-            raise ValueError(f"{path}: {name} has more than one slot")
         yield Statement(name, described.removeprefix("-- "), sql)

@@ -1,151 +1,120 @@
-"""The statements that fetch or count edges: in one order, of some types, in force at one time.
+"""Which statement gives or counts edges: in one order, of some types, at one end or both.
 
-All take the tenant from `t.tenant` (see `Database.call`) and the parameters `at` and `past` (see
-`graph.moment`), those of some types `rels`, those that fetch `limit`.
+All of them take the tenant from `t.tenant` (see `Database.call`), and of the parameters:
+
+    at, past   the time at which edges are in force, and whether it was asked for (see `at_time`)
+    rels       the types, of statements for some types
+    limit      edges of one node; NULL: all
+    side(s)    0: edges that leave a key; 1: those that enter it
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+import time
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
 
 from ...errors import UnknownNameError
 from ...model import Direction
 from ..contract import EdgeOrder
+from ..encoding import micros
+from .statements import SQL
 
-__all__ = ["NEAR", "Fetch", "counted", "ends", "others"]
+__all__ = ["SIDES", "at_time", "edge_keys", "edges", "walk"]
 
-NEAR = {"out": "src", "in": "dst"}
-_FAR = {"out": "dst", "in": "src"}
-_SIDE = {"out": 0, "in": 1}
-_ORDERS = {
-    "created_at": ("created", "bigint[]"), "weight": ("weight", "double precision[]"),
-    "valid_from": ("valid_from", "bigint[]"), "valid_to": ("valid_to", "bigint[]"),
-    "rel_type": ("rel", 'text[] COLLATE "C"'), "dst": ("far", 'text[] COLLATE "C"'),
-}  # fmt: skip
-_TYPES = " AND e.rel = ANY (%(rels)s::text[])"
+SIDES: dict[Direction, tuple[int, ...]] = {"out": (0,), "in": (1,), "both": (0, 1)}
+
+_OF_TYPES = " AND e.rel = ANY (%(rels)s::text[])"
 
 
-class Fetch(NamedTuple):
-    """The edges of a node, in an order (see `contract.EdgeOrder`).
+class _Column(NamedTuple):
+    """A column that edges are ordered by, and the type of an array of its values."""
 
-    The rows have what the order goes by (`by`), what tells ties apart, and `columns` of the edge
-    `e`.
+    name: str
+    array: str
+
+
+_COLUMNS = {
+    "created_at": _Column("created", "bigint[]"),
+    "weight": _Column("weight", "double precision[]"),
+    "valid_from": _Column("valid_from", "bigint[]"),
+    "valid_to": _Column("valid_to", "bigint[]"),
+    "rel_type": _Column("rel", 'text[] COLLATE "C"'),
+    "dst": _Column("other", 'text[] COLLATE "C"'),  # the key at the other end
+}
+
+
+@cache
+def edges(order: EdgeOrder, direction: Direction, *, typed: bool) -> str:
+    """The statement for the edges at keys, first those of the first key.
 
     Raises:
         UnknownNameError: edges have no such field to be ordered by.
     """
-
-    order: EdgeOrder
-    direction: Direction
-    typed: bool = False  # only those of some types
-    kin: str = ""  # if this is so, of the other keys of its records too
-    columns: str = ""
-
-    @property
-    def kind(self) -> str:
-        """The type of an array of what the order goes by."""
-        return self._by[1]
-
-    @property
-    def way(self) -> str:
-        """How what the order goes by is sorted: unset values are lowest."""
-        # the others never are, and then an index gives the order
-        unset = self.order.field.startswith("valid")
-        if self.order.order == "desc":
-            return "DESC NULLS LAST" if unset else "DESC"
-        return "ASC NULLS FIRST" if unset else "ASC"
-
-    @property
-    def rank(self) -> str:
-        """What the rows of one node are ordered by."""
-        made = "" if self.order.field == "created_at" else ", made DESC"
-        return f"by {self.way}{made}, far, rel{', side, near' if self._mixed else ''}"
-
-    def at(self, key: str, *, once: bool = False) -> str:
-        """The statement for a key. An edge from a key to itself leaves it and enters it; with
-        `once` it only leaves."""
-        alone = self._ends(key, once=once)
-        if not self.kin:
-            return alone
-        keys = f"(SELECT {key} AS key UNION {others(key)}) k"
-        several = (
-            f"SELECT e.* FROM {keys} CROSS JOIN LATERAL ({self._ends('k.key', once=once)}) e WHERE {self.kin}"
-            f" ORDER BY {self.rank} LIMIT %(limit)s"
-        )
-        # OFFSET, because PostgreSQL copies a condition on this into both parts, and a hashed NOT IN
-        # (…) among them then goes by the rows of an earlier level.
-        return f"SELECT e.* FROM (SELECT e.* FROM ({alone}) e WHERE NOT {self.kin} UNION ALL ({several})) e OFFSET 0"
-
-    def _ends(self, key: str, *, once: bool) -> str:
-        if self.direction != "both":
-            return self._end(self.direction, key, once=once)
-        out, into = (self._end(end, key, once=once) for end in ends("both"))
-        return (
-            f"SELECT e.* FROM (({out}) UNION ALL ({into})) e ORDER BY {self.rank} LIMIT %(limit)s"
-        )
-
-    def _end(self, end: Direction, key: str, *, once: bool) -> str:
-        near, far = NEAR[end], _FAR[end]
-        by = self._by[0]
-        columns = [f"e.{far if by == 'far' else by} AS by", f"e.{far} AS far", "e.rel"]
-        if by != "created":
-            columns.append("e.created AS made")
-        if self._mixed:
-            columns += [f"{_SIDE[end]} AS side", f"e.{near} AS near"]
-        loops = " AND e.src <> e.dst" if once and end == "in" and self.direction == "both" else ""
-        return (
-            f"SELECT {', '.join(columns)}{self.columns} FROM remloom.edges e WHERE e.tenant_id = t.tenant"
-            f" AND e.{near} = {key} AND remloom.in_force(e, %(at)s, %(past)s){_TYPES if self.typed else ''}{loops}"
-            f" ORDER BY {self.rank} LIMIT %(limit)s"
-        )
-
-    @property
-    def _by(self) -> tuple[str, str]:
-        if self.order.field not in _ORDERS:
-            raise UnknownNameError("edge field", self.order.field, list(_ORDERS))
-        return _ORDERS[self.order.field]
-
-    @property
-    def _mixed(self) -> bool:
-        """Whether the edges are not all at the same end of the same key."""
-        return bool(self.kin) or self.direction == "both"
+    by = f"{_column(order).name} {_way(order)}"
+    if direction == "both":
+        return SQL.fill("edges_both_ways", order=by, types=_types(typed))
+    return SQL.fill("edges", order=by, types=_types(typed), **_ends(direction))
 
 
-def counted(key: str, direction: Direction, *, typed: bool, past: bool) -> str:
-    """Rows (`key`, `rel`, `side`, `edges`) that add up to how many edges are in force at a key, or
-    any of some: `= …`.
+@cache
+def edge_keys(direction: Direction, *, typed: bool) -> str:
+    """The statement for the ends and types of the newest edges at keys."""
+    if direction == "both":
+        return SQL.fill("edge_keys_both_ways", types=_types(typed))
+    return SQL.fill("edge_keys", types=_types(typed), **_ends(direction))
 
-    Now that is all of them, which are counted already, but the dated ones that are not; in the
-    past, one by one.
+
+@cache
+def walk(order: EdgeOrder, direction: Direction, *, typed: bool, aliased: bool) -> str:
+    """The statement that walks from keys.
+
+    Args:
+        aliased: whether some record has several keys, which are then one node.
+
+    Raises:
+        UnknownNameError: edges have no such field to be ordered by.
     """
-    types = _TYPES if typed else ""
-    in_force = "remloom.in_force(e, %(at)s, %(past)s)"
-    if not past:
-        in_force = f"(e.valid_from IS NOT NULL OR e.valid_to IS NOT NULL) AND NOT {in_force}"
-    parts = [
-        f"SELECT e.{NEAR[end]} AS key, e.rel, {_SIDE[end]} AS side, {'1' if past else '-1'}::bigint AS edges"
-        f" FROM remloom.edges e WHERE e.tenant_id = t.tenant AND e.{NEAR[end]} {key} AND {in_force}{types}"
-        for end in ends(direction)
-    ]
-    if not past:
-        sides = ", ".join(str(_SIDE[end]) for end in ends(direction))
-        all_of_them = (
-            "SELECT d.key, d.rel, d.side, d.edges FROM remloom.degrees d WHERE d.tenant_id = t.tenant"
-            f" AND d.key {key} AND d.side IN ({sides}){types.replace('e.rel', 'd.rel')}"
-        )
-        parts.insert(0, all_of_them)
-    return " UNION ALL ".join(parts)
+    column = _column(order)
+    words = {
+        "column": column.name, "type": column.array, "way": _way(order), "types": _types(typed),
+    }  # fmt: skip
+    name = "walk_aliased" if aliased else "walk"
+    if direction == "both":
+        return SQL.fill(f"{name}_both_ways", **words)
+    ends = "own, rel, other" if direction == "out" else "other, rel, own"
+    return SQL.fill(name, ends=ends, **words)
 
 
-def others(key: str) -> str:
-    """The other keys of the records that have a key; once for each such record."""
-    return (
-        "SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (SELECT b.key FROM remloom.names b"
-        f" WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> {key} OFFSET 0) b"
-        f" WHERE a.tenant_id = t.tenant AND a.key = {key} AND a.kin"
-    )
+def at_time(as_of: datetime | None) -> dict[str, Any]:
+    """The parameters `at`, in microseconds since 1970 (now when there is no time), and `past`."""
+    if as_of is None:
+        return {"at": time.time_ns() // 1000, "past": False}
+    return {"at": micros(as_of) or 0, "past": True}
 
 
-def ends(direction: Direction) -> tuple[Direction, ...]:
-    """At which end of its edges a node is looked at."""
-    return cast("tuple[Direction, ...]", ("out", "in") if direction == "both" else (direction,))
+def _column(order: EdgeOrder) -> _Column:
+    if order.field not in _COLUMNS:
+        raise UnknownNameError("edge field", order.field, list(_COLUMNS))
+    return _COLUMNS[order.field]
+
+
+def _way(order: EdgeOrder) -> str:
+    """How the column is sorted: unset values are lowest."""
+    # Only these are ever unset. Said of the others it would keep their index from giving the order.
+    unset = order.field in ("valid_from", "valid_to")
+    if order.order == "desc":
+        return "DESC NULLS LAST" if unset else "DESC"
+    return "ASC NULLS FIRST" if unset else "ASC"
+
+
+def _types(typed: bool) -> str:
+    return _OF_TYPES if typed else ""
+
+
+def _ends(direction: Direction) -> dict[str, str]:
+    """The columns of a node's own key and of the one at the other end."""
+    if direction == "out":
+        return {"own": "src", "other": "dst"}
+    return {"own": "dst", "other": "src"}
