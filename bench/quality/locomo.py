@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from remloom import Memory
+from remloom.embed.known_profiles import profile_of
 from remloom.retrieve import PARTS, Recaller
-from remloom.retrieve.prompt_context import tokens_of
+from remloom.retrieve.prompt_context import count_tokens
 
 from .cached import CachedEmbedder, Remembered
 from .form import Question, load
@@ -135,7 +136,7 @@ def recalled(**options: Any) -> Search:
     def search(opened: Opened, question: str, k: int) -> tuple[list[str], bool, int]:
         asked = {"neighbours": 0, "abstain": False, **options}
         found = opened.memory.recall(question, limit=k, now=opened.now, **asked)
-        written = sum(tokens_of(hit.content, None) for hit in found.hits[:10])
+        written = sum(count_tokens(hit.content, None) for hit in found.hits[:10])
         return [id for hit in found.hits for id in hit.message_ids], False, written
 
     return search
@@ -192,7 +193,7 @@ def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
             memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
             memory.embed_pending()
             memory._recaller = Recaller(
-                Remembered(memory._store), embedder.embed_query, embedder.name
+                Remembered(memory._store), embedder.embed_query, profile_of(embedder)
             )
             found.append(
                 Opened(

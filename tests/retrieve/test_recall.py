@@ -566,10 +566,12 @@ def test_a_question_in_a_script_of_pairs_is_doubted_by_half_the_words(tmp_path: 
 def test_the_vectors_of_an_english_model_count_less_for_another_language(
     chat: Memory, question: str, knows: bool
 ) -> None:
-    from remloom.retrieve.languages import foreign
+    from remloom.embed.known_profiles import profile_named
 
-    assert foreign(question, "all-MiniLM-L6-v2") is not knows
-    assert not foreign(question, "multilingual-e5-small")
+    profile = profile_named("all-MiniLM-L6-v2")
+    assert profile is not None
+    assert profile.knows_language_of(question) is knows
+    assert profile_named("multilingual-e5-small") is None
 
 
 @pytest.mark.model

@@ -13,8 +13,8 @@ from told import said
 from remloom import Memory, Resource
 from remloom.errors import MissingExtraError, ReplyError, RerankerError, UnknownNameError
 from remloom.llm import LLM
+from remloom.retrieve.rerankers.base import Passage
 from remloom.retrieve.rerankers.llm import ModelReranker
-from remloom.retrieve.rerankers.load import Passage
 from remloom.testing import ScriptedModel
 
 QUESTION = "What did Jon say about the studio?"

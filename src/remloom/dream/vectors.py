@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..embed.known_profiles import profile_named
 from ..store.contract import Reads, Vector
 
 if TYPE_CHECKING:
@@ -13,10 +14,8 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["TYPICAL", "matrix", "typical", "whole"]
+__all__ = ["matrix", "typical", "whole"]
 
-# mean and standard deviation of the cosine of two texts, by embedder
-TYPICAL = {"all-MiniLM-L6-v2": (0.27, 0.13)}
 _PRIOR = 500  # pairs of texts that tell as much as that does
 
 
@@ -54,10 +53,11 @@ def typical(vectors: Floats, model: str) -> tuple[float, float]:
     if pairs:
         mean = float(np.square(some.sum(axis=0)).sum() - count) / (2 * pairs)
         square = float(np.square(some.T @ some).sum() - count) / (2 * pairs)
-    if prior := TYPICAL.get(model):
+    profile = profile_named(model)
+    if profile is not None:
         share = pairs / (pairs + _PRIOR)
-        mean = share * mean + (1 - share) * prior[0]
-        square = share * square + (1 - share) * (prior[0] ** 2 + prior[1] ** 2)
+        mean = share * mean + (1 - share) * profile.mean
+        square = share * square + (1 - share) * (profile.mean**2 + profile.deviation**2)
     return mean, max(0.0, square - mean**2) ** 0.5
 
 

@@ -22,6 +22,9 @@ class Embedder(Protocol):
     them, and any method may be called from any thread. Every method raises `EmbedderError` when the
     model cannot be loaded or does not answer as it should, and never returns fewer vectors than
     texts.
+
+    An embedder may also have `profile: EmbedderProfile`, figures from measuring it, by which recall
+    abstains and dreaming judges what is alike.
     """
 
     @property

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .contract import Embedder
+from .known_profiles import profile_of
+from .profile import EmbedderProfile
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -37,6 +39,10 @@ class CachedQueries:
     @property
     def max_tokens(self) -> int:
         return self._embedder.max_tokens
+
+    @property
+    def profile(self) -> EmbedderProfile | None:
+        return profile_of(self._embedder)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         return self._embedder.embed_documents(texts)

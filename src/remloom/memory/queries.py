@@ -251,7 +251,8 @@ class Queries(Records):
 
         from ..ask.agent import Asker
         from ..llm import Budget
-        from ..retrieve.question import checked, names_in
+        from ..retrieve.names import names_in
+        from ..retrieve.question import checked
 
         question, now = checked(question), now or datetime.now(UTC)
         aware(now)

@@ -15,7 +15,7 @@ from .engine import Opened
 if TYPE_CHECKING:
     from ..llm import LLM
     from ..retrieve import Recaller, Reranker
-    from ..retrieve.recall import Ask
+    from ..retrieve.options import RecallOptions
 
 __all__ = ["Recalling"]
 
@@ -82,14 +82,14 @@ class Recalling(Opened):
             RerankerError, ModelError, MissingExtraError: the reranker cannot be had, or did not
                 answer.
         """
-        return self._recaller.recall(
-            self._ask(
-                question, limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
-                vector=vector, fusion=fusion, without=without, hops=hops, neighbours=neighbours,
-                preferences=preferences, half_life=half_life, reranker=self._reranker(rerank), abstain=abstain,
-                tokens=count_tokens, explain=explain,
-            )
+        from ..retrieve.options import RecallOptions
+
+        options = RecallOptions(
+            limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
+            vector=vector, fusion=fusion, exclude=without, hops=hops, neighbours=neighbours, preferences=preferences,
+            half_life=half_life, rerank=rerank, abstain=abstain, count_tokens=count_tokens, explain=explain,
         )  # fmt: skip
+        return self._recall(question, options)
 
     def context(
         self,
@@ -111,23 +111,18 @@ class Recalling(Opened):
 
         See `recall` for the arguments and errors.
         """
+        from ..retrieve.options import RecallOptions
         from ..retrieve.prompt_context import text_of
 
-        ask = self._ask(
-            question, limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
-            preferences=preferences, half_life=half_life, reranker=self._reranker(rerank), tokens=count_tokens,
+        options = RecallOptions(
+            limit=limit, budget_tokens=budget_tokens, mode=mode, history=history, now=now, where=where,
+            preferences=preferences, half_life=half_life, rerank=rerank, count_tokens=count_tokens,
         )  # fmt: skip
-        return text_of(self._recaller.recall(ask))
+        return text_of(self._recall(question, options))
 
-    @staticmethod
-    def _ask(question: str, *, where: Predicate | str | None, **given: Any) -> Ask:
-        from ..retrieve.recall import Ask
-
-        if isinstance(where, str):
-            from ..query.parser import parse_where
-
-            where = parse_where(where)
-        return Ask(question=question, where=where, **given)
+    def _recall(self, question: str, options: RecallOptions) -> Recall:
+        reranker = self._reranker(options.rerank)
+        return self._recaller.recall(question, options, reranker=reranker)
 
     def _reranker(self, given: Reranker | str | None) -> Reranker | None:
         """The reranker given, or that of the settings; loaded once by its name."""
@@ -151,9 +146,11 @@ class Recalling(Opened):
 
     @cached_property
     def _recaller(self) -> Recaller:
+        from ..embed.known_profiles import profile_of
         from ..retrieve import Recaller
 
-        return Recaller(self._store, weakly(self._embed_question), self._model_name)
+        profile = profile_of(self._embedder) if self._embedder is not None else None
+        return Recaller(self._store, weakly(self._embed_question), profile)
 
     def _embed_question(self, text: str) -> Any:
         return self._embed_query(text) if self._embedder else None

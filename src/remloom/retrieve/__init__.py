@@ -1,7 +1,8 @@
 """Finding what answers a question, in several ways at once, and saying why, or that there is
 nothing."""
 
-from .recall import MODES, PARTS, Recaller
-from .rerankers.load import Passage, Reranker
+from .options import MODES, RecallOptions
+from .recall import PARTS, Recaller
+from .rerankers.base import Passage, Reranker
 
-__all__ = ["MODES", "PARTS", "Passage", "Recaller", "Reranker"]
+__all__ = ["MODES", "PARTS", "Passage", "RecallOptions", "Recaller", "Reranker"]

@@ -1,27 +1,30 @@
 """Whether what was found answers the question at all.
 
 Two doubts, each measured on questions that had no answer (docs/retrieval.md): nothing found is near
-the question in meaning or has its words; or it is about somebody else than whom the question names.
+the question in meaning or has its words; or it is about others than the person the question names.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ..embed.profile import EmbedderProfile
 from ..model import Resource
 from ..store.contract import Store
 from ..text.analysis import IS_CJK, term_set
-from .candidates import Candidate, Pool
+from .candidates import Candidate, Candidates
 from .fusion import blend
-from .question import Named
-from .signals import speaker
+from .names import speaker_key
+from .question import Question
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["attribution", "drop_far", "misattributed", "unrelated"]
 
-# cosine, by model, below which the best window is hardly about the question
-NEAR = {"all-MiniLM-L6-v2": 0.38}
-FAR = {"all-MiniLM-L6-v2": 0.1}  # cosine, by model, below which a record is about something else
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
 _BEST = 3  # records, or sentences, that are judged by
@@ -29,108 +32,144 @@ _JUDGED = 30  # candidates whose sentences are looked at
 MISATTRIBUTED = 0.56  # by how much more the sentences about others fit
 
 # English only; in other languages no sentence is about anyone, and nothing is doubted.
-_FIRST = re.compile(
+_FIRST_PERSON = re.compile(
     r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b(?:[’'](?:m|ve|d|ll|re))?", re.IGNORECASE
 )
-_SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
-def unrelated(pool: Pool, best: Sequence[Candidate], text: str, model: str) -> str:
-    """Why nothing found is about the question; empty when something is."""
+def unrelated(candidates: Candidates, text: str, profile: EmbedderProfile | None) -> str:
+    """Say why nothing found is about the question; empty when something is."""
+    best = candidates.best(_BEST)
     if not best:
         return "nothing was found"
-    wanted = term_set(text)
-    vectors = pool.lists.get("vector", {})
-    near = max(vectors.values(), default=-1.0)
-    if vectors and (model not in NEAR or near >= NEAR[model]):
+    vectors = candidates.scores("vector")
+    nearest = max(vectors.values(), default=-1.0)
+    # Without a profile nobody knows how near is near, so that any vector found speaks for it.
+    if vectors and (profile is None or nearest >= profile.near):
         return ""
-    covered = (
-        max((len(wanted & _words(one)) / len(wanted) for one in best[:_BEST]), default=0.0)
-        if wanted
-        else 0.0
-    )
+    covered = _covered(term_set(text), best)
+    # Terms of CJK are pairs of characters, of which fewer return.
     if covered >= (COVERED / 2 if IS_CJK.search(text) else COVERED):
         return ""
-    nearness = (
-        f", and nothing is nearer in meaning than {near:.2f}" if model in NEAR and vectors else ""
-    )
-    return f"nothing remembered has more than {covered:.0%} of the words{nearness}"
+    reason = f"nothing remembered has more than {covered:.0%} of the words"
+    if profile is not None and vectors:
+        reason += f", and nothing is nearer in meaning than {nearest:.2f}"
+    return reason
 
 
-def drop_far(pool: Pool, model: str) -> None:
-    """Drop the candidates for which nothing speaks but a vector that is far from the question's: in
-    a small memory the nearest are all there are."""
-    nearness = pool.lists.get("vector", {})
-    others = {id for part, scores in pool.lists.items() if part != "vector" for id in scores}
-    for id, near in nearness.items():
-        if near < FAR.get(model, -1.0) and id not in others:
-            del pool.candidates[id]
+def _covered(words: set[str], best: Sequence[Candidate]) -> float:
+    """The greatest share of these words that one of the candidates has."""
+    if not words:
+        return 0.0
+    return max(len(words & _terms_of(candidate)) / len(words) for candidate in best)
 
 
-def _words(candidate: Candidate) -> set[str]:
+def _terms_of(candidate: Candidate) -> set[str]:
     record = candidate.record
-    said = f"{record.content}\n{record.context}" if isinstance(record, Resource) else record.summary
-    return term_set(f"{record.name}\n{said}")
+    if isinstance(record, Resource):
+        return term_set(f"{record.name}\n{record.content}\n{record.context}")
+    return term_set(f"{record.name}\n{record.summary}")
 
 
-def misattributed(
-    store: Store, pool: Pool, names: Sequence[Named], query: Sequence[float] | None
-) -> str:
-    """Whom the records are about instead of the one person the question names; empty when that is
-    in order."""
-    measure = attribution(store, pool, names, query)
-    if measure is None or measure < MISATTRIBUTED:
+def drop_far(candidates: Candidates, profile: EmbedderProfile | None) -> None:
+    """Drop the candidates that only a vector speaks for, if it is far from the question's.
+
+    In a small memory the nearest records are all records.
+    """
+    if profile is None:
+        return
+    otherwise_found = {
+        id for part in candidates.parts if part != "vector" for id in candidates.scores(part)
+    }
+    for id, cosine in candidates.scores("vector").items():
+        if cosine < profile.far and id not in otherwise_found:
+            candidates.drop(id)
+
+
+def misattributed(store: Store, candidates: Candidates, question: Question) -> str:
+    """Say that the records are about others than the person named; empty when they are not."""
+    lead = attribution(store, candidates, question)
+    if lead is None or lead < MISATTRIBUTED:
         return ""
-    name = next(named.record.name for named in names if named.speaks)
+    name = next(named.record.name for named in question.names if named.speaks)
     return f"what was found is about somebody else than {name}"
 
 
-def attribution(
-    store: Store, pool: Pool, names: Sequence[Named], query: Sequence[float] | None
-) -> float | None:
-    """By how much the sentences about others fit the question better than those about whom it
-    names.
+def attribution(store: Store, candidates: Candidates, question: Question) -> float | None:
+    """Measure how much better the sentences about others fit than those about the person named.
 
     In a chat "I" is about the speaker, and "you" about the other. None where the question names
-    nobody who speaks, or several.
+    nobody who speaks, or several, or where no sentence is about others.
     """
     import numpy as np
 
-    keys = {frozenset(named.keys) for named in names if named.speaks}
-    if len(keys) != 1 or query is None:
+    people = {frozenset(named.keys) for named in question.names if named.speaks}
+    if len(people) != 1 or question.vector is None:
         return None
-    person = next(iter(keys))
+    person = next(iter(people))
+    vector = np.asarray(question.vector, np.float32)
+    fit = _fit(candidates)
+    sentences = _Sentences()
+    for id in sorted(fit, key=lambda id: -fit[id])[:_JUDGED]:
+        record = candidates[id].record
+        speaker = speaker_key(record)
+        if speaker and isinstance(record, Resource):
+            sentences.add(store, record, vector, speaks=speaker in person, fit=fit[id])
+    return sentences.lead_of_others()
+
+
+def _fit(candidates: Candidates) -> dict[str, float]:
+    """How well each candidate fits by words and by meaning: 0..1 of each."""
     fit: dict[str, float] = {}
     for part in ("text", "vector"):
-        for id, value in blend(pool.lists.get(part, {})).items():
+        for id, value in blend(candidates.scores(part)).items():
             fit[id] = fit.get(id, 0.0) + value
-    judged = [pool.candidates[id] for id in sorted(fit, key=lambda id: -fit[id])[:_JUDGED]]
-    vector = np.asarray(query, np.float32)
-    about_person: list[tuple[str, float]] = []
-    about_others: list[tuple[str, float]] = []
-    cosines: dict[str, float] = {}
-    for candidate in judged:
-        record = candidate.record
-        said_by = speaker(record)
-        if not said_by or not isinstance(record, Resource):
-            continue
-        windows = store.vectors(record.id)
-        for number, window in enumerate(windows[1:] or windows):  # the first is the whole turn
-            sentence = record.content[window.start : window.end]
-            own, other = _FIRST.search(sentence), _SECOND.search(sentence)
-            name = f"{record.id} {number}"
-            cosines[name] = float(np.frombuffer(window.data, np.float32) @ vector)
-            mine = said_by in person
-            if (own if mine else other) is not None:
-                about_person.append((name, fit[record.id]))
-            if (other if mine else own) is not None:
-                about_others.append((name, fit[record.id]))
-    if not about_others:
-        return None
-    near = blend(cosines)
+    return fit
 
-    def fits(sentences: list[tuple[str, float]]) -> float:
-        best = sorted((near[name] + base for name, base in sentences), reverse=True)[:_BEST]
-        return sum(best) / _BEST
 
-    return fits(about_others) - fits(about_person)
+class _Sentences:
+    """The sentences of turns, by whether they are about the person named or about others."""
+
+    def __init__(self) -> None:
+        self._cosines: dict[str, float] = {}
+        # the sentence's name, and how well its turn fits
+        self._about_person: list[tuple[str, float]] = []
+        self._about_others: list[tuple[str, float]] = []
+
+    def add(
+        self,
+        store: Store,
+        turn: Resource,
+        vector: NDArray[np.float32],
+        *,
+        speaks: bool,
+        fit: float,
+    ) -> None:
+        """Add the sentences of a turn, which the person named spoke or did not."""
+        import numpy as np
+
+        windows = store.vectors(turn.id)
+        # The first window is the whole turn, where there are several.
+        for number, window in enumerate(windows[1:] or windows):
+            text = turn.content[window.start : window.end]
+            about_speaker = _FIRST_PERSON.search(text) is not None
+            about_listener = _SECOND_PERSON.search(text) is not None
+            sentence = f"{turn.id} {number}"
+            self._cosines[sentence] = float(np.frombuffer(window.data, np.float32) @ vector)
+            if about_speaker if speaks else about_listener:
+                self._about_person.append((sentence, fit))
+            if about_listener if speaks else about_speaker:
+                self._about_others.append((sentence, fit))
+
+    def lead_of_others(self) -> float | None:
+        """By how much the best about others fit better than the best about the person."""
+        if not self._about_others:
+            return None
+        near = blend(self._cosines)
+        return _mean_of_best(self._about_others, near) - _mean_of_best(self._about_person, near)
+
+
+def _mean_of_best(sentences: Sequence[tuple[str, float]], near: dict[str, float]) -> float:
+    best = sorted((near[name] + fit for name, fit in sentences), reverse=True)[:_BEST]
+    return sum(best) / _BEST

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..model import Reason, RecallHit, Record
 from ..query.duplicates import source_of, text_of
-from .fusion import Fusion, blend, rrf
+from .fusion import blend, rrf
 
-__all__ = ["Candidate", "Pool", "hit"]
+__all__ = ["Candidate", "Candidates", "Path", "RankedRecord", "Ranking"]
 
-Path = tuple[tuple[str, str, str], ...]
-Scale = tuple[float | None, float | None]
+Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 # the fields of a Reason, in order: made one only for what is returned
-Why = tuple[str, float, int, float, str]
+Share = tuple[str, float, int, float, str]
+
+
+class RankedRecord(NamedTuple):
+    """A record as one part of the search found it."""
+
+    record: Record
+    score: float
+    matched: str = ""  # its window, "start:end"
+    path: Path = ()  # the edges walked to it
+
+
+class Ranking(NamedTuple):
+    """The list of one part of the search; the first entry of a record counts."""
+
+    records: list[RankedRecord]
+    # the scores that are worth nothing and all; None: the lowest and the highest of the list
+    floor: float | None = None
+    top: float | None = None
 
 
 @dataclass
@@ -25,87 +43,96 @@ class Candidate:
     matched: str = ""
     path: Path = ()
     score: float = 0.0
-    reasons: list[Why] = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)  # sources of other records with its text
 
+    def boost(
+        self, part: str, share: float, *, rank: int = 0, score: float = 0.0, note: str = ""
+    ) -> None:
+        """Add a part's share to the score."""
+        self.score += share
+        self.shares.append((part, share, rank, score, note))
 
-class Pool:
-    """Candidates by id. Parts that find put in lists; parts that weigh add to the score of who is
-    there."""
+    def as_hit(self) -> RecallHit:
+        """The candidate as a value, its reasons from the weightiest."""
+        weightiest = sorted(self.shares, key=lambda share: -abs(share[1]))
+        reasons = tuple(
+            Reason(part=part, share=share, rank=rank, score=score, note=note)
+            for part, share, rank, score, note in weightiest
+        )
+        return RecallHit(
+            record=self.record,
+            score=self.score,
+            matched=self.matched,
+            reasons=reasons,
+            path=self.path,
+            copies=tuple(self.copies),
+        )
+
+
+class Candidates:
+    """Candidates by id: signals add their lists, boosts change the scores of those who are there."""
 
     def __init__(self) -> None:
-        self.candidates: dict[str, Candidate] = {}
-        self.lists: dict[str, dict[str, float]] = {}
-        self._scales: dict[str, Scale] = {}
+        self._by_id: dict[str, Candidate] = {}
+        self._scores: dict[str, dict[str, float]] = {}
+        self._rankings: dict[str, Ranking] = {}
 
-    def put(
-        self,
-        part: str,
-        found: Iterable[tuple[Record, float, str, Path]],
-        scale: Scale = (None, None),
-    ) -> None:
-        """Put in a part's list: records with score, matched window and path; the first entry of a
-        record counts.
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._by_id.values())
 
-        `scale` is what scores are worth nothing and all; else it is what the lowest and the highest
-        of the list have.
-        """
-        scores = self.lists.setdefault(part, {})
-        self._scales[part] = scale
-        for record, score, matched, path in found:
-            candidate = self.candidates.get(record.id)
+    def __getitem__(self, id: str) -> Candidate:
+        return self._by_id[id]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the search that gave a list."""
+        return tuple(self._scores)
+
+    def scores(self, part: str) -> Mapping[str, float]:
+        """The scores in the list of one part, by id; empty if it gave none."""
+        return self._scores.get(part, {})
+
+    def add(self, part: str, ranking: Ranking) -> None:
+        """Add the list of one part."""
+        scores = self._scores[part] = {}
+        self._rankings[part] = ranking
+        for record, score, matched, path in ranking.records:
+            candidate = self._by_id.get(record.id)
             if candidate is None:
-                candidate = self.candidates[record.id] = Candidate(record)
+                candidate = self._by_id[record.id] = Candidate(record)
             candidate.matched = candidate.matched or matched
             candidate.path = candidate.path or path
             scores.setdefault(record.id, score)
 
-    def fuse(self, fusion: Fusion, weights: Mapping[str, float]) -> None:
-        """Give every candidate the weighted sum of what the lists say."""
-        for part, scores in self.lists.items():
-            floor, top = self._scales[part]
-            values = blend(scores, floor=floor, top=top) if fusion == "blend" else rrf(scores)
-            weight = weights[part]
-            for rank, id in enumerate(sorted(scores, key=scores.__getitem__, reverse=True), 1):
-                candidate, share = self.candidates[id], weight * values[id]
-                candidate.score += share
-                candidate.reasons.append((part, share, rank, scores[id], ""))
+    def drop(self, id: str) -> None:
+        """Take a candidate out; its scores in the lists stay."""
+        del self._by_id[id]
 
-    @staticmethod
-    def weigh(
-        candidate: Candidate,
-        part: str,
-        share: float,
-        *,
-        rank: int = 0,
-        score: float = 0.0,
-        note: str = "",
-    ) -> None:
-        """Add a part's share to a candidate's score."""
-        candidate.score += share
-        candidate.reasons.append((part, share, rank, score, note))
+    def fuse(self, fusion: str, weights: Mapping[str, float]) -> None:
+        """Give every candidate the weighted sum of what the lists say."""
+        for part, scores in self._scores.items():
+            ranking = self._rankings[part]
+            if fusion == "blend":
+                worths = blend(scores, floor=ranking.floor, top=ranking.top)
+            else:
+                worths = rrf(scores)
+            weight = weights[part]
+            ordered = sorted(scores, key=scores.__getitem__, reverse=True)
+            for rank, id in enumerate(ordered, 1):
+                self._by_id[id].boost(part, weight * worths[id], rank=rank, score=scores[id])
 
     def best(self, count: int | None = None) -> list[Candidate]:
-        """The candidates by score, ties in the order found; of one text the first, with the others'
-        sources."""
-        kept: dict[Hashable, Candidate] = {}
-        for candidate in sorted(self.candidates.values(), key=lambda candidate: -candidate.score):
-            same = kept.setdefault(text_of(candidate.record) or candidate.record.id, candidate)
-            if same is candidate:
+        """The candidates by score, ties in the order found.
+
+        Of one text only the first is among them, with the sources of the others.
+        """
+        by_text: dict[Hashable, Candidate] = {}
+        for candidate in sorted(self._by_id.values(), key=lambda candidate: -candidate.score):
+            text = text_of(candidate.record) or candidate.record.id
+            first = by_text.setdefault(text, candidate)
+            if first is candidate:
                 candidate.copies.clear()
             else:
-                same.copies.append(source_of(candidate.record))
-        return list(kept.values())[:count]
-
-
-def hit(candidate: Candidate) -> RecallHit:
-    """A candidate as a value; its reasons from the weightiest."""
-    weightiest = sorted(candidate.reasons, key=lambda why: -abs(why[1]))
-    reasons = tuple(
-        Reason(part=part, share=share, rank=rank, score=score, note=note)
-        for part, share, rank, score, note in weightiest
-    )
-    return RecallHit(
-        record=candidate.record, score=candidate.score, matched=candidate.matched, reasons=reasons,
-        path=candidate.path, copies=tuple(candidate.copies),
-    )  # fmt: skip
+                first.copies.append(source_of(candidate.record))
+        return list(by_text.values())[:count]

@@ -1,11 +1,9 @@
-"""The conversation a question belongs to: what was spoken of, latest first, and what its pronouns
-stand for."""
+"""The conversation a question belongs to: its topics, and what pronouns stand for in it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from .. import labels
@@ -13,34 +11,34 @@ from ..errors import InvalidInputError
 from ..model import Entity, Message
 from ..store.contract import Store
 from ..text.analysis import term_set
-from .candidates import Pool
-from .question import LONGEST, Named, names_in
+from .names import Named, names_in
 
-__all__ = ["HALF_LIFE", "Conversation", "Said", "recency"]
+__all__ = ["LONGEST", "Conversation", "Utterance"]
 
-Said: TypeAlias = Message | Mapping[str, Any] | str
+Utterance: TypeAlias = Message | Mapping[str, Any] | str
 
-HALF_LIFE = 30.0  # days after which a record's recency counts half
+LONGEST = 8_000  # characters of a question
 _FADES = 0.7  # what a turn's names count, of what the next turn's do
 _TURNS = 12  # of the conversation that are looked at, latest first
 _EXCHANGE = 2  # turns that a question is about which says nothing by itself
-_SAID = 500  # characters of each of them
-_TEXTS = ("text", "content", "message")
+_EXCERPT = 500  # characters of each of them
+_TEXT_FIELDS = ("text", "content", "message")
 _GROUPS = ("organization", "company", "team", "group")
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
 _PEOPLE = re.compile(r"\b(?:they|them|their|theirs)\b", re.IGNORECASE)
 _PLACE = re.compile(
     r"(?<!is )(?<!are )(?<!was )(?<!were )\bthere\b(?! (?:is|are|was|were|any)\b)", re.IGNORECASE
 )
-_WORD = re.compile(r"\s+\w")
-_OWNING = frozenset(("his", "hers", "its", "their", "theirs"))
-_OWNS = "'s"
-_THING = re.compile(  # "that" and "this" only where they stand for something, not in "that we met"
-    r"\b(?:it|its|(?:that|this)(?: (?:project|one|company|place|product|topic|thing)\b|(?=\s*[?.!]*$)))\b",
+# "that" and "this" only where they stand for something, not in "that we met"
+_THING = re.compile(
+    r"\b(?:it|its|(?:that|this)"
+    r"(?: (?:project|one|company|place|product|topic|thing)\b|(?=\s*[?.!]*$)))\b",
     re.IGNORECASE,
 )
-_EMPTY = (
-    # asks for nothing
+_NEXT_WORD = re.compile(r"\s+\w")
+_POSSESSIVES = frozenset(("his", "hers", "its", "their", "theirs"))
+# words of a question that asks for nothing by itself
+_ASKS_NOTHING = (
     "tell more go on continue explain elaborate detail say thing please happen know why how also"
 )
 
@@ -52,16 +50,17 @@ class Conversation:
         history: turns, oldest first: `Message`, or `{"role": …, "content": …}` with any role, or
             plain text.
 
+    Attributes:
+        topics: keys of what was spoken of: 1 for those of the last turn, less for earlier ones.
+
     Raises:
         InvalidInputError: a turn that is none of these.
     """
 
-    def __init__(self, store: Store, history: Sequence[Said]) -> None:
-        self._store = store
+    def __init__(self, store: Store, history: Sequence[Utterance]) -> None:
+        self.topics: dict[str, float] = {}
         self._mentions: list[Named] = []  # latest first
-        self._said: list[str] = []  # the last exchange, oldest first
-        # keys of what was spoken of: 1 for the last turn's, fading
-        self.wanted: dict[str, float] = {}
+        self._exchange: list[str] = []  # the last turns, oldest first
         if isinstance(history, str | Mapping):
             raise InvalidInputError(
                 "a history is a list of turns", remedy='history=[{"role": "user", "content": "…"}]'
@@ -69,81 +68,76 @@ class Conversation:
         for age, turn in enumerate(reversed(history)):
             text = _text(turn)
             if age < _EXCHANGE:
-                self._said.insert(0, text[:_SAID])
+                self._exchange.insert(0, text[:_EXCERPT])
             if age < _TURNS:
                 names = names_in(store, text[-LONGEST:])
-                self._mentions += [*reversed(names)]
+                self._mentions += reversed(names)
                 for named in names:
-                    self.wanted.setdefault(labels.key(named.record.name), _FADES**age)
+                    self.topics.setdefault(labels.key(named.record.name), _FADES**age)
 
     def __bool__(self) -> bool:
-        return bool(self._said)
+        return bool(self._exchange)
 
-    def resolved(self, question: str) -> str:
-        """The question as it is to be searched: its pronoun replaced by what was last spoken of,
-        unless it names something itself; and what was just said, if the question says nothing
-        without it."""
-        if not self or names_in(self._store, question):
+    def resolved(self, question: str, names: Sequence[Named]) -> str:
+        """The question as it is to be searched.
+
+        Its pronoun is replaced by what was last spoken of, unless it names something itself; what
+        was just said is added if the question says nothing without it.
+        """
+        if not self or names:
             return question
-        for pronoun, meant in self._referents():
-            found = pronoun.search(question)
-            if found and meant:
-                before, after = question[: found.start()], question[found.end() :]
-                word = found[0].lower()
-                owns = word in _OWNING or (word == "her" and bool(_WORD.match(after)))
-                name = f"in {meant}" if pronoun is _PLACE else meant
-                return f"{before}{name}{_OWNS if owns else ''}{after}"
-        if term_set(question) - term_set(_EMPTY):
+        for pronoun, referent in self._referents():
+            match = pronoun.search(question)
+            if match and referent:
+                return _replaced(question, match, referent)
+        if term_set(question) - term_set(_ASKS_NOTHING):
             return question
-        return f"{question} {' '.join(self._said)}".strip()[:LONGEST]
+        return f"{question} {' '.join(self._exchange)}".strip()[:LONGEST]
 
     def _referents(self) -> Iterator[tuple[re.Pattern[str], str]]:
-        """What each kind of pronoun stands for: the latest mention that fits, or an empty string."""
-        people = list(
-            dict.fromkeys(named.record.name for named in self._mentions if _type(named) == "person")
-        )
-        groups = [named.record.name for named in self._mentions if _type(named) in _GROUPS]
-        places = [named.record.name for named in self._mentions if _type(named) == "place"]
-        things = [named.record.name for named in self._mentions if _type(named) != "person"]
-        yield _PERSON, next(iter(people), "")
-        yield (
-            _PEOPLE,
-            next(iter(groups), "")
-            or (" and ".join(reversed(people[:2])) if len(people) > 1 else ""),
-        )
-        yield _PLACE, next(iter(places), "")
-        yield _THING, next(iter(things), "")
+        """Each kind of pronoun with the latest mention that fits, or an empty string."""
+        mentioned = [(named.record.name, _type(named)) for named in self._mentions]
+        people = list(dict.fromkeys(name for name, type in mentioned if type == "person"))
+        groups = [name for name, type in mentioned if type in _GROUPS]
+        places = [name for name, type in mentioned if type == "place"]
+        things = [name for name, type in mentioned if type != "person"]
+        couple = " and ".join(reversed(people[:2])) if len(people) > 1 else ""
+        yield _PERSON, _first(people)
+        yield _PEOPLE, _first(groups) or couple
+        yield _PLACE, _first(places)
+        yield _THING, _first(things)
 
 
-def recency(pool: Pool, now: datetime | None, weight: float, half_life: float = HALF_LIFE) -> None:
-    """Raise what is recent: by half as much for every `half_life` days of age."""
-    now = now or datetime.now(UTC)
-    for candidate in pool.candidates.values():
-        at = getattr(candidate.record, "starts_at", None) or candidate.record.created_at
-        if at is not None:
-            days = max(0.0, (now - at).total_seconds() / 86_400)
-            pool.weigh(
-                candidate,
-                "recency",
-                weight * 0.5 ** (days / half_life),
-                note=f"{days:.0f} days old",
-            )
+def _first(names: Sequence[str]) -> str:
+    return names[0] if names else ""
+
+
+def _replaced(question: str, pronoun: re.Match[str], referent: str) -> str:
+    """The question with what a pronoun stands for in its place."""
+    before, after = question[: pronoun.start()], question[pronoun.end() :]
+    word = pronoun[0].lower()
+    if pronoun.re is _PLACE:
+        referent = f"in {referent}"
+    # "her" owns what follows it: "her plan", but not "about her"
+    if word in _POSSESSIVES or (word == "her" and _NEXT_WORD.match(after)):
+        referent = f"{referent}'s"
+    return f"{before}{referent}{after}"
 
 
 def _type(named: Named) -> str:
     return named.record.type if isinstance(named.record, Entity) else ""
 
 
-def _text(turn: Said) -> str:
+def _text(turn: Utterance) -> str:
     if isinstance(turn, str):
         return turn
     if isinstance(turn, Message):
         return turn.text
     if isinstance(turn, Mapping):
-        text = next((turn[name] for name in _TEXTS if isinstance(turn.get(name), str)), None)
-        if text is not None:
-            return str(text)
+        for name in _TEXT_FIELDS:
+            if isinstance(turn.get(name), str):
+                return str(turn[name])
     raise InvalidInputError(
-        f"a turn of the history is no text: {str(turn)[:80]!r}",
+        f"a turn of the history is not a text: {str(turn)[:80]!r}",
         remedy='{"role": "user", "content": "…"}',
     )

@@ -1,103 +1,109 @@
-"""Hops: from what was found to what it names, along edges to what that is related to, to the
-records of those.
+"""Hops: from the best records to what they name, to what that is related to, to records of it.
 
 Source: seed 2, "Iterated retrieval".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from .. import labels
 from ..model import Resource
 from ..query.duplicates import text_of
 from ..store.contract import Store
-from .candidates import Candidate, Path, Pool
-from .question import Named
-from .signals import mentions, rarity, relations, speaker
+from .candidates import Candidate
+from .links import mentions, rarity, relations
+from .names import speaker_key
 
-__all__ = ["follow", "made_room"]
+__all__ = ["follow", "with_expansion"]
 
 _FOLLOWED = 5  # things that are followed at each hop
 _HUB = 0.3  # rarity below which a thing, such as a speaker, leads everywhere
-_BROUGHT = 5  # records that each of them brings
-_ROOM = 5  # one in so many of the hits may be brought by hops
+_RECORDS = 5  # records that each of them brings
+_ROOM = 5  # one in five hits may be of the expansion
 _LINKED = frozenset(("entity", "graph"))
 
 
 def follow(
-    store: Store, best: Sequence[Candidate], names: Sequence[Named], *, hops: int, weight: float
+    store: Store, best: Sequence[Candidate], named: Collection[str], *, hops: int, weight: float
 ) -> list[Candidate]:
-    """What is up to `hops` away from the best records, best first: none of them, unless this says
-    more for it.
+    """Find the records up to `hops` away from the best, best first.
 
-    A record found so is worth a share of the record it was found from, and less the more there are
-    like it: it never comes before that one.
+    One of the best is among them only if this way gives it a higher score. A record found so is
+    worth a share of the record it was found from, and less the more there are like it: it never
+    comes before that one.
+
+    Args:
+        named: keys that the question names, which are not followed.
+        weight: of one hop.
     """
-    asked = {key for named in names for key in named.keys}
-    known = {candidate.record.id: candidate.score for candidate in best}
-    brought: list[Candidate] = []
+    scores = {candidate.record.id: candidate.score for candidate in best}
+    expansion: list[Candidate] = []
     front = list(best)
     for _ in range(hops):
-        front = [
-            one
-            for one in _one_hop(store, front, asked, weight)
-            if one.score > known.get(one.record.id, 0.0)
-        ]
-        known.update((one.record.id, float("inf")) for one in front)
-        brought += front
-    return sorted(brought, key=lambda candidate: -candidate.score)
+        reached = _one_hop(store, front, named, weight)
+        front = [one for one in reached if one.score > scores.get(one.record.id, 0.0)]
+        # the first way to a record is the shortest: later ones do not count
+        scores.update((one.record.id, float("inf")) for one in front)
+        expansion += front
+    return sorted(expansion, key=lambda candidate: -candidate.score)
 
 
-def made_room(
-    best: Sequence[Candidate], brought: Sequence[Candidate], limit: int
+def with_expansion(
+    best: Sequence[Candidate], expansion: Sequence[Candidate], limit: int
 ) -> list[Candidate]:
-    """At most `limit` of both, best first: what hops brought takes free places, and one in five of
-    those held by the last for which only words or meaning speak."""
-    ids = {candidate.record.id for candidate in brought}
-    kept = [candidate for candidate in best if candidate.record.id not in ids]
-    texts = {text for candidate in kept if (text := text_of(candidate.record))}
-    brought = [candidate for candidate in brought if text_of(candidate.record) not in texts]
-    room = max(1, limit // _ROOM)
-    for place in range(len(kept) - 1, 0, -1):
-        if len(kept) + min(room, len(brought)) <= limit:
+    """Join both, at most `limit`, best first.
+
+    The expansion takes free places, and one in five of those of the last candidates for which only
+    words or meaning speak.
+    """
+    expanded_ids = {candidate.record.id for candidate in expansion}
+    joined = [candidate for candidate in best if candidate.record.id not in expanded_ids]
+    texts = {text for candidate in joined if (text := text_of(candidate.record))}
+    expansion = [candidate for candidate in expansion if text_of(candidate.record) not in texts]
+    room = min(max(1, limit // _ROOM), len(expansion))
+    # from the last; the first stays in any case
+    for position in range(len(joined) - 1, 0, -1):
+        if len(joined) + room <= limit:
             break
-        if not any(part in _LINKED for part, *_ in kept[place].reasons):
-            del kept[place]
-    return sorted([*kept, *brought[: limit - len(kept)]], key=lambda candidate: -candidate.score)
+        if not any(part in _LINKED for part, *_ in joined[position].shares):
+            del joined[position]
+    joined += expansion[: limit - len(joined)]
+    return sorted(joined, key=lambda candidate: -candidate.score)
 
 
 def _one_hop(
-    store: Store, front: Sequence[Candidate], asked: set[str], weight: float
+    store: Store, front: Sequence[Candidate], named: Collection[str], weight: float
 ) -> list[Candidate]:
-    found: dict[str, Candidate] = {}
+    reached: dict[str, Candidate] = {}
     followed = 0
-    for key, source in _sources(front, asked).items():
+    for key, source in _names_of(front, named).items():
         if followed >= _FOLLOWED:
             break
         if rarity(store, key) < _HUB:
             continue
         followed += 1
-        start = (source.record.name, "names", key)
-        ways: list[tuple[str, Path]] = [(key, ()), *relations(store, [key])]
-        for far, edges in ways[: _FOLLOWED + 1]:
-            share = weight * rarity(store, far) * source.score
-            for record, path in islice(mentions(store, [far], (start, *edges)), _BROUGHT):
-                if record.id not in found or found[record.id].score < share:
-                    candidate = found[record.id] = Candidate(record, path=(*source.path, *path))
-                    Pool.weigh(candidate, "hops", share, note=f"from {source.record.name}")
-    return list(found.values())
+        naming = (source.record.name, "names", key)
+        ends = [(key, ()), *relations(store, [key])]
+        for end, path in ends[: _FOLLOWED + 1]:
+            share = weight * rarity(store, end) * source.score
+            for record, way in islice(mentions(store, [end], (naming, *path)), _RECORDS):
+                if record.id not in reached or reached[record.id].score < share:
+                    candidate = Candidate(record, path=(*source.path, *way))
+                    candidate.boost("hops", share, note=f"from {source.record.name}")
+                    reached[record.id] = candidate
+    return list(reached.values())
 
 
-def _sources(best: Sequence[Candidate], asked: set[str]) -> dict[str, Candidate]:
-    """What the records name that the question does not, each with the first record that names it."""
-    sources: dict[str, Candidate] = {}
-    for candidate in best:
+def _names_of(front: Sequence[Candidate], named: Collection[str]) -> dict[str, Candidate]:
+    """Keys that records name and the question does not, each with the first record of it."""
+    first: dict[str, Candidate] = {}
+    for candidate in front:
         if candidate.score <= 0 or not isinstance(candidate.record, Resource):
             continue
         for name in candidate.record.related_entities:
             key = labels.key(name) if name.strip() else ""
-            if key and key not in asked and key != speaker(candidate.record):
-                sources.setdefault(key, candidate)
-    return sources
+            if key and key not in named and key != speaker_key(candidate.record):
+                first.setdefault(key, candidate)
+    return first

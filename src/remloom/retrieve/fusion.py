@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
 
-__all__ = ["Fusion", "blend", "rrf"]
+__all__ = ["FUSIONS", "blend", "rrf"]
 
-Fusion: TypeAlias = Literal["blend", "rrf"]
+FUSIONS = ("blend", "rrf")
 RRF_K = 60  # seed 2
 
 
 def blend(
     scores: Mapping[str, float], *, floor: float | None = None, top: float | None = None
 ) -> dict[str, float]:
-    """The scores of one list brought to 0..1.
+    """Bring the scores of one list to 0..1.
 
     Args:
         floor: what becomes 0; the lowest score of the list when not given.
@@ -33,7 +32,8 @@ def blend(
 
 
 def rrf(scores: Mapping[str, float]) -> dict[str, float]:
-    """The reciprocal ranks of one list, 1/(60 + rank), scaled so that the first place is worth 1.
+    """Take the reciprocal ranks of one list, 1/(60 + rank), scaled so that the first is worth 1.
+
     Source: seed 2.
 
     >>> {id: round(score, 3) for id, score in rrf({"a": 9.0, "b": 5.0}).items()}

@@ -1,1 +1,1 @@
-"""Rerankers: a second look at the best candidates."""
+"""Rerankers: models that judge passages by a question."""

@@ -1,26 +1,24 @@
-"""Cross-encoders: small models that read a question and a passage together and say how well they
-fit."""
+"""Cross-encoders: small models that read a question and a passage together and rate the fit."""
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...errors import MissingExtraError, RerankerError
-from .load import Passage
+from ...errors import RerankerError
+from .base import Passage
 
-__all__ = ["CrossEncoder", "FastReranker"]
+__all__ = ["CrossEncoder"]
 
 MAX_TOKENS = 512  # of question and passage together; the longer of the two is cut
 _BATCH = 8  # pairs of one run
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class CrossEncoder:
-    """A cross-encoder run by ONNX Runtime from a folder: no network. See `load.Reranker`.
+    """A cross-encoder run by ONNX Runtime from a folder: no network. See `base.Reranker`.
 
     Args:
         folder: has `tokenizer.json` and `model.onnx` (that one may be in `onnx/`), as exports of
@@ -43,16 +41,15 @@ class CrossEncoder:
     def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
         tokenizer, session = self._model
         pairs = tokenizer.encode_batch([(question, passage.text) for passage in passages])
-        # the like-sized pad least
+        # Pairs of like length together: padding is computed like any other token.
         order = sorted(range(len(pairs)), key=lambda number: len(pairs[number].ids))
-        found = [0.0] * len(pairs)
+        scores = [0.0] * len(pairs)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            for number, score in zip(
-                batch, self._run(session, [pairs[number] for number in batch]), strict=True
-            ):
-                found[number] = score
-        return found
+            of_batch = self._run(session, [pairs[number] for number in batch])
+            for number, score in zip(batch, of_batch, strict=True):
+                scores[number] = score
+        return scores
 
     def _run(self, session: Any, pairs: Sequence[Any]) -> list[float]:
         import numpy as np
@@ -61,19 +58,19 @@ class CrossEncoder:
         inputs = {name: np.zeros((len(pairs), length), np.int64) for name in _INPUTS}
         for row, pair in enumerate(pairs):
             size = len(pair.ids)
-            for name, values in zip(
-                _INPUTS, (pair.ids, pair.attention_mask, pair.type_ids), strict=True
-            ):
-                inputs[name][row, :size] = values
-        wanted = {one.name for one in session.get_inputs()}
-        logits = np.asarray(
-            session.run(None, {name: inputs[name] for name in _INPUTS if name in wanted})[0]
-        )
+            inputs["input_ids"][row, :size] = pair.ids
+            inputs["attention_mask"][row, :size] = pair.attention_mask
+            inputs["token_type_ids"][row, :size] = pair.type_ids
+        # RoBERTa and its kin have no token types
+        declared = {one.name for one in session.get_inputs()}
+        feed = {name: values for name, values in inputs.items() if name in declared}
+        logits = np.asarray(session.run(None, feed)[0])
         if logits.shape == (len(pairs), 2):  # "does not answer", "answers"
             logits = logits[:, 1] - logits[:, 0]
         if logits.size != len(pairs):
             raise RerankerError(
-                f"{self._model_file} answers shape {logits.shape} to {len(pairs)} pairs: it is no cross-encoder",
+                f"{self._model_file} answers shape {logits.shape} to {len(pairs)} pairs: "
+                "it is not a cross-encoder",
                 remedy="give the folder of a model that has one output for a pair",
                 reranker=self.name,
             )
@@ -83,83 +80,41 @@ class CrossEncoder:
     def _model(self) -> tuple[Any, Any]:
         with self._loading:
             if self._loaded is None:
-                import onnxruntime
-                from tokenizers import Tokenizer
-
-                try:
-                    tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
-                    options = onnxruntime.SessionOptions()
-                    options.intra_op_num_threads = self._threads
-                    options.inter_op_num_threads = 1
-                    options.log_severity_level = 3  # errors only
-                    session = onnxruntime.InferenceSession(
-                        str(self._model_file), options, providers=["CPUExecutionProvider"]
-                    )
-                except Exception as error:
-                    # neither library has an error class of its own
-                    raise RerankerError(
-                        f"the cross-encoder in {self._folder} cannot be loaded: {str(error).splitlines()[0][:200]}",
-                        remedy="give the folder of an ONNX export with its tokenizer.json",
-                        reranker=self.name,
-                    ) from error
-                tokenizer.no_padding()
-                tokenizer.enable_truncation(MAX_TOKENS)
-                self._loaded = tokenizer, session
+                self._loaded = self._load()
             return self._loaded
 
-    def _file(self, *places: str) -> Path:
-        found = next((path for place in places if (path := self._folder / place).is_file()), None)
-        if found is None:
-            raise RerankerError(
-                f"{self._folder} has no {places[0]}",
-                remedy="give the folder of an ONNX export of a cross-encoder, with its tokenizer.json",
-                reranker=self.name,
-            )
-        return found
-
-
-class FastReranker:
-    """A cross-encoder run by fastembed (extra `fastembed`), which fetches it from a hub at first
-    use.
-
-    Args:
-        model: fastembed's name of it: "Xenova/ms-marco-MiniLM-L-6-v2".
-        threads: CPU threads that the model may use.
-
-    Raises:
-        MissingExtraError: fastembed is not installed.
-    """
-
-    def __init__(self, model: str, *, threads: int = 2) -> None:
-        if importlib.util.find_spec("fastembed") is None:
-            raise MissingExtraError(f"the reranker fastembed:{model}", "fastembed")
-        self.name = f"fastembed:{model}"
-        self._model = model
-        self._threads = threads
-        self._loading = threading.Lock()
-
-    def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        with self._loading:
-            encoder = self._encoder
-        return [
-            float(score)
-            for score in encoder.rerank(
-                question, [passage.text for passage in passages], batch_size=_BATCH
-            )
-        ]
-
-    @cached_property
-    def _encoder(self) -> Any:
-        from fastembed.rerank.cross_encoder import TextCrossEncoder
+    def _load(self) -> tuple[Any, Any]:
+        import onnxruntime
+        from tokenizers import Tokenizer
 
         try:
-            return TextCrossEncoder(self._model, threads=self._threads)
-        except Exception as error:  # whatever its download or the runtime raises
+            tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = self._threads
+            options.inter_op_num_threads = 1
+            options.log_severity_level = 3  # errors only
+            session = onnxruntime.InferenceSession(
+                str(self._model_file), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            # neither library has an error class of its own
+            message = str(error).splitlines()[0][:200]
             raise RerankerError(
-                f"fastembed cannot load {self._model}: {str(error).splitlines()[0][:200]}",
-                remedy="it is fetched from a hub at first use: connect once, or use onnx:<folder>",
+                f"the cross-encoder in {self._folder} cannot be loaded: {message}",
+                remedy="give the folder of an ONNX export with its tokenizer.json",
                 reranker=self.name,
             ) from error
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MAX_TOKENS)
+        return tokenizer, session
 
-
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+    def _file(self, *names: str) -> Path:
+        for name in names:
+            path = self._folder / name
+            if path.is_file():
+                return path
+        raise RerankerError(
+            f"{self._folder} has no {names[0]}",
+            remedy="give the folder of an ONNX export of a cross-encoder, with its tokenizer.json",
+            reranker=self.name,
+        )

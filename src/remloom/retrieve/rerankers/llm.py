@@ -1,5 +1,4 @@
-"""Reranking by a language model: it is shown the passages at once, and names those that help, best
-first."""
+"""Reranking by a language model: it sees all passages at once and names those that help."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 from ...errors import ReplyError
 from ...llm import LLM
 from ...llm.prompts import Quote
-from .load import Passage
+from .base import Passage
 
 __all__ = ["ModelReranker"]
 
@@ -22,7 +21,7 @@ class Helpful(Struct, frozen=True):
 
 
 class ModelReranker:
-    """One call of the model for each question. See `load.Reranker`."""
+    """One call of the model for each question. See `base.Reranker`."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
@@ -38,16 +37,15 @@ class ModelReranker:
             returns=Helpful,
             subjects=[one.id for one in passages],
         )
-        numbers = list(
-            dict.fromkeys(number for number in helpful.numbers if 1 <= number <= len(passages))
-        )
+        numbers = [number for number in helpful.numbers if 1 <= number <= len(passages)]
         if helpful.numbers and not numbers:
             raise ReplyError(
                 f"{self.name} named passages that there are not: {helpful.numbers[:10]}",
                 remedy="ask without reranking, or with a larger model",
                 raw=str(helpful.numbers),
             )
-        found = [0.0] * len(passages)
-        for place, number in enumerate(numbers):
-            found[number - 1] = float(len(passages) - place)
-        return found
+        scores = [0.0] * len(passages)
+        # a number that is named twice counts where it is first
+        for position, number in enumerate(dict.fromkeys(numbers)):
+            scores[number - 1] = float(len(passages) - position)
+        return scores

@@ -11,7 +11,6 @@ from msgspec import Struct
 from ...errors import InvalidInputError
 from ...predicates import And, Gte, Lt, Or, Predicate
 from ...text.analysis import term_set
-from ..candidates import Pool
 from . import words
 from .calendar import EARLIEST, LATEST, Floating, Grain, Node, Span, step
 from .phrases import Phrases
@@ -52,7 +51,6 @@ _BARE = """
     happen occur discuss talk go new thing anything something everything event summary summarise summarize timeline list
     tell say said show remember
 """  # words that ask for nothing in particular
-_AFTERMATH = timedelta(days=7)  # in which it is still spoken of what happened
 _MOST_TOKENS = 400  # of a question in which times are looked for
 
 
@@ -103,17 +101,6 @@ class Window(Struct, frozen=True):
         ]
         wanted = inside[0] if len(inside) == 1 else Or(tuple(inside))
         return And((wanted, where)) if where is not None else wanted
-
-    def weigh(self, pool: Pool, weight: float) -> None:
-        """Raise what is of the window, and half as much what was said in the week after it."""
-        for candidate in pool.candidates.values():
-            at = getattr(candidate.record, "starts_at", None)
-            if at is None:
-                continue
-            if at in self:
-                pool.weigh(candidate, "time", weight, note=f"in the time of {self.expression!r}")
-            elif any(end <= at < end + _AFTERMATH for _, end in self.spans):
-                pool.weigh(candidate, "time", weight / 2, note=f"soon after {self.expression!r}")
 
 
 def find_window(question: str, now: datetime | None) -> Window | None:

@@ -1,0 +1,33 @@
+"""Figures of an embedder, measured: what cosines of its vectors mean, and the languages it knows."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..text.language import is_english
+
+__all__ = ["EmbedderProfile"]
+
+
+class EmbedderProfile(Struct, frozen=True, kw_only=True):
+    """What recall and dreaming may conclude from an embedder's vectors.
+
+    An embedder may have one as its attribute `profile`. Without a profile every question is taken
+    to be in a language that it knows, and nothing is concluded from a cosine alone.
+    """
+
+    # cosine below which the best window is hardly about the question
+    near: float
+    # cosine below which a record is about something else than the question
+    far: float
+    # mean and standard deviation of the cosine of any two texts
+    mean: float
+    deviation: float
+    languages: tuple[str, ...] = ()  # ISO 639-1; none: all that it will be asked in
+
+    def knows_language_of(self, text: str) -> bool:
+        """Whether it may know the language of a text, as far as script and common words tell.
+
+        Only English can be told from other languages so: an embedder of several knows them all.
+        """
+        return set(self.languages) != {"en"} or is_english(text)

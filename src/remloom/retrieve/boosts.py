@@ -1,0 +1,163 @@
+"""Boosts: the parts of a hybrid search that raise or lower what was found.
+
+To add one, write a function that boosts candidates, and list it in `BOOSTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from .. import labels
+from ..model import SESSION_GAP, Record, Resource
+from .candidates import Candidate, Candidates
+from .fusion import blend
+from .names import speaker_key
+from .options import HALF_LIFE
+from .question import Question
+
+__all__ = ["BOOSTS", "Boost"]
+
+_QUESTION_ENDS = ("?", "？", "?)", '?"')
+_AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
+
+
+class Boost(Struct, frozen=True):
+    """A part of the search that weighs: `apply` adds shares, up to a weight, to candidates."""
+
+    part: str
+    weight: float  # of what fits best, in the score
+    apply: Callable[[Candidates, Question, float], None]
+
+
+def _boost_speakers(candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise what was said by those whom the question is about."""
+    names = {key: named.record.name for named in question.subjects for key in named.keys}
+    if not names:
+        return
+    for candidate in candidates:
+        name = names.get(speaker_key(candidate.record))
+        if name:
+            candidate.boost("speaker", weight, note=f"said by {name}")
+
+
+def _lower_questions(candidates: Candidates, _question: Question, weight: float) -> None:
+    """Lower the turns that end in a question: the answer is mostly in another."""
+    for candidate, _ in _asking(candidates):
+        candidate.boost("asks", weight, note="it asks")
+
+
+def _boost_answers(candidates: Candidates, _question: Question, weight: float) -> None:
+    """Raise the turn after one that asks something like the question, by how near that one is.
+
+    A short answer says little by itself.
+    """
+    asking = {(turn.uri, turn.ordinal + 1): turn for _, turn in _asking(candidates)}
+    if not asking:
+        return
+    nearness = blend(candidates.scores("vector") or candidates.scores("text"))
+    for candidate in candidates:
+        turn = candidate.record
+        if not isinstance(turn, Resource):
+            continue
+        before = asking.get((turn.uri, turn.ordinal))
+        if before is not None and _in_one_session(before, turn):
+            near = nearness.get(before.id, 0.0)
+            if near:
+                candidate.boost("answers", weight * near, note=f"answers {before.name}")
+
+
+def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
+    """The turns that end in a question."""
+    turns = []
+    for candidate in candidates:
+        turn = candidate.record
+        if (
+            isinstance(turn, Resource)
+            and turn.metadata.get("speaker")
+            and turn.content.rstrip().endswith(_QUESTION_ENDS)
+        ):
+            turns.append((candidate, turn))
+    return turns
+
+
+def _in_one_session(one: Resource, other: Resource) -> bool:
+    """Whether two neighbours were said in one session; True where no times tell."""
+    if one.starts_at is None or other.starts_at is None:
+        return True
+    return abs(other.starts_at - one.starts_at) <= SESSION_GAP
+
+
+def _boost_time(candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise what is of the time named, and half as much what was said in the week after it."""
+    window = question.window
+    if window is None:
+        return
+    for candidate in candidates:
+        at = getattr(candidate.record, "starts_at", None)
+        if at is None:
+            continue
+        if at in window:
+            candidate.boost("time", weight, note=f"in the time of {window.expression!r}")
+        elif any(end <= at < end + _AFTERMATH for _, end in window.spans):
+            candidate.boost("time", weight / 2, note=f"soon after {window.expression!r}")
+
+
+def _boost_history(candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise what names the topics of the conversation."""
+    _boost_naming(candidates, question.conversation.topics, "history", weight)
+
+
+def _boost_preferences(candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise or lower what names a thing that the user cares for."""
+    preferences = question.options.preferences
+    worths = {labels.key(label): worth for label, worth in preferences.items()}
+    _boost_naming(candidates, worths, "preferences", weight)
+
+
+def _boost_naming(
+    candidates: Candidates, worths: Mapping[str, float], part: str, weight: float
+) -> None:
+    """Boost what names any of these keys, by the highest worth among them (-1..1)."""
+    if not worths:
+        return
+    for candidate in candidates:
+        named = _names_of(candidate.record)
+        best = max((key for key in worths if key in named), key=worths.__getitem__, default=None)
+        if best is not None:
+            candidate.boost(part, weight * worths[best], note=f"names {best}")
+
+
+def _names_of(record: Record) -> set[str]:
+    names: Iterable[str] = (record.name,)
+    if isinstance(record, Resource):
+        names = record.related_entities
+    return {labels.key(name) for name in names if name.strip()}
+
+
+def _boost_recent(candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise what is recent: by half as much for every half-life of age."""
+    options = question.options
+    if options.half_life is None and options.mode != "contextual":
+        return
+    half_life = options.half_life or HALF_LIFE
+    now = options.now or datetime.now(UTC)
+    for candidate in candidates:
+        at = getattr(candidate.record, "starts_at", None) or candidate.record.created_at
+        if at is not None:
+            days = max(0.0, (now - at).total_seconds() / 86_400)
+            share = weight * 0.5 ** (days / half_life)
+            candidate.boost("recency", share, note=f"{days:.0f} days old")
+
+
+BOOSTS = (
+    Boost("speaker", 0.5, _boost_speakers),
+    Boost("asks", -0.15, _lower_questions),
+    Boost("answers", 0.5, _boost_answers),
+    Boost("time", 0.8, _boost_time),
+    Boost("history", 0.3, _boost_history),
+    Boost("preferences", 0.3, _boost_preferences),
+    Boost("recency", 0.2, _boost_recent),
+)

@@ -1,0 +1,50 @@
+"""Edges that lead from a thing to records: those that mention it, and what it is related to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log2
+
+from ..model import Resource, edge_types
+from ..store.contract import EdgeOrder, Store
+from .candidates import Path
+
+__all__ = ["mentions", "rarity", "relations"]
+
+_MENTIONS = 20  # records looked at that name something, newest first
+_RELATED = 20  # things looked at that are related to it
+
+
+def rarity(store: Store, key: str) -> float:
+    """Rate a mention of something, 0..1: the less, the more of them there are."""
+    return 1 / log2(2 + store.degrees([key], direction="in"))
+
+
+def mentions(
+    store: Store, keys: Sequence[str], before: Path = ()
+) -> Iterator[tuple[Resource, Path]]:
+    """Yield the resources with an edge to one of these keys, newest edges first, and the path."""
+    edges = store.edge_keys(keys, direction="in", rel_types=None, limit=_MENTIONS)
+    by_src = {src: (src, rel_type, dst) for src, rel_type, dst in reversed(edges)}
+    for src, records in store.lookup(list(by_src), edges=0).items():
+        for record in records:
+            if isinstance(record, Resource):
+                yield record, (*before, by_src[src])
+
+
+def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the keys one edge away, whichever way, and that edge.
+
+    Edges that only tell how texts hang together are not followed.
+    """
+    types = [name for name in store.rel_types() if name not in edge_types.STRUCTURAL]
+    if not types or not keys:
+        return
+    order = EdgeOrder("weight")
+    edges = store.edges(keys, direction="both", rel_types=types, limit=_RELATED, order=order)
+    seen = set(keys)
+    for edge in edges:
+        for own, other in ((edge.src, edge.dst), (edge.dst, edge.src)):
+            if own in keys and other not in seen:
+                seen.add(other)
+                yield other, ((edge.src, edge.rel_type, edge.dst),)

@@ -1,0 +1,102 @@
+"""Options of recall, checked as they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from ..errors import InvalidInputError, UnknownNameError
+from ..predicates import MOST_RESULTS, Predicate
+from .conversation import Utterance
+from .fusion import FUSIONS
+
+if TYPE_CHECKING:
+    from .rerankers.base import Reranker
+
+__all__ = ["HALF_LIFE", "MODES", "RecallOptions"]
+
+MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
+HALF_LIFE = 30.0  # days after which a record's recency counts half
+
+
+class RecallOptions(Struct, frozen=True, kw_only=True):
+    """Everything that goes with a question; `Memory.recall` says what each option does.
+
+    Raises:
+        InvalidInputError: a number out of its range, or a time without a zone.
+        UnknownNameError: a mode or fusion that does not exist.
+    """
+
+    limit: int = 10
+    budget_tokens: int | None = None
+    mode: str = "auto"
+    history: Sequence[Utterance] = ()
+    now: datetime | None = None
+    where: Predicate | str | None = None
+    vector: Sequence[float] | None = None
+    fusion: str = "blend"
+    exclude: Collection[str] = ()  # parts of the search to leave out
+    hops: int = 2
+    neighbours: int = 1
+    preferences: Mapping[str, float] = {}
+    half_life: float | None = None  # days
+    # an object, or the name of one; None: the setting `reranker`
+    rerank: Reranker | str | None = None
+    abstain: bool = True
+    count_tokens: Callable[[str], int] | None = None
+    explain: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UnknownNameError("mode", str(self.mode), MODES)
+        if self.fusion not in FUSIONS:
+            raise UnknownNameError("fusion", str(self.fusion), FUSIONS)
+        self._check_counts()
+        if self.half_life is not None and not self.half_life > 0:
+            raise InvalidInputError(
+                f"a half-life is a number of days above 0, not {self.half_life!r}"
+            )
+        for label, worth in self.preferences.items():
+            if not isinstance(worth, int | float) or not -1 <= worth <= 1:
+                raise InvalidInputError(
+                    f"a preference is a number from -1 to 1, not {worth!r} as for {label!r}"
+                )
+        if self.now is not None and self.now.tzinfo is None:
+            raise InvalidInputError(
+                f"now {self.now.isoformat()} has no time zone", remedy="use datetime.now(UTC)"
+            )
+
+    def _check_counts(self) -> None:
+        if not isinstance(self.limit, int) or not 1 <= self.limit <= MOST_RESULTS:
+            raise InvalidInputError(
+                f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {self.limit!r}"
+            )
+        for name, count in (("hops", self.hops), ("neighbours", self.neighbours)):
+            if not _is_whole(count) or count < 0:
+                raise InvalidInputError(f"{name} takes a whole number from 0, not {count!r}")
+        budget = self.budget_tokens
+        if budget is not None and (not isinstance(budget, int) or budget < 1):
+            raise InvalidInputError(
+                f"a budget is a whole number of tokens from 1, not {budget!r}",
+                remedy="leave it out for no budget",
+            )
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The filter `where` as a value, parsed if it is text.
+
+        Raises:
+            QuerySyntaxError: it is not a condition.
+        """
+        if not isinstance(self.where, str):
+            return self.where
+        from ..query.parser import parse_where  # loads the grammar
+
+        return parse_where(self.where)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)

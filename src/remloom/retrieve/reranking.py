@@ -1,0 +1,52 @@
+"""A second look at the best candidates, by a reranker."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from ..errors import RerankerError
+from ..model import Resource
+from .candidates import Candidate, Candidates
+from .fusion import blend
+from .rerankers.base import Passage, Reranker
+
+__all__ = ["LOOKED_AT", "rerank"]
+
+LOOKED_AT = 30  # candidates, at least, that get a second look
+
+
+def rerank(
+    candidates: Candidates, reranker: Reranker, question: str, *, count: int, weight: float
+) -> None:
+    """Raise the best `count` candidates by the reranker's scores, from `weight` down to nothing.
+
+    Raises:
+        RerankerError: it did not give one finite number for each passage.
+    """
+    looked_at = candidates.best(count)
+    if not looked_at:
+        return
+    passages = [_passage(candidate) for candidate in looked_at]
+    scores = [float(score) for score in reranker.scores(question, passages)]
+    if len(scores) != len(looked_at) or not all(map(isfinite, scores)):
+        raise RerankerError(
+            f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is none, to "
+            f"{len(looked_at)} passages",
+            remedy="ask without it",
+            reranker=reranker.name,
+        )
+    by_id = {one.record.id: score for one, score in zip(looked_at, scores, strict=True)}
+    shares = blend(by_id)
+    for rank, id in enumerate(sorted(by_id, key=lambda id: -by_id[id]), 1):
+        candidates[id].boost("rerank", weight * shares[id], rank=rank, score=by_id[id])
+
+
+def _passage(candidate: Candidate) -> Passage:
+    record, source = candidate.record, candidate.as_hit().source
+    if not isinstance(record, Resource):
+        return Passage(record.id, f"{record.name}: {record.summary}", source, "derived")
+    text = record.content
+    if record.speaker:
+        when = f" ({record.starts_at.date().isoformat()})" if record.starts_at else ""
+        text = f"{record.speaker}{when}: {text}"
+    return Passage(record.id, text, source, record.trust)
