@@ -27,7 +27,7 @@ import apsw
 import numpy as np
 
 from remloom import Memory
-from remloom.dream.learn.loop import Progress
+from remloom.dream.progress import Progress
 from remloom.ingest.embedding_worker import EmbeddingQueue
 from remloom.llm import Request
 from remloom.settings import Settings

@@ -115,7 +115,7 @@ def main() -> None:
     import psycopg  # noqa: F401
     import psycopg_pool  # noqa: F401
 
-    import remloom.dream.learn.loop
+    import remloom.dream.learn.run
     import remloom.runs.rollback
     import remloom.store.postgres
     import remloom.store.sqlite

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from remloom import Resource
-from remloom.dream.synthesis import Idea, asking, identity, insight, is_nothing
+from remloom.dream.nothing import is_nothing
+from remloom.dream.synthesis import Idea, derived_id, parse_insight, synthesis_call
 from remloom.llm import LLM
 from remloom.testing.models import ScriptedModel
 
@@ -41,7 +42,7 @@ DEEP = Resource(
 )  # fmt: skip
 def test_nothing_is_understood_leniently(reply: str) -> None:
     assert is_nothing(reply)
-    assert insight(Idea("Tea.", (NEW,), (OLD,)), reply) is None
+    assert parse_insight(Idea("Tea.", (NEW,), (OLD,)), reply) is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_a_sentence_that_says_something_is_kept(reply: str) -> None:
 
 
 def test_every_parent_is_recorded_once_and_the_generation_is_one_above_the_highest() -> None:
-    found = insight(Idea("Tea is taxed.", (NEW,), (OLD, DEEP, NEW)), " Taxes return. ")
+    found = parse_insight(Idea("Tea is taxed.", (NEW,), (OLD, DEEP, NEW)), " Taxes return. ")
     assert found is not None
     assert found.text == "Taxes return."
     assert found.parents == ("new", "old", "deep")
@@ -81,7 +82,7 @@ def test_every_parent_is_recorded_once_and_the_generation_is_one_above_the_highe
 
 def test_the_model_sees_the_new_beside_the_known_as_quoted_data() -> None:
     model = ScriptedModel(["Taxes return."])
-    call = asking(Idea("Tea is taxed.", (NEW,), (OLD, DEEP)))
+    call = synthesis_call(Idea("Tea is taxed.", (NEW,), (OLD, DEEP)))
     LLM(model).ask_all([call])
     (request,) = model.requests
     assert request.task == "synthesis"
@@ -91,13 +92,13 @@ def test_the_model_sees_the_new_beside_the_known_as_quoted_data() -> None:
 
 
 def test_the_same_step_from_the_same_sources_has_the_same_id_whichever_run_makes_it() -> None:
-    assert identity("acme", "synthesis", "a") == identity("acme", "synthesis", "a")
+    assert derived_id("acme", "synthesis", "a") == derived_id("acme", "synthesis", "a")
     assert (
         len(
             {
-                identity("acme", "synthesis", "a"),
-                identity("acme", "dream", "a"),
-                identity("b", "synthesis", "a"),
+                derived_id("acme", "synthesis", "a"),
+                derived_id("acme", "dream", "a"),
+                derived_id("b", "synthesis", "a"),
             }
         )
         == 3

@@ -10,7 +10,7 @@ import minds
 import pytest
 
 from remloom import Memory, Message, Resource
-from remloom.dream.learn.units import lessons, passages
+from remloom.dream.learn.units import cut_passages, unlearned_lessons
 from remloom.errors import (
     BudgetError,
     ConflictError,
@@ -192,6 +192,21 @@ def test_strict_order_ends_the_same_each_time(tmp_path: Path, essays: Path) -> N
     assert contents[0] == contents[1]
 
 
+def test_the_plain_loop_and_the_state_machine_end_the_same(
+    tmp_path: Path, essays: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = []
+    for found in (True, False):
+        monkeypatch.setattr(
+            "remloom.dream.learn.run.find_spec", lambda _, found=found: found or None
+        )
+        with Opening(tmp_path / f"home-{found}")() as memory:
+            run = memory.learn(essays, dreams=3).run
+            assert (run.status, run.counts["documents"]) == ("done", len(minds.ESSAYS))
+            contents.append(minds.content(memory))
+    assert contents[0] == contents[1]
+
+
 def test_relaxed_order_learns_every_document_once_and_dreams_after_each_period(
     memory: Memory, essays: Path
 ) -> None:
@@ -222,9 +237,9 @@ def test_a_chat_is_learned_day_by_day_some_turns_at_a_time(memory: Memory) -> No
         ],
         uri="chat",
     )
-    found = lessons(memory._store)
+    found = unlearned_lessons(memory._store)
     assert [lesson.at.day for lesson in found if lesson.at] == [1, 2, 3, 4]
-    (first, *_) = passages(memory._store, found[0].ids)
+    (first, *_) = cut_passages(memory._store, found[0].ids)
     assert first.text.startswith("Ann: Word 0")
     assert "\nBob: Word 1" in first.text
     assert memory.learn(period="none").run.counts["documents"] == 4

@@ -10,7 +10,7 @@ import minds
 import pytest
 
 from remloom import Memory, Resource
-from remloom.dream.rem.sampling import Pool, how_many, sample
+from remloom.dream.rem.sampling import SamplePool, draw, number_of_dreams
 from remloom.errors import ConflictError, InvalidInputError, ModelUnavailableError
 from remloom.llm import Request
 from remloom.testing.embedder import WordEmbedder
@@ -44,30 +44,30 @@ def dreams(memory: Memory) -> list[Resource]:
 
 
 def test_three_different_records_are_drawn_the_first_of_the_current_period() -> None:
-    found = Pool(("e", "f"), tuple("abcdef"))
+    found = SamplePool(("e", "f"), tuple("abcdef"))
     for number in range(200):
-        drawn = sample(found, str(number))
+        drawn = draw(found, str(number))
         assert len(set(drawn)) == 3
         assert drawn[0] in found.current
-    assert {sample(found, str(number))[0] for number in range(50)} == {"e", "f"}
-    assert sample(found, "x") == sample(found, "x")
+    assert {draw(found, str(number))[0] for number in range(50)} == {"e", "f"}
+    assert draw(found, "x") == draw(found, "x")
 
 
 def test_a_small_memory_gives_what_it_has() -> None:
-    assert len(sample(Pool((), ("a", "b")), "x")) == 2
-    assert sample(Pool((), ("a",)), "x") == ("a",)
+    assert len(draw(SamplePool((), ("a", "b")), "x")) == 2
+    assert draw(SamplePool((), ("a",)), "x") == ("a",)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, 0.0, "0%", "101%", "many", "", True])
 def test_a_number_of_dreams_that_is_none_is_refused(wrong: object) -> None:
-    with pytest.raises(InvalidInputError, match="no number of dreams"):
-        how_many(wrong, Pool((), ()))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="not a number of dreams"):
+        number_of_dreams(wrong, SamplePool((), ()))  # type: ignore[arg-type]
 
 
 def test_by_default_there_are_a_hundred_dreams_at_most() -> None:
     ids = tuple(str(number) for number in range(500))
-    assert how_many(None, Pool(ids, ids)) == 100
-    assert how_many(None, Pool(ids[:7], ids)) == 7
+    assert number_of_dreams(None, SamplePool(ids, ids)) == 100
+    assert number_of_dreams(None, SamplePool(ids[:7], ids)) == 7
 
 
 def test_a_dream_keeps_its_question_its_parents_and_the_years_it_spans(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_the_period_and_its_records_can_be_chosen(memory: Memory) -> None:
         first = memory.get_resource(dream.metadata["nodes"][0])
         assert first.starts_at is not None
         assert f"{first.starts_at:%Y-%m}" == "2021-01"
-    with pytest.raises(InvalidInputError, match="no month or year"):
+    with pytest.raises(InvalidInputError, match="not a month or year"):
         memory.dream(1, period="January")
 
 

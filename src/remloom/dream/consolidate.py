@@ -20,9 +20,9 @@ from ..runs.failures import failed_item_entry, failed_item_key
 from ..runs.supersede import SUPERSEDED
 from ..runs.writer import Writer
 from ..store.contract import Store
-from .context import quote, years
+from .context import quote_resource, years_of
 from .moments.describe import Background, topics
-from .synthesis import identity
+from .synthesis import derived_id
 from .vectors import matrix, typical
 
 if TYPE_CHECKING:
@@ -229,21 +229,21 @@ def _sum_up(
 
 
 def _id(tenant: str, cluster: Cluster) -> str:
-    return identity(tenant, SUMMARY, *sorted(record.id for record in cluster.members))
+    return derived_id(tenant, SUMMARY, *sorted(record.id for record in cluster.members))
 
 
 def _asking(cluster: Cluster) -> Call:
     some = cluster.members[:_QUOTED]
     return Call(
         "summary",
-        {"passages": [quote(record) for record in some]},
+        {"passages": [quote_resource(record) for record in some]},
         subjects=tuple(r.id for r in some),
     )
 
 
 def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
     members = cluster.members
-    metadata: dict[str, Any] = {"years": years(members), "topics": list(cluster.topics)}
+    metadata: dict[str, Any] = {"years": years_of(members), "topics": list(cluster.topics)}
     name = f"Summary: {', '.join(cluster.topics[:3]) or members[0].name}"[:180]
     if store.lookup([labels.key(name)], edges=0)[labels.key(name)]:
         name = f"{name} ({id[:8]})"

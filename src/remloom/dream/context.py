@@ -1,9 +1,9 @@
-"""What every cycle thinks with: the store, the model, what is near a text, and the run it writes
-for."""
+"""The context of a dreaming run: the store, the model, search, and the writer of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,43 +17,68 @@ from ..errors import (
     ModelRefusedError,
     ModelUnavailableError,
 )
-from ..llm import Call, Quote
+from ..llm import Budget, Call, Quote
 from ..model import Hit, Resource
 from ..predicates import And, Eq, Gte, Lte, Not, NotExists, Or, Predicate
-from ..runs.writer import Writer
+from ..runs.lifecycle import run_to_end
+from ..runs.run import begin_run
+from ..runs.writer import Embed, Writer
 from ..store.contract import Store
+from .progress import Progress
 from .vectors import matrix
 
 if TYPE_CHECKING:
     from ..llm import LLM
 
-__all__ = ["DEPTH", "NEIGHBOURS", "DreamContext", "Limits", "quote", "years"]
+__all__ = [
+    "NEIGHBOURS",
+    "DreamContext",
+    "DreamServices",
+    "Limits",
+    "open_run",
+    "quote_resource",
+    "years_of",
+]
 
 NEIGHBOURS = 5  # seed 1: k=5
-PATIENCE = 3  # times in a row that no call at all is answered, after which a run stops
-ABOUT_ENTITY = 3  # seed 1: k=3, of that entity
-DEPTH = 6  # the highest generation there is: what reached it is built upon no further
-_REFUSED = (401, 402, 403, 404)  # of HTTP: the key or the model is wrong, or nothing is paid for
+_ENTITY_NEIGHBOURS = 3  # seed 1: k=3, of that entity
+_MAX_GENERATION = 6
+_PATIENCE = 3  # times in a row that no call at all is answered, after which a run stops
+# of HTTP: the key or the model is wrong, or nothing is paid for
+_REFUSED = (401, 402, 403, 404)
 
 EmbedQuery = Callable[[str], Any]
 
 
 class Limits(Struct, frozen=True):
-    """How far a cycle looks, and how deep it goes."""
+    """How far a run looks, and how deep it goes."""
 
     neighbours: int = NEIGHBOURS
-    about_entity: int = ABOUT_ENTITY
-    depth: int = DEPTH
+    entity_neighbours: int = _ENTITY_NEIGHBOURS
+    # the highest generation there is: what reached it is built upon no further
+    depth: int = _MAX_GENERATION
+
+
+class DreamServices(Struct, frozen=True):
+    """What a memory lends to its dreaming runs."""
+
+    store: Store
+    tenant: str
+    llm: LLM
+    model: str  # name of the embedder
+    embed: Embed
+    embed_query: EmbedQuery
+    limits: Limits = Limits()
 
 
 class DreamContext:
-    """One run's means of thinking. Its methods may be called from several threads.
+    """What one run works with. Its methods may be called from several threads.
 
     Args:
         store, tenant: whose memory.
         llm: the model; every call of the run goes through it.
         writer: the run's way to the store.
-        embed_query: the vector of a text.
+        embed_query: makes the vector of a text.
         limits: see `Limits`.
     """
 
@@ -72,57 +97,55 @@ class DreamContext:
         self.writer = writer
         self.embed_query = embed_query
         self.limits = limits
-        self._down = 0  # how often in a row nothing was answered
+        self._failures = 0  # how often in a row no call was answered
 
-    def near(
+    def find_similar(
         self,
         text: str,
         *,
-        k: int | None = None,
+        limit: int | None = None,
         until: datetime | None = None,
-        without: Collection[str] = (),
-        outside: str = "",
-        of: str = "",
+        exclude: Collection[str] = (),
+        exclude_uri: str = "",
+        vector_of: str = "",
     ) -> list[Resource]:
-        """The resources most like a text, best first, that may still be built upon.
+        """Search the resources most like a text that may still be built upon, best first.
 
         Args:
-            k: how many; default `Limits.neighbours`.
+            limit: how many; default `Limits.neighbours`.
             until: none of a later time. What has no time counts as known.
-            without: ids to leave out.
-            outside: a uri to leave out.
-            of: id of the resource whose vectors stand for the text, if it has any.
+            exclude: ids to leave out.
+            exclude_uri: a source to leave out.
+            vector_of: id of the resource whose vectors stand for the text, if it has any.
         """
-        k = k or self.limits.neighbours
-        # what was read has none
-        parts: list[Predicate] = [Not(Gte("generation", self.limits.depth))]
+        limit = limit or self.limits.neighbours
+        # not "below the depth": what was read has no generation stored
+        conditions: list[Predicate] = [Not(Gte("generation", self.limits.depth))]
         if until is not None:
-            parts.append(Or((NotExists("starts_at"), Lte("starts_at", until))))
-        if outside:
-            parts.append(Not(Eq("uri", outside)))
-        vector = self._stored(of) if of else None
+            conditions.append(Or((NotExists("starts_at"), Lte("starts_at", until))))
+        if exclude_uri:
+            conditions.append(Not(Eq("uri", exclude_uri)))
+        vector = self._stored_vector(vector_of) if vector_of else None
         if vector is None:
             vector = self.embed_query(text)
-        found = self.store.search_vector(
+        matches = self.store.search_vector(
             vector,
             schema="resources",
-            where=And(tuple(parts)),
-            limit=k + len(without),
+            where=And(tuple(conditions)),
+            # those to leave out may be the best
+            limit=limit + len(exclude),
             min_score=None,
         )
-        return [
-            match.record
-            for match in found
-            if isinstance(match.record, Resource) and match.record.id not in without
-        ][:k]
+        records = [match.record for match in matches if match.record.id not in exclude]
+        return [record for record in records if isinstance(record, Resource)][:limit]
 
-    def _stored(self, id: str) -> Any:
-        """The direction of a resource as a whole, if it has one stored."""
+    def _stored_vector(self, id: str) -> Any:
+        """The vector of a resource as a whole; None if it has none."""
         (vector,) = matrix(self.store, [id])
         return vector if vector.any() else None
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Replies, each a value or the `ModelError` in its place.
+        """Put all calls to the model at once; the reply of each, or the `ModelError` in its place.
 
         Raises:
             ModelError: one that the next call would meet as well: no budget left, a wrong key, an
@@ -133,30 +156,77 @@ class DreamContext:
         replies = self.llm.ask_all(calls)
         self.writer.count_calls(replies)
         for reply in replies:
-            if isinstance(reply, ModelError) and _hopeless(reply):
+            if isinstance(reply, ModelError) and _stops_the_run(reply):
                 raise reply
-        down = all(isinstance(reply, ModelUnavailableError) for reply in replies)
-        self._down = self._down + 1 if down else 0
-        if self._down >= PATIENCE:
+        if all(isinstance(reply, ModelUnavailableError) for reply in replies):
+            self._failures += 1
+        else:
+            self._failures = 0
+        if self._failures >= _PATIENCE:
             raise replies[0]
         return replies
 
+    def progress(self, phase: str, done: int, total: int, name: str) -> Progress:
+        """How far the run has come, with what it has asked of the model so far."""
+        calls = self.writer.run.counts.get("calls", 0)
+        return Progress(
+            phase=phase, done=done, total=total, name=name, calls=calls, tokens=self.llm.spent
+        )
 
-def _hopeless(error: ModelError) -> bool:
+
+@contextmanager
+def open_run(
+    services: DreamServices,
+    kind: str,
+    settings: dict[str, Any],
+    *,
+    budget: Budget | None = None,
+    dry_run: bool = False,
+) -> Iterator[DreamContext]:
+    """Begin or resume a run, and end it when the work inside is over; see `runs.lifecycle`.
+
+    Raises:
+        ConflictError: a run of this kind is going on.
+    """
+    run = begin_run(services.store, kind, settings, dry_run=dry_run)
+    writer = Writer(
+        services.store,
+        services.tenant,
+        run,
+        model=services.model,
+        embed=services.embed,
+        dry_run=dry_run,
+    )
+    with run_to_end(services.store, writer):
+        with services.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
+            yield DreamContext(
+                services.store,
+                services.tenant,
+                llm,
+                writer,
+                services.embed_query,
+                services.limits,
+            )
+        if not dry_run:
+            # before the run ends: a process that is killed here resumes it, and deletes them then
+            services.llm.finish(run.id)
+
+
+def quote_resource(resource: Resource) -> Quote:
+    """A resource as prompts quote it: with where it is from, its year, and how it is trusted."""
+    year = str(resource.starts_at.year) if resource.starts_at else ""
+    source = Hit(record=resource).source
+    return Quote(resource.content, source=source, trust=resource.trust, note=year)
+
+
+def years_of(resources: Sequence[Resource]) -> list[int]:
+    """The years that resources speak of, ascending."""
+    years = {year for resource in resources for year in resource.metadata.get("years", ())}
+    years.update(resource.starts_at.year for resource in resources if resource.starts_at)
+    return sorted(years)
+
+
+def _stops_the_run(error: ModelError) -> bool:
     if isinstance(error, ModelRefusedError):
         return error.fields.get("status") in _REFUSED
     return isinstance(error, BudgetError | ModelNotConfiguredError | ModelCallsForbiddenError)
-
-
-def quote(resource: Resource) -> Quote:
-    """A resource as it stands in a prompt: where it is from, its year, how far it is to be trusted."""
-    year = str(resource.starts_at.year) if resource.starts_at else ""
-    return Quote(
-        resource.content, source=Hit(record=resource).source, trust=resource.trust, note=year
-    )
-
-
-def years(resources: Sequence[Resource]) -> list[int]:
-    """The years these speak of, ascending."""
-    found = {year for resource in resources for year in resource.metadata.get("years", ())}
-    return sorted(found | {resource.starts_at.year for resource in resources if resource.starts_at})

@@ -18,7 +18,7 @@ from ..store.contract import Store
 if TYPE_CHECKING:
     from ..llm import LLM, Budget
 
-__all__ = ["MaintenanceResult", "Theme", "chore", "lookback"]
+__all__ = ["MaintenanceResult", "Theme", "run_maintenance", "start_of_lookback"]
 
 
 class Theme(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class MaintenanceResult(Struct, frozen=True, kw_only=True):
     themes: list[Theme] = []  # what consolidation found to belong together
 
 
-def chore(
+def run_maintenance(
     store: Store,
     writer: Writer,
     work: Callable[[LLM | None], list[Theme]],
@@ -46,23 +46,29 @@ def chore(
     budget: Budget,
     dry_run: bool,
 ) -> MaintenanceResult:
-    """Do the work of a run, with a model or without. A budget that is used up stops it; what is
-    done is done."""
+    """Do the work of a run, with a model or without.
+
+    A budget that is used up stops it; what is done by then stays.
+    """
     themes: list[Theme] = []
     with run_to_end(store, writer):
         if llm is None:
             themes = work(None)
         else:
-            with llm.run(writer.run.id, budget) as calls:
-                themes = work(calls)
+            with llm.run(writer.id, budget) as run_llm:
+                themes = work(run_llm)
     run = writer.run
-    diff = writer.diff if dry_run else None
     return MaintenanceResult(
-        run=run, diff=diff, failed=failed_items(store, run.kind), themes=themes
+        run=run,
+        diff=writer.diff if dry_run else None,
+        failed=failed_items(store, run.kind),
+        themes=themes,
     )
 
 
-def lookback(hours: float | None, since: datetime | None, now: datetime) -> datetime | None:
+def start_of_lookback(
+    hours: float | None, since: datetime | None, now: datetime
+) -> datetime | None:
     """From when on a run looks: `since`, or so many hours before now; None: at everything.
 
     Raises:
@@ -71,7 +77,7 @@ def lookback(hours: float | None, since: datetime | None, now: datetime) -> date
     if since is not None:
         if not isinstance(since, datetime) or since.utcoffset() is None:
             raise InvalidInputError(
-                f"since {since!r} is no time with a zone", remedy="use datetime.now(UTC)"
+                f"since {since!r} is not a time with a zone", remedy="use datetime.now(UTC)"
             )
         return since.astimezone(UTC)
     if hours is None:
@@ -83,4 +89,5 @@ def lookback(hours: float | None, since: datetime | None, now: datetime) -> date
     try:
         return now - timedelta(hours=hours)
     except OverflowError:
+        # longer ago than there are years
         return None

@@ -13,10 +13,12 @@ from .arguments import Progress, positive, run_kind
 from .reading import Reading
 
 if TYPE_CHECKING:
-    from ..dream.learn.loop import Progress as LearnProgress
-    from ..dream.lifecycle import DreamResult, LearnResult, Means
+    from ..dream.context import DreamServices
+    from ..dream.learn.run import LearnResult
     from ..dream.maintenance import MaintenanceResult, Theme
     from ..dream.metrics import Metrics
+    from ..dream.progress import Progress as LearnProgress
+    from ..dream.rem.run import DreamResult
     from ..llm import LLM, Budget
     from ..runs.failures import FailedItem
     from ..runs.run import Run
@@ -73,7 +75,7 @@ class Dreaming(Reading):
             ConflictError: a run is learning already.
             InvalidInputError, SourceError: of the arguments.
         """
-        from ..dream.lifecycle import LearnOptions, LearnResult, learn_run
+        from ..dream.learn.run import LearnOptions, LearnResult, learn
         from ..llm import Budget
 
         wanted = LearnOptions(
@@ -89,7 +91,7 @@ class Dreaming(Reading):
         if self._store.pending(1):
             self._queue.run()
         try:
-            run = learn_run(means, uris, wanted, progress)
+            run = learn(means, uris, wanted, progress)
         except ModelError as error:
             error.fields["read"] = report
             raise
@@ -128,14 +130,14 @@ class Dreaming(Reading):
             ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as
                 for `learn`.
         """
-        from ..dream.lifecycle import dream_run
+        from ..dream.rem.run import dream
         from ..llm import Budget
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         means = self._means(positive(neighbours))
         if self._store.pending(1):
             self._queue.run()
-        return dream_run(
+        return dream(
             means, dreams=dreams, seed=seed, period=period, dry_run=dry_run, progress=progress, budget=budget,
             settings={"dreams": dreams, "seed": seed, "period": period, "neighbours": neighbours},
         )  # fmt: skip
@@ -169,13 +171,13 @@ class Dreaming(Reading):
             ModelNotConfiguredError: the model is wanted, and there is none.
             ConflictError: such a run is going on. InvalidInputError: of the arguments.
         """
-        from ..dream.maintenance import lookback
+        from ..dream.maintenance import start_of_lookback
         from ..dream.moments.extract import extract
         from ..llm import Budget
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         now = datetime.now(UTC)
-        start = lookback(hours, since, now)
+        start = start_of_lookback(hours, since, now)
 
         def work(writer: Writer, llm: LLM | None) -> list[Theme]:
             extract(self._store, writer, since=start, now=now, llm=llm, progress=progress)
@@ -217,13 +219,13 @@ class Dreaming(Reading):
             ConflictError: such a run is going on. InvalidInputError: of the arguments.
         """
         from ..dream.affinity.link import Options, link
-        from ..dream.maintenance import lookback
+        from ..dream.maintenance import start_of_lookback
         from ..llm import Budget
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         if min_score is not None and not -1 <= min_score <= 1:
             raise InvalidInputError(f"a cosine is between -1 and 1, not {min_score!r}")
-        start = lookback(hours, since, datetime.now(UTC))
+        start = start_of_lookback(hours, since, datetime.now(UTC))
         options = Options(since=start, neighbours=positive(neighbours), min_score=min_score)
 
         def work(writer: Writer, llm: LLM | None) -> list[Theme]:
@@ -323,13 +325,13 @@ class Dreaming(Reading):
         budget: Budget,
     ) -> MaintenanceResult:
         """A run that a model helps with if it is wanted (or, when None, if there is one)."""
-        from ..dream.maintenance import chore
+        from ..dream.maintenance import run_maintenance
 
         llm = self._llm if model or (model is None and self.llm is not None) else None
         if self._embedder is not None and self._store.pending(1):
             self._queue.run()
         writer = self._writer(kind, settings, dry_run=dry_run)
-        return chore(
+        return run_maintenance(
             self._store,
             writer,
             lambda calls: work(writer, calls),
@@ -402,13 +404,12 @@ class Dreaming(Reading):
 
         return failed_items(self._store, run_kind(kind))
 
-    def _means(self, neighbours: int) -> Means:
+    def _means(self, neighbours: int) -> DreamServices:
         """What cycles are done with."""
-        from ..dream.context import Limits
-        from ..dream.lifecycle import Means
+        from ..dream.context import DreamServices, Limits
 
         llm = self._llm
-        return Means(
+        return DreamServices(
             self._store, self.tenant, llm, self._model_name, self._queue.windows, self._embed_query,
             Limits(neighbours=neighbours, depth=self._settings.dream_depth),
         )  # fmt: skip
@@ -429,6 +430,6 @@ def _told_as_reading(told: Callable[[LearnProgress], None] | None) -> Progress |
     """Reading's progress, told as that of learning."""
     if told is None:
         return None
-    from ..dream.learn.loop import Progress as LearnProgress
+    from ..dream.progress import Progress as LearnProgress
 
     return lambda done, total: told(LearnProgress(phase="reading", done=done, total=total))

@@ -16,7 +16,7 @@ from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
 from ...store.contract import JournalEntry, Store
-from ..context import quote
+from ..context import quote_resource
 from .link import ENTITY, RELATED
 
 __all__ = ["JUDGED", "judged"]
@@ -106,8 +106,8 @@ def _resources(store: Store, pairs: set[Pair]) -> dict[str, Resource]:
 
 def _asking(first: Resource, second: Resource, names: str) -> Call:
     slots: dict[str, str | Quote] = {
-        "first": quote(first),
-        "second": quote(second),
+        "first": quote_resource(first),
+        "second": quote_resource(second),
         "names": names or "nothing known",
     }
     return Call("affinity", slots, returns=Verdict, subjects=(first.id, second.id))

@@ -1,5 +1,4 @@
-"""The rest of a passage: what a failed call kept from being thought about it, so that the next run
-asks no more."""
+"""What is still to be done about a passage after a call failed, so that nothing is paid for twice."""
 
 from __future__ import annotations
 
@@ -12,10 +11,17 @@ from msgspec.structs import replace
 
 from ...runs.failures import FailedItem
 
-__all__ = ["EntityLearning", "PendingSteps", "Step", "joined", "left", "rests"]
+__all__ = [
+    "EntityLearning",
+    "PendingSteps",
+    "Step",
+    "join_learnings",
+    "pending_by_passage",
+    "pending_steps",
+]
 
-# The steps of a passage: what it means, whom it tells of, and what that adds to one of these; "":
-# any of them.
+# The steps of a passage: implanting it, listing what it teaches of which entities, and implanting
+# one such learning. "": any of them.
 Step: TypeAlias = Literal["", "implant", "entities", "entity"]
 
 
@@ -24,32 +30,38 @@ class EntityLearning(Struct, frozen=True):
 
     entity: str
     learning: str
-    passages: tuple[str, ...]
+    passages: tuple[str, ...]  # ids
 
 
-class PendingSteps(Struct, frozen=True, omit_defaults=True):
-    """What is still to be thought about a passage."""
+class PendingSteps(Struct, frozen=True, omit_defaults=True, rename={"learnings": "told"}):
+    """The steps that are still to be done about a passage."""
 
-    ids: tuple[str, ...] = ()  # of the passage's resources; of another passage it says nothing
+    # of the passage's resources: a passage of others has nothing to do with it
+    ids: tuple[str, ...] = ()
     implant: bool = True
     entities: bool = True
-    # learnings that were not held against what is known of their entities
-    told: tuple[EntityLearning, ...] = ()
+    # learnings that were not implanted
+    learnings: tuple[EntityLearning, ...] = ()
 
 
-def left(
+def pending_steps(
     ids: tuple[str, ...], failed: Collection[tuple[Step, EntityLearning | None]]
 ) -> PendingSteps:
-    """What is left of a passage of which these steps failed."""
+    """What is left of a passage of these resources when these steps failed."""
     steps = {step for step, _ in failed}
     if "" in steps:
         return PendingSteps(ids)
-    told = tuple(dict.fromkeys(told for _, told in failed if told))
-    return PendingSteps(ids, "implant" in steps, "entities" in steps, told)
+    learnings = dict.fromkeys(learning for _, learning in failed if learning)
+    return PendingSteps(
+        ids,
+        implant="implant" in steps,
+        entities="entities" in steps,
+        learnings=tuple(learnings),
+    )
 
 
-def rests(items: Iterable[FailedItem]) -> dict[str, PendingSteps]:
-    """The rests of parked passages, by the passage's id."""
+def pending_by_passage(items: Iterable[FailedItem]) -> dict[str, PendingSteps]:
+    """The pending steps of failed passages, by the passage's id."""
     return {
         item.item: msgspec.convert(item.details["rest"], PendingSteps)
         for item in items
@@ -57,16 +69,17 @@ def rests(items: Iterable[FailedItem]) -> dict[str, PendingSteps]:
     }
 
 
-def joined(told: Iterable[tuple[str, EntityLearning]]) -> dict[str, EntityLearning]:
-    """Learnings by the keys of their entities, each entity once."""
-    found: dict[str, EntityLearning] = {}
-    for key, item in told:
-        known = found.get(key)
+def join_learnings(keyed: Iterable[tuple[str, EntityLearning]]) -> dict[str, EntityLearning]:
+    """Learnings by the keys of their entities, those of one entity as one."""
+    joined: dict[str, EntityLearning] = {}
+    for key, learning in keyed:
+        known = joined.get(key)
         if known is None:
-            found[key] = item
-        elif item != known:
-            passages = tuple(dict.fromkeys((*known.passages, *item.passages)))
-            found[key] = replace(
-                known, learning=f"{known.learning} {item.learning}", passages=passages
+            joined[key] = learning
+        elif learning != known:
+            joined[key] = replace(
+                known,
+                learning=f"{known.learning} {learning.learning}",
+                passages=tuple(dict.fromkeys((*known.passages, *learning.passages))),
             )
-    return found
+    return joined

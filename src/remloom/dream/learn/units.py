@@ -17,11 +17,19 @@ from ...predicates import Eq, Query
 from ...store.contract import JournalEntry, Store
 from .pending import PendingSteps
 
-__all__ = ["LEARNED", "Lesson", "Passage", "learned", "lessons", "passages"]
+__all__ = [
+    "LEARNED",
+    "Lesson",
+    "Passage",
+    "Section",
+    "cut_passages",
+    "learned_entries",
+    "unlearned_lessons",
+]
 
-# kind of the journal entries that say of a resource, by its id, that it was learned
+# kind of the entries that say that a resource, by its id, was learned
 LEARNED = "learned"
-PASSAGE_WORDS = 300  # of a chat's turns that are one passage
+_PASSAGE_WORDS = 300  # of a chat's turns that are one passage
 
 
 class Lesson(Struct, frozen=True):
@@ -33,10 +41,10 @@ class Lesson(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """A text to think about: a chunk of a document, or some turns of a chat in a row."""
+    """A text to learn from: a chunk of a document, or some turns of a chat in a row."""
 
     resources: tuple[Resource, ...]
-    rest: PendingSteps = PendingSteps()
+    pending: PendingSteps = PendingSteps()
 
     @property
     def id(self) -> str:
@@ -48,8 +56,9 @@ class Passage(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        if _speaker(self.resources[0]):
-            return "\n".join(f"{_speaker(turn)}: {turn.content}" for turn in self.resources)
+        if self.resources[0].speaker:
+            turns = [f"{turn.speaker}: {turn.content}" for turn in self.resources]
+            return "\n".join(turns)
         return "\n\n".join(resource.content for resource in self.resources)
 
     @property
@@ -57,75 +66,88 @@ class Passage(Struct, frozen=True):
         return tuple(resource.id for resource in self.resources)
 
 
-def lessons(store: Store, uris: Collection[str] | None = None) -> list[Lesson]:
-    """What was read (all of it, or from these places) and was not learned yet, in order."""
-    done = {item.id for item in store.journal(LEARNED)}
-    found: dict[tuple[str, str], list[tuple[datetime | None, int, str]]] = {}
-    for resource in _read(store, uris):
-        if resource.id not in done:
-            day = (
-                resource.starts_at.date().isoformat()
-                if _speaker(resource) and resource.starts_at
-                else ""
-            )
-            place = (resource.uri or resource.id, day)
-            found.setdefault(place, []).append((resource.starts_at, resource.ordinal, resource.id))
-    ordered = []
-    for (uri, _), parts in found.items():
-        parts.sort(key=lambda part: (part[1], part[2]))
-        times = [at for at, _, _ in parts if at]
-        ordered.append(Lesson(uri, min(times, default=None), tuple(id for _, _, id in parts)))
-    ordered.sort(
-        key=lambda lesson: (
-            lesson.at is None,
-            lesson.at.timestamp() if lesson.at else 0.0,
-            lesson.uri,
-        )
-    )
-    return ordered
+class Section(Struct, frozen=True):
+    """The passages of a lesson that are learned together."""
+
+    uri: str
+    passages: tuple[Passage, ...]
+    ends_lesson: bool
+
+    @property
+    def at(self) -> datetime | None:
+        """The time of its first resource; None: it is undated."""
+        resources = [resource for passage in self.passages for resource in passage.resources]
+        times = [resource.starts_at for resource in resources if resource.starts_at]
+        return min(times, default=None)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the resources."""
+        return tuple(id for passage in self.passages for id in passage.ids)
 
 
-def learned(passage: Passage, run: str) -> list[JournalEntry]:
-    """The journal entries that say so."""
+def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list[Lesson]:
+    """What was read, in order, but for what was learned before; None: from all sources."""
+    learned = {entry.id for entry in store.journal(LEARNED)}
+    # by source and day; not the resources themselves: there may be very many
+    grouped: dict[tuple[str, str], list[tuple[int, str, datetime | None]]] = {}
+    for resource in _read_resources(store, uris):
+        if resource.id not in learned:
+            group = grouped.setdefault((resource.uri or resource.id, _day(resource)), [])
+            group.append((resource.ordinal, resource.id, resource.starts_at))
+    lessons = []
+    for (uri, _), parts in grouped.items():
+        parts.sort(key=lambda part: part[:2])
+        times = [at for _, _, at in parts if at]
+        ids = tuple(id for _, id, _ in parts)
+        lessons.append(Lesson(uri, min(times, default=None), ids))
+    return sorted(lessons, key=_order)
+
+
+def learned_entries(passage: Passage, run: str) -> list[JournalEntry]:
+    """The entries that say that a run learned a passage."""
     data = msgspec.json.encode({"run": run})
-    return [JournalEntry(LEARNED, id, data, subjects=(id,)) for id in passage.ids]
+    return [JournalEntry(LEARNED, id, data, (id,)) for id in passage.ids]
 
 
-def passages(
-    store: Store, ids: Sequence[str], rests: Mapping[str, PendingSteps] = {}
+def cut_passages(
+    store: Store, ids: Sequence[str], pending: Mapping[str, PendingSteps] = {}
 ) -> list[Passage]:
-    """The passages of these resources, in order, with what is left of those in `rests`. What is
-    gone by now is left out."""
-    found: list[list[Resource]] = []
+    """The passages of these resources, in order; of those in `pending` with the steps that are left.
+
+    What was forgotten by now is left out.
+    """
+    groups: list[list[Resource]] = []
     words = 0
     for id in ids:
         resource = store.get("resources", id)
         if not isinstance(resource, Resource) or not resource.content.strip():
             continue
         count = len(resource.content.split())
-        if (
-            found
-            and _speaker(resource)
-            and _speaker(found[-1][0])
-            and words + count <= PASSAGE_WORDS
-        ):
-            found[-1].append(resource)
+        # turns are short: some in a row make a passage
+        continues = bool(groups and resource.speaker and groups[-1][0].speaker)
+        if continues and words + count <= _PASSAGE_WORDS:
+            groups[-1].append(resource)
             words += count
         else:
-            found.append([resource])
+            groups.append([resource])
             words = count
-    whole = [Passage(tuple(part)) for part in found]
-    known = [rests.get(passage.id) for passage in whole]
-    return [
-        Passage(passage.resources, rest) if rest and rest.ids == passage.ids else passage
-        for passage, rest in zip(whole, known, strict=True)
-    ]
+    return [_with_pending(Passage(tuple(group)), pending) for group in groups]
 
 
-def _read(store: Store, uris: Collection[str] | None) -> Iterable[Resource]:
-    """The resources that were read or told, and that have words."""
+def _with_pending(passage: Passage, pending: Mapping[str, PendingSteps]) -> Passage:
+    steps = pending.get(passage.id)
+    # a chat may be cut elsewhere than when it failed: then all is to be done again
+    if steps is None or steps.ids != passage.ids:
+        return passage
+    return Passage(passage.resources, steps)
+
+
+def _read_resources(store: Store, uris: Collection[str] | None) -> Iterable[Resource]:
+    """The resources that were read, not derived, and that have words."""
+    records: Iterable[object]
     if uris is None:
-        records: Iterable[object] = store.records("resources")
+        records = store.records("resources")
     else:
         records = (
             record
@@ -137,5 +159,13 @@ def _read(store: Store, uris: Collection[str] | None) -> Iterable[Resource]:
             yield record
 
 
-def _speaker(resource: Resource) -> str:
-    return str(resource.metadata.get("speaker") or "")
+def _day(resource: Resource) -> str:
+    """The day of a chat's turn; a document is learned as a whole."""
+    if not resource.speaker or not resource.starts_at:
+        return ""
+    return resource.starts_at.date().isoformat()
+
+
+def _order(lesson: Lesson) -> tuple[bool, float, str]:
+    at = lesson.at
+    return at is None, at.timestamp() if at else 0.0, lesson.uri

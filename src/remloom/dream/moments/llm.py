@@ -18,7 +18,7 @@ from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
 from ...store.contract import JournalEntry, Store
 from ...text.sentences import count_words
-from ..context import quote
+from ..context import quote_resource
 from . import describe
 from .extract import connections, outgrown, part_id, part_of
 from .sessions import MADE_BY, Session, happened
@@ -156,7 +156,7 @@ def _quoted(resource: Resource) -> Any:
         if isinstance(speaker, str) and speaker
         else resource.content
     )
-    return msgspec.structs.replace(quote(resource), text=said, note=when)
+    return msgspec.structs.replace(quote_resource(resource), text=said, note=when)
 
 
 def _write(

@@ -1,5 +1,4 @@
-"""The REM cycle (seed 1): records of different times, the question that binds them, and what its
-answer reveals.
+"""The REM cycle (seed 1): records of different times, the question that binds them, its answer.
 
 Dreams come in waves. Those of a wave see the memory as it was before the wave, so that their calls
 can be made at once and the outcome does not depend on which returns first; a wave is written in one
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,15 +18,16 @@ from ...llm import Call
 from ...model import Resource
 from ...runs.failures import failed_item_entry, failed_item_key, failed_items
 from ...store.contract import JournalEntry
-from ..context import DreamContext, quote, years
-from ..learn.periods import Period, bounds
-from ..synthesis import Idea, asking, identity, insight
-from .sampling import Pool, how_many, pool, sample
+from ..context import DreamContext, quote_resource, years_of
+from ..periods import Period, period_bounds
+from ..synthesis import Idea, Insight, derived_id, parse_insight, synthesis_call
+from .sampling import SamplePool, build_pool, draw, number_of_dreams
 
-__all__ = ["KIND", "WAVE", "Cycle", "rem"]
+__all__ = ["RUN_KIND", "Cycle", "run_cycle"]
 
-KIND = "rem_dream"  # of resource
-WAVE = 10  # dreams
+RUN_KIND = "dream"
+_RESOURCE_KIND = "rem_dream"
+_WAVE = 10  # dreams
 
 
 class Cycle(Struct, frozen=True, kw_only=True):
@@ -38,260 +37,308 @@ class Cycle(Struct, frozen=True, kw_only=True):
     # memory
     label: str
     seed: str
-    dreams: int | float | str | None = None  # see `sampling.how_many`
-    # noted as dreamt about at the end; of an interrupted cycle, how far it came
+    dreams: int | float | str | None = None  # see `sampling.number_of_dreams`
+    # marked as dreamt about at the end; of an interrupted cycle, how far it came
     period: Period | None = None
-    ids: tuple[str, ...] = ()  # of the current period, where the label does not tell
+    ids: tuple[str, ...] = ()  # of the current period, where the label is no time
+
+    @property
+    def until(self) -> datetime | None:
+        """The last instant of the period: what is later is not known yet."""
+        return _end_of(self.label)
+
+    def id(self, tenant: str) -> str:
+        """The id that the cycle's dreams have in their metadata."""
+        return derived_id(tenant, "cycle", self.label, self.seed)
 
 
-class _Plan(Struct, frozen=True):
+class _DreamPlan(Struct, frozen=True):
     """A dream to come."""
 
     id: str
-    nodes: tuple[str, ...]
-    label: str
+    node_ids: tuple[str, ...]
+    label: str  # of the period
     seed: str
 
+    @property
+    def until(self) -> datetime | None:
+        return _end_of(self.label)
 
-class _Dream(Struct, frozen=True):
-    """A dream as far as it has come; at last an insight, nothing, or an error."""
 
-    plan: _Plan
+class _Dream(Struct):
+    """A dream in the making: each step fills in a field, or the error that ends it."""
+
+    plan: _DreamPlan
     nodes: tuple[Resource, ...]
     question: str = ""
     related: tuple[Resource, ...] = ()
     synthesis: str = ""
+    idea: Idea | None = None
+    insight: Insight | None = None  # None at the end: the model said that there is nothing new
     error: ModelError | None = None
 
+    @property
+    def name(self) -> str:
+        """Its question: that is what a dream is called."""
+        return self.question[:200] or f"Dream {self.plan.id[:8]}"
 
-def rem(
-    mind: DreamContext, cycle: Cycle, *, done: Callable[[int, int], None] | None = None
+    @property
+    def seen(self) -> tuple[Resource, ...]:
+        """What the model was shown last, and may quote when it refuses."""
+        return self.idea.sources if self.idea else (*self.nodes, *self.related)
+
+
+def run_cycle(
+    context: DreamContext, cycle: Cycle, *, progress: Callable[[int, int], None] | None = None
 ) -> list[str]:
-    """Dream; ids of the dreams. What an earlier run had to park is dreamt first.
+    """Dream; returns the ids of the dreams. Those at which an earlier run failed are dreamt first.
 
-    `done(dreams, of)` is called after each wave.
+    `progress(done, total)` is called after each wave, with numbers of dreams.
     """
-    found = _pool(mind, cycle)
-    waiting = list(_parked(mind))
-    count = how_many(cycle.dreams, found) if len(found.all) > 1 else 0
-    plans = list(_plans(mind, cycle, found, count))
-    total = len(waiting) + len(plans)
-    period, ids, over = cycle.period and cycle.period.of(mind.writer.run.id), [], 0
-    begun = period.waves if period else 0
-    waves = [(0, wave) for wave in _in_waves(waiting)]
-    waves += [(number, wave) for number, wave in enumerate(_in_waves(plans), 1) if number > begun]
-    last = -(-len(plans) // WAVE)
-    for number, wave in waves:
-        if period is not None and number:
-            period = replace(period, waves=number, dreamt=number == last)
-        ids += _wave(mind, cycle, wave, period)
-        over += len(wave)
-        if done:
-            done(over, total)
+    pool = _pool(context, cycle)
+    retries = list(_failed_plans(context))
+    count = number_of_dreams(cycle.dreams, pool) if len(pool.all) > 1 else 0
+    plans = list(_plan_dreams(context, cycle, pool, count))
+    period = cycle.period.for_run(context.writer.id) if cycle.period else None
+    total = len(retries) + len(plans)
+    ids: list[str] = []
+    done = 0
+
+    def dream(wave: Sequence[_DreamPlan]) -> None:
+        nonlocal done
+        ids.extend(_dream_wave(context, cycle, wave, period))
+        done += len(wave)
+        if progress:
+            progress(done, total)
+
+    for wave in _in_waves(retries):
+        dream(wave)
+    waves = _in_waves(plans)
+    waves_before = period.waves if period else 0
+    for number, wave in enumerate(waves, 1):
+        if number > waves_before:
+            if period is not None:
+                period = replace(period, waves=number, dreamt=number == len(waves))
+            dream(wave)
     if period is not None and not period.dreamt:
-        mind.writer.write(entries=[replace(period, dreamt=True).entry])
+        context.writer.write(entries=[replace(period, dreamt=True).entry])
     return ids
 
 
-def _in_waves(plans: Sequence[_Plan]) -> list[Sequence[_Plan]]:
-    return [plans[start : start + WAVE] for start in range(0, len(plans), WAVE)]
+# -- what is dreamt about ------------------------------------------------------------------------
 
 
-def _pool(mind: DreamContext, cycle: Cycle) -> Pool:
-    span = bounds(cycle.label)
-
-    def current(record: Resource) -> bool:
-        if cycle.ids:
-            return record.id in members
-        return span is None or bool(record.starts_at and span[0] <= record.starts_at <= span[1])
-
-    def own(record: Resource) -> bool:
-        return record.kind == KIND and record.metadata.get("cycle") == _cycle_id(mind, cycle)
-
+def _pool(context: DreamContext, cycle: Cycle) -> SamplePool:
+    bounds = period_bounds(cycle.label)
     members = frozenset(cycle.ids)
-    until = span[1] if span else None
-    return pool(mind.store, current=current, until=until, depth=mind.limits.depth, without=own)
+    cycle_id = cycle.id(context.tenant)
 
+    def is_current(record: Resource) -> bool:
+        if members:
+            return record.id in members
+        if bounds is None:
+            return True
+        return record.starts_at is not None and bounds[0] <= record.starts_at <= bounds[1]
 
-def _plans(mind: DreamContext, cycle: Cycle, found: Pool, count: int) -> Iterator[_Plan]:
-    taken: set[frozenset[str]] = set()
-    for number in range(count):
-        nodes = sample(found, f"{cycle.label}\n{cycle.seed}\n{number}", taken=taken)
-        if len(nodes) < 2:
-            return
-        taken.add(frozenset(nodes))
-        yield _Plan(
-            identity(mind.tenant, "dream", cycle.label, cycle.seed, str(number), *nodes),
-            nodes,
-            cycle.label,
-            cycle.seed,
-        )
+    def is_own(record: Resource) -> bool:
+        return record.kind == _RESOURCE_KIND and record.metadata.get("cycle") == cycle_id
 
-
-def _wave(
-    mind: DreamContext, cycle: Cycle, plans: Sequence[_Plan], period: Period | None
-) -> list[str]:
-    """Dream the dreams of a wave together, and write them."""
-    dreams = [_Dream(plan, nodes) for plan in plans if len(nodes := _nodes(mind, plan)) > 1]
-    dreams = _each(mind, dreams, _ask_question, _with_question)
-    dreams = [
-        dream if dream.error else replace(dream, related=_related(mind, dream)) for dream in dreams
-    ]
-    dreams = _each(mind, dreams, _ask_synthesis, _with_synthesis)
-    return _implant(mind, cycle, dreams, period)
-
-
-def _ask_question(dream: _Dream) -> Call:
-    return Call(
-        "question", {"passages": [quote(node) for node in dream.nodes]}, subjects=dream.plan.nodes
+    return build_pool(
+        context.store,
+        is_current=is_current,
+        until=cycle.until,
+        depth=context.limits.depth,
+        # an interrupted cycle draws from what there was before it
+        exclude=is_own,
     )
 
 
-def _with_question(dream: _Dream, reply: str) -> _Dream:
-    return replace(dream, question=" ".join(reply.split()).strip("\"'“”*_` "))
+def _plan_dreams(
+    context: DreamContext, cycle: Cycle, pool: SamplePool, count: int
+) -> Iterator[_DreamPlan]:
+    drawn: set[frozenset[str]] = set()
+    for number in range(count):
+        node_ids = draw(pool, f"{cycle.label}\n{cycle.seed}\n{number}", drawn_before=drawn)
+        if len(node_ids) < 2:
+            return
+        drawn.add(frozenset(node_ids))
+        id = derived_id(context.tenant, "dream", cycle.label, cycle.seed, str(number), *node_ids)
+        yield _DreamPlan(id, node_ids, cycle.label, cycle.seed)
 
 
-def _ask_synthesis(dream: _Dream) -> Call:
-    seen = (*dream.nodes, *dream.related)
+def _failed_plans(context: DreamContext) -> Iterator[_DreamPlan]:
+    for item in failed_items(context.store, RUN_KIND):
+        details = item.details
+        yield _DreamPlan(item.item, tuple(details["nodes"]), details["label"], details["seed"])
+
+
+def _in_waves(plans: Sequence[_DreamPlan]) -> list[Sequence[_DreamPlan]]:
+    return [plans[start : start + _WAVE] for start in range(0, len(plans), _WAVE)]
+
+
+# -- the steps of a wave -------------------------------------------------------------------------
+
+
+def _dream_wave(
+    context: DreamContext, cycle: Cycle, plans: Sequence[_DreamPlan], period: Period | None
+) -> list[str]:
+    """Take the dreams of a wave through their steps, then write them; returns their ids.
+
+    A dream that fails at one step takes no part in the next ones.
+    """
+    dreams = _load_nodes(context, plans)
+    _ask_questions(context, dreams)
+    _search_related(context, dreams)
+    _synthesise(context, dreams)
+    _implant(context, dreams)
+    return _write(context, cycle, dreams, period)
+
+
+def _load_nodes(context: DreamContext, plans: Sequence[_DreamPlan]) -> list[_Dream]:
+    """The dreams of which at least two records still stand."""
+    dreams = []
+    for plan in plans:
+        records = [context.store.get("resources", id) for id in plan.node_ids]
+        resources = [record for record in records if isinstance(record, Resource)]
+        nodes = tuple(resource for resource in resources if resource.content.strip())
+        if len(nodes) > 1:
+            dreams.append(_Dream(plan, nodes))
+    return dreams
+
+
+def _ask_questions(context: DreamContext, dreams: Sequence[_Dream]) -> None:
+    """Ask for the question that binds the records of each dream."""
+    for dream, reply in _ask_for_each(context, dreams, _question_call):
+        dream.question = " ".join(reply.split()).strip("\"'“”*_` ")
+
+
+def _search_related(context: DreamContext, dreams: Sequence[_Dream]) -> None:
+    """Search memory with the question of each dream."""
+    for dream in _unfailed(dreams):
+        related = context.find_similar(
+            dream.question, until=dream.plan.until, exclude=dream.plan.node_ids
+        )
+        dream.related = tuple(related)
+
+
+def _synthesise(context: DreamContext, dreams: Sequence[_Dream]) -> None:
+    """Ask what the records of each dream reveal with its question in view."""
+    for dream, reply in _ask_for_each(context, dreams, _synthesis_call):
+        dream.synthesis = reply
+
+
+def _implant(context: DreamContext, dreams: Sequence[_Dream]) -> None:
+    """Ask what each synthesis adds to what is known."""
+    for dream in _unfailed(dreams):
+        neighbours = context.find_similar(dream.synthesis, until=dream.plan.until)
+        parents = (*dream.nodes, *dream.related)
+        dream.idea = Idea(dream.synthesis, parents, tuple(neighbours))
+    for dream, reply in _ask_for_each(context, dreams, _implant_call):
+        assert dream.idea is not None  # noqa: S101 - set above
+        dream.insight = parse_insight(dream.idea, reply)
+
+
+def _ask_for_each(
+    context: DreamContext, dreams: Sequence[_Dream], make_call: Callable[[_Dream], Call]
+) -> Iterator[tuple[_Dream, str]]:
+    """Put the calls of all dreams to the model at once; gives those that were answered."""
+    asked = _unfailed(dreams)
+    replies = context.ask_all([make_call(dream) for dream in asked])
+    for dream, reply in zip(asked, replies, strict=True):
+        if isinstance(reply, ModelError):
+            dream.error = reply
+        else:
+            yield dream, reply
+
+
+def _unfailed(dreams: Sequence[_Dream]) -> list[_Dream]:
+    return [dream for dream in dreams if dream.error is None]
+
+
+def _question_call(dream: _Dream) -> Call:
+    passages = [quote_resource(node) for node in dream.nodes]
+    return Call("question", {"passages": passages}, subjects=dream.plan.node_ids)
+
+
+def _synthesis_call(dream: _Dream) -> Call:
     return Call(
         "dream",
         {
             "question": dream.question,
-            "passages": [quote(node) for node in dream.nodes],
-            "related": [quote(near) for near in dream.related],
+            "passages": [quote_resource(node) for node in dream.nodes],
+            "related": [quote_resource(resource) for resource in dream.related],
         },
-        subjects=tuple(resource.id for resource in seen),
+        subjects=tuple(resource.id for resource in dream.seen),
     )
 
 
-def _with_synthesis(dream: _Dream, reply: str) -> _Dream:
-    return replace(dream, synthesis=reply)
+def _implant_call(dream: _Dream) -> Call:
+    assert dream.idea is not None  # noqa: S101 - made before its call
+    return synthesis_call(dream.idea)
 
 
-def _each(
-    mind: DreamContext,
-    dreams: Sequence[_Dream],
-    call: Callable[[_Dream], Call],
-    take: Callable[[_Dream, str], _Dream],
-) -> list[_Dream]:
-    """The next step of every dream that has not failed."""
-    replies = iter(mind.ask_all([call(dream) for dream in dreams if not dream.error]))
-    return [dream if dream.error else _stepped(dream, next(replies), take) for dream in dreams]
+# -- what is written -----------------------------------------------------------------------------
 
 
-def _stepped(dream: _Dream, reply: Any, take: Callable[[_Dream, str], _Dream]) -> _Dream:
-    return replace(dream, error=reply) if isinstance(reply, ModelError) else take(dream, reply)
-
-
-def _related(mind: DreamContext, dream: _Dream) -> tuple[Resource, ...]:
-    return tuple(mind.near(dream.question, until=_until(dream), without=dream.plan.nodes))
-
-
-def _until(dream: _Dream) -> datetime | None:
-    span = bounds(dream.plan.label)
-    return span[1] if span else None
-
-
-def _implant(
-    mind: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period: Period | None
+def _write(
+    context: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period: Period | None
 ) -> list[str]:
-    """Hold each synthesis against what is known, and write what is new in one transaction."""
-    records: list[Resource] = []
-    notes: list[JournalEntry] = [period.entry] if period else []
-    struck: list[tuple[str, str]] = []
-    ideas = [
-        Idea(
-            dream.synthesis,
-            (*dream.nodes, *dream.related),
-            tuple(mind.near(dream.synthesis, until=_until(dream))),
-        )
-        for dream in dreams
-        if not dream.error
-    ]
-    replies = iter(zip(ideas, mind.ask_all([asking(idea) for idea in ideas]), strict=True))
-    nothing = 0
-    for dream in dreams:
-        error: ModelError | None = dream.error
-        # what the model was told, and may have said in its refusal
-        told = (*dream.nodes, *dream.related)
-        if error is None:
-            idea, reply = next(replies)
-            told = idea.sources
-            if isinstance(reply, ModelError):
-                error = reply
-            elif (found := insight(idea, reply)) is None:
-                nothing += 1
-            else:
-                own = {
-                    "question": dream.question,
-                    "years": years(dream.nodes),
-                    "period": dream.plan.label,
-                    "nodes": [node.id for node in dream.nodes],
-                    "cycle": _cycle_id(mind, cycle),
-                }
-                records.append(
-                    Resource(
-                        id=dream.plan.id,
-                        name=_name(dream),
-                        content=found.text,
-                        category="dream",
-                        kind=KIND,
-                        trust="derived",
-                        generation=found.generation,
-                        parents=found.parents,
-                        starts_at=found.at,
-                        metadata=own,
-                    )
-                )
-        if error is not None:
-            details = {
-                "nodes": list(dream.plan.nodes),
-                "label": dream.plan.label,
-                "seed": dream.plan.seed,
-            }
-            notes.append(
-                failed_item_entry(
-                    mind.store,
-                    "dream",
-                    dream.plan.id,
-                    error,
-                    tuple(dict.fromkeys((*dream.plan.nodes, *(resource.id for resource in told)))),
-                    name=_name(dream),
-                    details=details,
-                    run_id=mind.writer.run.id,
-                )
-            )
-        else:
-            struck.append(failed_item_key("dream", dream.plan.id))
-    mind.writer.count(rem_dream=len(records), nothing=nothing)
+    """Write the dreams of a wave, what failed, and how far the period came, in one transaction."""
+    done = _unfailed(dreams)
+    records = [_record(context, cycle, dream, dream.insight) for dream in done if dream.insight]
+    failed = [_failure(context, dream, dream.error) for dream in dreams if dream.error]
+    entries = [*([period.entry] if period else []), *failed]
+    deleted = [failed_item_key(RUN_KIND, dream.plan.id) for dream in done]
+    context.writer.count(rem_dream=len(records), nothing=len(done) - len(records))
     while True:
         try:
-            return mind.writer.write(records, entries=notes, deleted=struck)
-        except GoneError as error:  # forgotten while it was dreamt about
+            return context.writer.write(records, entries=entries, deleted=deleted)
+        except GoneError as error:
+            # what was forgotten while it was dreamt about takes its dreams with it
             gone = set(error.fields["ids"])
-            standing = [record for record in records if not gone & set(record.parents)]
-            mind.writer.count(
-                rem_dream=len(standing) - len(records), forgotten=len(records) - len(standing)
-            )
-            records, notes = standing, [note for note in notes if not gone & set(note.subjects)]
+            standing = [record for record in records if gone.isdisjoint(record.parents)]
+            lost = len(records) - len(standing)
+            context.writer.count(rem_dream=-lost, forgotten=lost)
+            records = standing
+            entries = [entry for entry in entries if gone.isdisjoint(entry.subjects)]
 
 
-def _name(dream: _Dream) -> str:
-    """What a dream is called: its question."""
-    return dream.question[:200] or f"Dream {dream.plan.id[:8]}"
+def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight) -> Resource:
+    return Resource(
+        id=dream.plan.id,
+        name=dream.name,
+        content=insight.text,
+        category="dream",
+        kind=_RESOURCE_KIND,
+        trust="derived",
+        generation=insight.generation,
+        parents=insight.parents,
+        starts_at=insight.at,
+        metadata={
+            "question": dream.question,
+            "years": years_of(dream.nodes),
+            "period": dream.plan.label,
+            "nodes": [node.id for node in dream.nodes],
+            "cycle": cycle.id(context.tenant),
+        },
+    )
 
 
-def _nodes(mind: DreamContext, plan: _Plan) -> tuple[Resource, ...]:
-    found = (mind.store.get("resources", id) for id in plan.nodes)
-    return tuple(node for node in found if isinstance(node, Resource) and node.content.strip())
+def _failure(context: DreamContext, dream: _Dream, error: ModelError) -> JournalEntry:
+    plan = dream.plan
+    about = dict.fromkeys((*plan.node_ids, *(resource.id for resource in dream.seen)))
+    return failed_item_entry(
+        context.store,
+        RUN_KIND,
+        plan.id,
+        error,
+        tuple(about),
+        name=dream.name,
+        details={"nodes": list(plan.node_ids), "label": plan.label, "seed": plan.seed},
+        run_id=context.writer.id,
+    )
 
 
-def _parked(mind: DreamContext) -> Iterator[_Plan]:
-    for item in failed_items(mind.store, "dream"):
-        yield _Plan(
-            item.item, tuple(item.details["nodes"]), item.details["label"], item.details["seed"]
-        )
-
-
-def _cycle_id(mind: DreamContext, cycle: Cycle) -> str:
-    return identity(mind.tenant, "cycle", cycle.label, cycle.seed)
+def _end_of(label: str) -> datetime | None:
+    bounds = period_bounds(label)
+    return bounds[1] if bounds else None

@@ -29,7 +29,7 @@ from .terminal import console, visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...dream.learn.loop import Progress
+    from ...dream.progress import Progress
     from ...memory import Memory
     from ...model import ReadReport
     from ...runs.run import Run

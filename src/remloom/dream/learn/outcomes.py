@@ -1,0 +1,238 @@
+"""Writing what came of a section: insights, failures, and that its passages were learned."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import labels
+from ...errors import GoneError
+from ...model import Edge, Resource
+from ...runs.failures import failed_item_entry, failed_item_key
+from ...store.contract import JournalEntry
+from ..context import DreamContext
+from ..synthesis import Insight, derived_id
+from .pending import EntityLearning, Step, pending_steps
+from .units import Passage, learned_entries
+
+__all__ = [
+    "ABOUT",
+    "RUN_KIND",
+    "StepOutcome",
+    "entity_insight_id",
+    "synthesis_id",
+    "write_outcomes",
+]
+
+RUN_KIND = "learn"
+ABOUT = "about"  # the edge from an insight to its entity
+_ABOUT_WEIGHT = 0.8
+
+
+class StepOutcome(Struct, frozen=True):
+    """What became of one step.
+
+    "nothing": the model said that there is nothing new. "alone": nothing is known yet to compare
+    the passage with, so the model was not asked.
+    """
+
+    passages: tuple[str, ...]  # ids of the passages that it is about
+    state: Literal["learned", "nothing", "alone", "failed"] = "learned"
+    insight: Insight | None = None
+    entity: str = ""
+    # of a step that failed:
+    reason: str = ""
+    step: Step = ""
+    # ids of what the model was shown, and may quote when it refuses
+    seen: tuple[str, ...] = ()
+    learning: EntityLearning | None = None  # that was not implanted
+
+    @property
+    def rests_on(self) -> set[str]:
+        """Ids of the records without which it means nothing."""
+        ids = set(self.seen)
+        if self.insight:
+            ids.update(self.insight.parents)
+        elif self.learning:
+            ids.update(self.learning.passages)
+        return ids
+
+
+def write_outcomes(
+    context: DreamContext,
+    uri: str,
+    passages: Sequence[Passage],
+    outcomes: Sequence[StepOutcome],
+    entries: Sequence[JournalEntry] = (),
+) -> list[str]:
+    """Write the outcomes of a section, and that its passages were learned, in one transaction.
+
+    A passage with a failed step waits for the next run; what else came of it is kept.
+
+    Args:
+        uri: of the source.
+        passages: of the section.
+        entries: to be written in the same transaction.
+
+    Returns: names of the insights.
+    """
+    known = {passage.id for passage in passages}
+    forgotten = {id for outcome in outcomes for id in outcome.passages} - known
+    if forgotten:
+        passages, outcomes = _without(forgotten, passages, outcomes)
+    while True:
+        try:
+            return _write(context, uri, passages, outcomes, entries)
+        except GoneError as error:
+            # records were forgotten since the model was asked about them
+            passages, outcomes = _without(set(error.fields["ids"]), passages, outcomes)
+
+
+def synthesis_id(context: DreamContext, passage: Passage) -> str:
+    """The id of what a passage means beside what is known."""
+    return derived_id(context.tenant, "synthesis", *passage.ids)
+
+
+def entity_insight_id(context: DreamContext, entity: str, passage_ids: Sequence[str]) -> str:
+    """The id of what passages add to what is known of an entity."""
+    return derived_id(context.tenant, "insight", labels.key(entity), *passage_ids)
+
+
+def _without(
+    forgotten: Collection[str], passages: Sequence[Passage], outcomes: Sequence[StepOutcome]
+) -> tuple[list[Passage], list[StepOutcome]]:
+    """What is left without forgotten records. A step that rested on them is to be done again."""
+    gone = set(forgotten)
+    standing = [passage for passage in passages if gone.isdisjoint(passage.ids)]
+    known = {passage.id for passage in standing}
+    left = []
+    for outcome in outcomes:
+        ids = tuple(id for id in outcome.passages if id in known)
+        if not ids:
+            continue
+        if gone.isdisjoint(outcome.rests_on):
+            left.append(replace(outcome, passages=ids))
+        else:
+            reason = "what it rests on was forgotten meanwhile"
+            left.append(StepOutcome(ids, "failed", reason=reason))
+    return standing, left
+
+
+def _write(
+    context: DreamContext,
+    uri: str,
+    passages: Sequence[Passage],
+    outcomes: Sequence[StepOutcome],
+    entries: Sequence[JournalEntry],
+) -> list[str]:
+    by_id = {passage.id: passage for passage in passages}
+    failures: dict[str, list[StepOutcome]] = {}
+    for outcome in outcomes:
+        if outcome.state == "failed":
+            for id in outcome.passages:
+                failures.setdefault(id, []).append(outcome)
+    records, edges = _insights(context, by_id, outcomes)
+    written = [*entries]
+    deleted = []
+    for passage in passages:
+        if passage.id in failures:
+            written.append(_failure(context, uri, by_id, passage, failures[passage.id]))
+        else:
+            written += learned_entries(passage, context.writer.id)
+            deleted.append(failed_item_key(RUN_KIND, passage.id))
+    of_entities = sum(1 for record in records if record.metadata.get("entity"))
+    counts = {
+        "passages": len(passages) - len(failures),
+        "nothing": sum(outcome.state == "nothing" for outcome in outcomes),
+        "synthesis": len(records) - of_entities,
+        "entity_insight": of_entities,
+    }
+    # counted before it is written: the counts are stored in the same transaction
+    context.writer.count(**counts)
+    try:
+        context.writer.write(records, edges, entries=written, deleted=deleted)
+    except GoneError:
+        context.writer.count(**{name: -number for name, number in counts.items()})
+        raise
+    return [record.name for record in records]
+
+
+def _insights(
+    context: DreamContext, by_id: Mapping[str, Passage], outcomes: Sequence[StepOutcome]
+) -> tuple[list[Resource], list[Edge]]:
+    """The insights as records, each with an edge to the entity that it is about."""
+    records, edges = [], []
+    for outcome in outcomes:
+        if outcome.insight is None:
+            continue
+        record = _record(context, by_id[outcome.passages[0]], outcome, outcome.insight)
+        records.append(record)
+        if outcome.entity:
+            edge = Edge(
+                src=record.name,
+                rel_type=ABOUT,
+                dst=outcome.entity,
+                weight=_ABOUT_WEIGHT,
+                properties={"dst_name": outcome.entity},
+            )
+            edges.append(edge)
+    return records, edges
+
+
+def _record(
+    context: DreamContext, passage: Passage, outcome: StepOutcome, insight: Insight
+) -> Resource:
+    entity = outcome.entity
+    metadata: dict[str, Any] = {"years": list(insight.years)}
+    if entity:
+        metadata["entity"] = entity
+        id = entity_insight_id(context, entity, outcome.passages)
+        name = f"{entity}, from {passage.name}"
+    else:
+        id = synthesis_id(context, passage)
+        name = f"Synthesis of {passage.name}"
+    return Resource(
+        id=id,
+        name=name,
+        content=insight.text,
+        category="insight",
+        kind="entity_insight" if entity else "synthesis",
+        trust="derived",
+        generation=insight.generation,
+        parents=insight.parents,
+        starts_at=insight.at,
+        related_entities=(entity,) if entity else (),
+        metadata=metadata,
+    )
+
+
+def _failure(
+    context: DreamContext,
+    uri: str,
+    by_id: Mapping[str, Passage],
+    passage: Passage,
+    failed: Sequence[StepOutcome],
+) -> JournalEntry:
+    """The entry of a passage with failed steps."""
+    pending = pending_steps(passage.ids, [(outcome.step, outcome.learning) for outcome in failed])
+    about = dict.fromkeys(passage.ids)
+    # a learning quotes all passages that it is from
+    for learning in pending.learnings:
+        for id in learning.passages:
+            about |= dict.fromkeys(by_id[id].ids if id in by_id else (id,))
+    for outcome in failed:
+        about |= dict.fromkeys(outcome.seen)
+    return failed_item_entry(
+        context.store,
+        RUN_KIND,
+        passage.id,
+        failed[-1].reason,
+        tuple(about),
+        name=passage.name,
+        details={"uri": uri, "rest": msgspec.to_builtins(pending)},
+        run_id=context.writer.id,
+    )
