@@ -23,8 +23,8 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.sql.compile import compile_select
-from remloom.sql.functions import AGGREGATES, FUNCTIONS, table
-from remloom.sql.show import statement
+from remloom.sql.functions import aggregates, functions, markdown_table
+from remloom.sql.render import render_select
 from remloom.store.postgres.sql_writer import PostgresWriter
 from remloom.store.sqlite.sql_writer import SqliteWriter
 
@@ -49,7 +49,7 @@ PAYLOADS = (
     "x' UNION SELECT sql FROM sqlite_master --", 'a"b', "a\\", "%s", "?1", "($1)[1]", "{0}", "',)", "\n--", "/* */", ";",
 )  # fmt: skip
 
-_NAMES = {name for function in (*FUNCTIONS, *AGGREGATES) for template in (function.sqlite, function.postgres)
+_NAMES = {name for function in (*functions(), *aggregates()) for template in (function.sqlite, function.postgres)
           for name in re.findall(r"\w+", template)}  # fmt: skip
 # All that the two writers have words for; between them stand only marks, whole numbers and signs.
 _VOCABULARY = _NAMES | set("""
@@ -312,7 +312,7 @@ def test_a_long_expression_is_compiled_at_once() -> None:
 )
 def test_the_canonical_text_means_the_same(sql: str) -> None:
     select = compile_select(sql)
-    assert compile_select(statement(select)) == select
+    assert compile_select(render_select(select)) == select
 
 
 def test_names_of_columns_are_the_users_and_no_part_of_the_sql() -> None:
@@ -398,12 +398,12 @@ def _tree(rng: random.Random, depth: int) -> Any:
 def test_whatever_tree_a_parser_makes_only_our_own_words_come_of_it() -> None:
     """The parser is not trusted: its nodes are translated, whatever they hold."""
     from remloom.sql.columns import columns
-    from remloom.sql.expressions import Expressions
+    from remloom.sql.expressions import ExpressionReader
 
     rng, translated = random.Random(7), 0
     for _ in range(6_000):
         node = _tree(rng, rng.randrange(1, 4))
-        read = Expressions("SELECT x", [], columns("resources"), "resources")
+        read = ExpressionReader("SELECT x", [], columns("resources"), "resources")
         try:
             value = read(node)
             texts = SqliteWriter("resources").write(value), PostgresWriter("resources").write(value)
@@ -419,16 +419,16 @@ def test_whatever_tree_a_parser_makes_only_our_own_words_come_of_it() -> None:
 def test_the_table_of_functions_in_the_docs_is_that_of_the_code() -> None:
     page = (Path(__file__).parents[2] / "docs/dialect.md").read_text(encoding="utf-8")
     begin, end = (
-        "<!-- functions: made by remloom.sql.functions.table -->",
+        "<!-- functions: made by remloom.sql.functions.markdown_table -->",
         "<!-- functions: end -->",
     )
-    assert page[page.index(begin) + len(begin) : page.index(end)].strip() == table()
+    assert page[page.index(begin) + len(begin) : page.index(end)].strip() == markdown_table()
 
 
-@pytest.mark.parametrize("name", sorted({function.name for function in FUNCTIONS}))
+@pytest.mark.parametrize("name", sorted({function.name for function in functions()}))
 def test_every_function_of_the_table_is_written_for_both_stores(name: str) -> None:
-    function = next(function for function in FUNCTIONS if function.name == name)
-    samples = {"text": "name", "text…": "'a'", "integer…": "2", "one": "name", "real": "ordinal", "time": "created_at",
+    function = next(function for function in functions() if function.name == name)
+    samples = {"text": "name", "text…": "'a'", "integer…": "2", "same": "name", "real": "ordinal", "time": "created_at",
                "unit…": "'month'", "json": "metadata", "boolean": "ordinal > 1", "…": "name"}  # fmt: skip
     arguments = [samples[argument.rstrip("?")] for argument in function.takes]
     if name in ("has_any", "regexp_like"):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import InvalidInputError, QuerySyntaxError, SqlGuardError
 from ..predicates import Predicate
-from ..sql.bounds import tokens_of
+from ..sql.bounds import tokenize
 from .statements import Plan, Sql, Statement
 from .transformer import EXAMPLES, Builder, Clause, Fault, Parsed, Raw, Tail
 
@@ -136,7 +136,7 @@ def _cut_sql(text: str, raw: Raw) -> tuple[str, int]:
     those belongs to the SELECT, one after them to the TRAVERSE.
     """
     try:
-        tokens = tokens_of(text[raw.position :])
+        tokens = tokenize(text[raw.position :])
     except QuerySyntaxError:
         message = "a string or a quoted name in this SQL is not closed"
         raise QuerySyntaxError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..sql.compile import compile_select
-from ..sql.show import statement
+from ..sql.render import render_select
 from ..sql.values import Select
 
 __all__ = ["compiled"]
@@ -15,4 +15,4 @@ __all__ = ["compiled"]
 def compiled(sql: str) -> tuple[Select, str]:
     """The SELECT that a text says, and its canonical text. Raises what `compile_select` raises."""
     select = compile_select(sql)
-    return select, statement(select)
+    return select, render_select(select)

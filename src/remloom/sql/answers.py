@@ -1,5 +1,4 @@
-"""What a store fetched as it is shown: the same values whichever store it was, and no more than
-fits."""
+"""Fetched rows as the user sees them: the same values from whichever store, within a size limit."""
 
 from __future__ import annotations
 
@@ -12,79 +11,96 @@ from ..errors import InvalidInputError
 from . import times
 from .values import Type
 
-__all__ = ["MAX_FETCHED", "Budget", "Rows", "decoded", "out_of_range", "shown", "too_much"]
+__all__ = [
+    "MAX_FETCHED",
+    "Budget",
+    "Rows",
+    "decode_scalar",
+    "display_value",
+    "number_out_of_range",
+    "rows_too_large",
+]
 
 MAX_FETCHED = 64_000_000  # bytes of the rows of one SELECT
 # columns, rows, whether there were more
 Rows: TypeAlias = tuple[list[str], list[tuple[Any, ...]], bool]
 
+_MAX_EXACT = 2**53  # whole numbers below it are exact as a float
 _encode = msgspec.json.Encoder().encode
 
 
 class Budget:
-    """What the rows of one SELECT may take while they are fetched."""
+    """The bytes that the rows of one SELECT may take while they are fetched."""
 
     def __init__(self) -> None:
         self._left = MAX_FETCHED
 
     def spend(self, size: int) -> None:
-        """Raises InvalidInputError when it was too much."""
+        """Count these bytes. Raises InvalidInputError once they are too many."""
         self._left -= size
         if self._left < 0:
-            raise too_much()
+            raise rows_too_large()
 
 
-def too_much() -> InvalidInputError:
-    """The error for rows that do not fit."""
+def rows_too_large() -> InvalidInputError:
+    """Make the error for rows beyond `MAX_FETCHED`."""
     return InvalidInputError(
         f"the rows are longer than {MAX_FETCHED // 1_000_000} million bytes",
-        remedy="select fewer columns, a part of the text (left(content, 200)), or fewer rows (LIMIT)",
+        remedy="select fewer columns, a part of the text (left(content, 200)),"
+        " or fewer rows (LIMIT)",
     )
 
 
-def shown(value: Any, kind: Type) -> Any:
-    """A value as the user is shown it.
+def number_out_of_range() -> InvalidInputError:
+    """Make the error for a number that a store could not compute."""
+    return InvalidInputError("a number is out of range", remedy="compute with smaller ones")
+
+
+def display_value(value: Any, kind: Type) -> Any:
+    """Convert a fetched value to what the user is shown.
 
     Raises:
         InvalidInputError: a number or time that is out of range.
 
-    >>> shown(3.0, "number"), shown(0, "time"), shown(["a"], "json"), shown(1, "boolean")
-    (3, '1970-01-01T00:00:00Z', '["a"]', True)
+    >>> display_value(3.0, "number"), display_value(0, "time"), display_value(["a"], "json")
+    (3, '1970-01-01T00:00:00Z', '["a"]')
     """
     if value is None:
         return None
     match kind:
-        case "text":
-            return value
         case "integer":
-            if isinstance(value, float) and not abs(value) < 2**53:
-                raise out_of_range()
-            return int(value)
+            return _display_integer(value)
         case "number" | "real":
-            number = float(value)
-            if not math.isfinite(number):
-                raise out_of_range()
-            return (
-                int(number)
-                if kind == "number" and number.is_integer() and abs(number) < 2**53
-                else number
-            )
+            return _display_number(float(value), whole_if_exact=kind == "number")
         case "boolean":
             return bool(value)
         case "time" | "date":
-            return times.shown(value, date=kind == "date")
+            return times.render_time(value, date_only=kind == "date")
         case "json" | "any":
-            if isinstance(value, int) and not -(2**63) <= value < 2**63:
-                return float(value)  # as every store gives it
-            return _encode(value).decode() if isinstance(value, list | dict) else value
+            return _display_json(value)
     return value
 
 
-def decoded(text: str) -> Any:
-    """A text, number or boolean of JSON as itself; a list or object stays the text that it is."""
+def _display_integer(value: float) -> int:
+    if isinstance(value, float) and not abs(value) < _MAX_EXACT:
+        raise number_out_of_range()
+    return int(value)
+
+
+def _display_number(number: float, *, whole_if_exact: bool) -> int | float:
+    if not math.isfinite(number):
+        raise number_out_of_range()
+    is_exact = number.is_integer() and abs(number) < _MAX_EXACT
+    return int(number) if whole_if_exact and is_exact else number
+
+
+def _display_json(value: Any) -> Any:
+    # PostgreSQL keeps whole numbers of any length, SQLite none beyond 64 bits: both show a float.
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return float(value)
+    return _encode(value).decode() if isinstance(value, list | dict) else value
+
+
+def decode_scalar(text: str) -> Any:
+    """Decode a JSON text, number or boolean; a list or object stays the text that it is."""
     return text if text[:1] in ("[", "{") else msgspec.json.decode(text)
-
-
-def out_of_range() -> InvalidInputError:
-    """The error for a number that is none any more."""
-    return InvalidInputError("a number is out of range", remedy="compute with smaller ones")

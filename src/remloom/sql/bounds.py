@@ -1,4 +1,4 @@
-"""How much a SELECT may be, looked at before anything is parsed, in one pass over its tokens.
+"""How much a SELECT may be: checked in one pass over its tokens, before anything is parsed.
 
 Only words that a SELECT of ours can have reach the parser, which is slow in some others (a row of
 JOINs takes it exponential time).
@@ -6,6 +6,7 @@ JOINs takes it exponential time).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -15,7 +16,7 @@ from ..errors import QuerySyntaxError, SqlGuardError
 if TYPE_CHECKING:
     from sqlglot import Dialect
 
-__all__ = ["EXAMPLE", "check", "reading", "refuse", "syntax_error", "tokens_of"]
+__all__ = ["EXAMPLE", "check_tokens", "read_dialect", "refuse", "syntax_error", "tokenize"]
 
 MAX_LENGTH = 100_000  # characters
 MAX_TOKENS = 10_000
@@ -25,31 +26,37 @@ EXAMPLE = (
 )
 
 # Something stands between each of these and the next.
-_CASTS = frozenset({"CAST", "TRY_CAST", "SAFE_CAST"})
 _CLAUSES = frozenset(
     {"SELECT", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET"}
 )
+_CASTS = frozenset({"CAST", "TRY_CAST", "SAFE_CAST"})
+_LITERALS = frozenset({"VAR", "STRING", "NUMBER", "IDENTIFIER"})
+_OPENING = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE", "CASE"})
+_CLOSING = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE", "END"})
+_PREFIXES = frozenset({"NOT", "DASH", "PLUS", "RLIKE", "IRLIKE", "INTERVAL", "DISTINCT"})
+# The types of tokens that may reach the parser.
 _ALLOWED = frozenset({
-    "SELECT", "DISTINCT", "STAR", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "ALIAS",
-    "ASC", "DESC", "AND", "OR", "NOT", "FIRST", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "PLUS", "DASH", "SLASH",
-    "MOD", "DPIPE", "ARROW", "DARROW", "HASH_ARROW", "DHASH_ARROW", "AT_GT", "LT_AT", "DAMP", "PLACEHOLDER",
-    "COLON", "L_PAREN", "R_PAREN", "L_BRACKET", "R_BRACKET", "COMMA", "DOT", "STRING", "NUMBER", "IDENTIFIER",
-    "VAR", "NULL", "TRUE", "FALSE", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "IRLIKE", "IS", "ISNULL",
-    "NOTNULL", "CASE", "WHEN", "THEN", "ELSE", "END", "DCOLON", "INTERVAL", "ESCAPE", "FILTER", "COLLATE",
-    "ARRAY", "ANY", "CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP", "FOR", "LEFT", "RIGHT", "REPLACE",
-    "OVERLAPS", "USING", "INT", "BIGINT", "SMALLINT", "TINYINT", "TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR",
-    "NAME", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ",
-    "DATETIME", "TIME", "JSON", "JSONB", "SCHEMA", "TYPE", "FORMAT", "COMMENT", "INDEX", "ROW", "ROWS", "VIEW",
-    "CACHE",
+    "SELECT", "DISTINCT", "STAR", "FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT",
+    "OFFSET", "ALIAS", "ASC", "DESC", "AND", "OR", "NOT", "FIRST", "EQ", "NEQ", "LT", "LTE", "GT",
+    "GTE", "PLUS", "DASH", "SLASH", "MOD", "DPIPE", "ARROW", "DARROW", "HASH_ARROW", "DHASH_ARROW",
+    "AT_GT", "LT_AT", "DAMP", "PLACEHOLDER", "COLON", "L_PAREN", "R_PAREN", "L_BRACKET",
+    "R_BRACKET", "COMMA", "DOT", "STRING", "NUMBER", "IDENTIFIER", "VAR", "NULL", "TRUE", "FALSE",
+    "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "IRLIKE", "IS", "ISNULL", "NOTNULL", "CASE", "WHEN",
+    "THEN", "ELSE", "END", "DCOLON", "INTERVAL", "ESCAPE", "FILTER", "COLLATE", "ARRAY", "ANY",
+    "CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP", "FOR", "LEFT", "RIGHT", "REPLACE",
+    "OVERLAPS", "USING", "INT", "BIGINT", "SMALLINT", "TINYINT", "TEXT", "VARCHAR", "CHAR",
+    "NCHAR", "NVARCHAR", "NAME", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "DATE", "TIMESTAMP",
+    "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "TIME", "JSON", "JSONB", "SCHEMA", "TYPE", "FORMAT",
+    "COMMENT", "INDEX", "ROW", "ROWS", "VIEW", "CACHE",
 })  # fmt: skip
 
 
 @cache
-def reading() -> Dialect:
-    """SQL as it is read: PostgreSQL's, with names in backticks too."""
+def read_dialect() -> Dialect:
+    """The SQL that is read: PostgreSQL's, with names in backticks too."""
     from sqlglot.dialects.postgres import Postgres
 
-    class Reading(Postgres):
+    class ReadDialect(Postgres):
         NULL_ORDERING = "nulls_are_small"
 
         class Tokenizer(Postgres.Tokenizer):
@@ -60,16 +67,16 @@ def reading() -> Dialect:
             LAMBDAS: ClassVar[dict[Any, Any]] = {}
 
         def to_json_path(self, path: Any) -> Any:
-            return path  # it is read in `sql.expressions`
+            return path  # `sql.json_nodes` reads it
 
-    return Reading()
+    return ReadDialect()
 
 
-def tokens_of(sql: str) -> list[Any]:
+def tokenize(sql: str) -> list[Any]:
     """The tokens of a text.
 
     Raises:
-        SqlGuardError: it is longer than is read.
+        SqlGuardError: it is longer than `MAX_LENGTH`.
         QuerySyntaxError: a string or a name in it has no end.
     """
     from sqlglot.errors import TokenError
@@ -77,29 +84,22 @@ def tokens_of(sql: str) -> list[Any]:
     if len(sql) > MAX_LENGTH:
         refuse(f"SQL may have {MAX_LENGTH:,} characters, this has {len(sql):,}", sql[:200], 0)
     try:
-        return list(reading().tokenize(sql))
+        return list(read_dialect().tokenize(sql))
     except (TokenError, ValueError, RecursionError):
         raise syntax_error("a string or a quoted name is not closed", sql, len(sql)) from None
 
 
-def check(sql: str) -> list[Any]:
+def check_tokens(sql: str) -> list[Any]:
     """The tokens of one SELECT that is small enough to be parsed.
 
     Raises:
         QuerySyntaxError, SqlGuardError: it is not; says where.
     """
-    if "\0" in sql:
-        refuse("SQL may not hold a NUL character", sql, sql.index("\0"))
-    if any("\ud800" <= character <= "\udfff" for character in sql):
-        refuse("SQL may not hold half a character (a lone surrogate)", ascii(sql)[1:-1], 0)
-    tokens = tokens_of(sql)
+    _refuse_unstorable(sql)
+    tokens = tokenize(sql)
     while tokens and tokens[-1].token_type.name == "SEMICOLON":
         tokens.pop()
-    first = tokens[0] if tokens else None
-    if first is None or first.token_type.name in ("VAR", "STRING", "NUMBER", "IDENTIFIER"):
-        raise syntax_error("there is no SELECT", sql, first.start if first else 0)
-    if first.token_type.name != "SELECT":
-        refuse(f"{first.text.upper()[:40]} is not allowed", sql, first.start)
+    _check_first(tokens, sql)
     if len(tokens) > MAX_TOKENS:
         refuse(
             f"SQL may have {MAX_TOKENS:,} words and signs, this has {len(tokens):,}",
@@ -110,55 +110,80 @@ def check(sql: str) -> list[Any]:
     brackets = prefixes = selects = 0
     for token, following in zip_longest(tokens, tokens[1:]):
         kind = token.token_type.name
-        if kind in _CLAUSES and (following is None or following.token_type.name in _CLAUSES):
-            position = len(sql.rstrip("; \n")) if following is None else following.start
-            raise syntax_error(f"nothing stands after {token.text.upper()}", sql, position)
-        if kind == "SEMICOLON":
-            refuse("one statement at a time", sql, token.start)
+        if kind in _CLAUSES:
+            _refuse_empty_clause(token, following, sql)
         selects += kind == "SELECT"
-        if selects > 1:
-            refuse("a SELECT inside a SELECT is not allowed", sql, token.start)
-        if kind not in _ALLOWED:
-            refuse(f"{' '.join(token.text.upper().split())[:40]} is not allowed", sql, token.start)
-        if kind in ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE"):
-            brackets += 1
-        elif kind in ("R_PAREN", "R_BRACKET", "R_BRACE", "END"):
-            brackets -= 1
-        prefixes = (
-            prefixes + 1
-            if kind in ("NOT", "DASH", "PLUS", "RLIKE", "IRLIKE", "INTERVAL", "DISTINCT")
-            else 0
-        )
+        _check_allowed(token, sql, selects=selects)
+        brackets += (kind in _OPENING) - (kind in _CLOSING)
+        prefixes = prefixes + 1 if kind in _PREFIXES else 0
         if max(brackets, prefixes) > MAX_NESTING:
             refuse(f"SQL may be nested {MAX_NESTING} deep", sql, token.start)
     return tokens
 
 
+def _refuse_unstorable(sql: str) -> None:
+    """Refuse characters that no store can keep, and so no text can have."""
+    if "\0" in sql:
+        refuse("SQL may not hold a NUL character", sql, sql.index("\0"))
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        refuse("SQL may not hold half a character (a lone surrogate)", ascii(sql)[1:-1], 0)
+
+
+def _check_first(tokens: Sequence[Any], sql: str) -> None:
+    first = tokens[0] if tokens else None
+    if first is None or first.token_type.name in _LITERALS:
+        raise syntax_error("there is no SELECT", sql, first.start if first else 0)
+    if first.token_type.name != "SELECT":
+        refuse(f"{first.text.upper()[:40]} is not allowed", sql, first.start)
+
+
+def _refuse_empty_clause(token: Any, following: Any, sql: str) -> None:
+    if following is None or following.token_type.name in _CLAUSES:
+        position = len(sql.rstrip("; \n")) if following is None else following.start
+        raise syntax_error(f"nothing stands after {token.text.upper()}", sql, position)
+
+
+def _check_allowed(token: Any, sql: str, *, selects: int) -> None:
+    kind = token.token_type.name
+    if kind == "SEMICOLON":
+        refuse("one statement at a time", sql, token.start)
+    if selects > 1:
+        refuse("a SELECT inside a SELECT is not allowed", sql, token.start)
+    if kind not in _ALLOWED:
+        words = " ".join(token.text.upper().split())
+        refuse(f"{words[:40]} is not allowed", sql, token.start)
+
+
 def _refuse_quoted_types(tokens: list[Any], sql: str) -> None:
-    """A type is a word: of a quoted one the parser would keep what it knows, and drop the rest in
-    silence."""
-    within: list[str] = []  # the word before each bracket that is open
+    """Refuse a type in quotes: the parser would keep what it knows of it, and drop the rest."""
+    openers: list[str] = []  # the word before each bracket that is open
     for before, token in pairwise(tokens):
-        ahead, opener = before.token_type.name, within[-1] if within else ""
-        if token.token_type.name == "IDENTIFIER" and (
-            ahead == "DCOLON"
-            or (ahead == "ALIAS" and opener in _CASTS)
-            or (ahead == "COMMA" and opener == "CONVERT")
-        ):
+        kind = token.token_type.name
+        opener = openers[-1] if openers else ""
+        if kind == "IDENTIFIER" and _expects_type(before.token_type.name, opener):
             refuse(
                 f"the type {token.text[:40]!r} is not allowed",
                 sql,
                 token.start,
                 "a type stands without quotes",
             )
-        if token.token_type.name == "L_PAREN":
-            within.append(before.text.upper())
-        elif token.token_type.name == "R_PAREN" and within:
-            within.pop()
+        if kind == "L_PAREN":
+            openers.append(before.text.upper())
+        elif kind == "R_PAREN" and openers:
+            openers.pop()
+
+
+def _expects_type(before: str, opener: str) -> bool:
+    """Whether a type stands behind this kind of token, in brackets that this word opens."""
+    return (
+        before == "DCOLON"
+        or (before == "ALIAS" and opener in _CASTS)
+        or (before == "COMMA" and opener == "CONVERT")
+    )
 
 
 def syntax_error(message: str, sql: str, position: int) -> QuerySyntaxError:
-    """The error for what is no SQL at a place."""
+    """Make the error for a text that is not SQL, at this position."""
     return QuerySyntaxError(
         message,
         statement=sql,
@@ -169,7 +194,7 @@ def syntax_error(message: str, sql: str, position: int) -> QuerySyntaxError:
 
 
 def refuse(message: str, sql: str, position: int, remedy: str = "") -> NoReturn:
-    """Refuse what is SQL, but not of ours."""
+    """Refuse SQL that is right, but that is not allowed here."""
     raise SqlGuardError(
         message,
         remedy=remedy or f"SQL is one read-only SELECT over one table: {EXAMPLE}",

@@ -1,4 +1,4 @@
-"""The columns that each schema has as a table, and what type they have."""
+"""The columns that each schema has as a table, and their types."""
 
 from __future__ import annotations
 
@@ -23,24 +23,30 @@ __all__ = [
 
 SCHEMAS = {kind.schema: kind for kind in (Resource, Entity, Moment)}
 LISTS = frozenset({
-    "aliases", "related_entities", "emotion_tags", "topic_tags", "classifications", "resource_refs", "entity_refs",
-    "present_persons", "speakers",
+    "aliases", "related_entities", "emotion_tags", "topic_tags", "classifications",
+    "resource_refs", "entity_refs", "present_persons", "speakers",
 })  # fmt: skip
 OBJECTS = frozenset({"metadata", "properties"})
 TIMES = frozenset({"created_at", "updated_at", "starts_at", "ends_at"})
-DEFAULTS: dict[str, Any] = {  # bodies leave out what has its default
-    "ordinal": 0, "generation": 0, "trust": "read", "kind": "chunk", "thin": False,
-}  # fmt: skip
-RENAMED = {  # seed 5's column names
+# The stored body of a record leaves out what has its default.
+DEFAULTS: dict[str, Any] = {
+    "ordinal": 0,
+    "generation": 0,
+    "trust": "read",
+    "kind": "chunk",
+    "thin": False,
+}
+# seed 5's column names -> ours
+RENAMED = {
     "resource_timestamp": "starts_at",
     "resource_ends_timestamp": "ends_at",
     "moment_type": "type",
     "source_resource_ids": "resource_refs",
 }
-# may be of any length
+# columns whose values may be of any length
 LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
-_JOINED = {"parents", "graph_paths"}  # put together from other tables
-_HIDDEN = {"embedding"}
+_JOINED = frozenset({"parents", "graph_paths"})  # put together from other tables
+_HIDDEN = frozenset({"embedding"})
 
 
 def fields(schema: str) -> list[str]:
@@ -50,16 +56,10 @@ def fields(schema: str) -> list[str]:
 
 @cache
 def columns(schema: str) -> dict[str, Column]:
-    """By name, every column that a SELECT over the schema knows, in the order of `*`."""
+    """Every column that a SELECT over the schema knows, by name, in the order of `*`."""
     own = fields(schema)
-    names = [
-        *own,
-        *(other for other, name in RENAMED.items() if name in own),
-        "key",
-        "schema",
-        "parents",
-        "graph_paths",
-    ]
+    renamed = [seed_name for seed_name, name in RENAMED.items() if name in own]
+    names = [*own, *renamed, "key", "schema", "parents", "graph_paths"]
     return {name: column(RENAMED.get(name, name)) for name in names}
 
 

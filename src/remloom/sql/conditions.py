@@ -1,252 +1,269 @@
-"""Predicates as expression values: what a field name means, and what a value may be."""
+"""Predicates as expression values: what a field name means, and what it may be compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
+from .. import predicates
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
-from ..predicates import All as Every  # fmt: skip
-from ..predicates import And as Every_
-from ..predicates import Contains as Containing
-from ..predicates import (
-    EndsWith,
-    Eq,
-    Exists,
-    Gt,
-    Gte,
-    In,
-    Lt,
-    Lte,
-    Ne,
-    NotExists,
-    NotIn,
-    Predicate,
-    StartsWith,
-    VectorSimilar,
-)
-from ..predicates import Matches as Matching
-from ..predicates import Not as Inverse
-from ..predicates import Or as Either
-from . import patterns
+from ..predicates import Predicate
+from . import values
 from .coercion import literal
 from .columns import DEFAULTS, OBJECTS, RENAMED, SCHEMAS, TIMES, column, fields, is_json
-from .times import instant
-from .values import (  # fmt: skip
-    And,
-    AnyOf,
-    Compare,
-    Contains,
-    Ends,
-    Expression,
-    IsNull,
-    IsSet,
-    IsTrue,
-    Json,
-    Matches,
-    Not,
-    Operator,
-    Or,
-    Starts,
-    Type,
-    Value,
-)
+from .patterns import check_regex
+from .times import parse_time
+from .values import Expression, Operator, Type, Value
 
 __all__ = ["Conditions"]
 
-_OPERATORS: dict[type[Any], Operator] = {Eq: "=", Ne: "<>", Gt: ">", Gte: ">=", Lt: "<", Lte: "<="}
-_TYPES = {
-    name: kind for schema in SCHEMAS.values() for name, kind in schema.__annotations__.items()
+_Comparison: TypeAlias = (
+    predicates.Eq | predicates.Ne | predicates.Gt | predicates.Gte | predicates.Lt | predicates.Lte
+)
+_Search: TypeAlias = (
+    predicates.Contains | predicates.StartsWith | predicates.EndsWith | predicates.Matches
+)
+
+_OPERATORS: dict[type[Any], Operator] = {
+    predicates.Eq: "=",
+    predicates.Ne: "<>",
+    predicates.Gt: ">",
+    predicates.Gte: ">=",
+    predicates.Lt: "<",
+    predicates.Lte: "<=",
 }
+_ANNOTATIONS = {
+    name: annotation
+    for schema in SCHEMAS.values()
+    for name, annotation in schema.__annotations__.items()
+}
+_NOT_TEXT = ("time", "date", "integer", "real", "number", "boolean")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Conditions:
-    """Reads predicates of one schema.
+    """Reads the predicates of one schema.
 
     Args:
-        schema: which schema's fields are known.
-        has_path: whether any record has this JSON path; asked for a bare name that is no field,
+        schema: whose fields are known.
+        has_path: whether any record has this JSON path; asked for a bare name that is not a field,
             which then means a key of `properties` (entities) or `metadata` (the others).
     """
 
     def __init__(self, schema: str, has_path: Callable[[str], bool]) -> None:
         self.schema = schema
         self._has_path = has_path
-        self._known = fields(schema)
+        self._fields = fields(schema)
 
     def field(self, name: str) -> str:
-        """The full path a field name means.
+        """The full path that a field name means.
 
         Raises:
             UnknownNameError: the schema has no such field.
         """
-        name = RENAMED.get(name, name) if isinstance(name, str) else name
-        if (
-            not isinstance(name, str)
-            or not name
-            or any(char in name for char in "\"'\\")
-            or not storable(name)
-        ):
+        if not isinstance(name, str):
+            raise InvalidInputError(f"{name!r} is no field name")
+        name = RENAMED.get(name, name)
+        # No name has a quote: a store writes names and paths into its SQL.
+        if not name or any(char in name for char in "\"'\\") or not storable(name):
             raise InvalidInputError(f"{name!r} is no field name")
         root = name.partition(".")[0]
-        if name in self._known or (root in OBJECTS and root in self._known):
+        if name in self._fields or (root in OBJECTS and root in self._fields):
             return name
-        inside = f"{'properties' if self.schema == 'entities' else 'metadata'}.{name}"
-        if self._has_path(inside):
-            return inside
-        raise UnknownNameError(f"field of {self.schema}", name, self._known)
+        path = f"{'properties' if self.schema == 'entities' else 'metadata'}.{name}"
+        if self._has_path(path):
+            return path
+        raise UnknownNameError(f"field of {self.schema}", name, self._fields)
 
     def value(self, name: str) -> Expression:
-        """What a field name means, as a value."""
-        root, *rest = self.field(name).split(".")
-        if rest or is_json(root):
-            return Json(root, tuple(rest))
+        """The value that a field name means."""
+        root, *steps = self.field(name).split(".")
+        if steps or is_json(root):
+            return values.Json(root, tuple(steps))
         return column(root)
 
     def read(self, predicate: Predicate) -> Expression:
-        """The condition that a predicate is.
+        """The condition that a predicate means.
 
         Raises:
-            InvalidInputError: it is none, or compares what does not compare.
+            InvalidInputError: it is not a predicate, or compares what cannot be compared.
         """
-        match predicate:
-            case Every():
-                return And(())
-            case Every_(predicates=parts):
-                return And(tuple(map(self.read, parts)))
-            case Either(predicates=parts):
-                return Or(tuple(map(self.read, parts)))
-            case Inverse(predicate=inner):
-                return IsTrue(self.read(inner), negated=True)
-            case Exists(field=name):
-                return IsSet(self.value(name))
-            case NotExists(field=name):
-                return Not(IsSet(self.value(name)))
-            case VectorSimilar():
-                raise InvalidInputError(
-                    "VectorSimilar under Or or Not has no meaning",
-                    remedy="use it at the top or under And, once",
-                )
-            case In() | NotIn():
-                return self._among(predicate)
-            case Containing():
-                return Contains(
-                    self._looked_into(predicate), self._comparable(predicate.field, predicate.value)
-                )
-            case StartsWith(value=wanted) if isinstance(wanted, str):
-                return Starts(self._looked_into(predicate), _text(wanted))
-            case EndsWith(value=wanted) if isinstance(wanted, str):
-                return Ends(self._looked_into(predicate), _text(wanted))
-            case Matching(value=pattern) if isinstance(pattern, str):
-                return Matches(self._looked_into(predicate), patterns.regular_expression(pattern))
-            case Eq(value=None):
-                return IsNull(self.value(predicate.field))
-            case Ne(value=None):
-                return IsNull(self.value(predicate.field), negated=True)
-            case Eq() | Ne() | Gt() | Gte() | Lt() | Lte():
-                return self._compared(predicate)
-            case _:
-                raise InvalidInputError(
-                    f"{predicate!r} is no predicate", remedy="see remloom.predicates"
-                )
+        read = self._READERS.get(type(predicate))
+        if read is None:
+            raise InvalidInputError(
+                f"{predicate!r} is no predicate", remedy="see remloom.predicates"
+            )
+        return read(self, predicate)
 
-    def _looked_into(self, predicate: Containing | StartsWith | EndsWith | Matching) -> Expression:
-        """What a field means that is to be a text, or may be one."""
+    # -- one reader for each kind of predicate -----------------------------------------------------
+
+    def _read_all(self, _: predicates.All) -> Expression:
+        return values.And(())
+
+    def _read_and(self, predicate: predicates.And) -> Expression:
+        return values.And(tuple(map(self.read, predicate.predicates)))
+
+    def _read_or(self, predicate: predicates.Or) -> Expression:
+        return values.Or(tuple(map(self.read, predicate.predicates)))
+
+    def _read_not(self, predicate: predicates.Not) -> Expression:
+        # A comparison with an unset field is false, not unknown, so its NOT is true.
+        return values.IsTrue(self.read(predicate.predicate), negated=True)
+
+    def _read_exists(self, predicate: predicates.Exists) -> Expression:
+        return values.IsSet(self.value(predicate.field))
+
+    def _read_not_exists(self, predicate: predicates.NotExists) -> Expression:
+        return values.Not(values.IsSet(self.value(predicate.field)))
+
+    def _refuse_vector(self, _: predicates.VectorSimilar) -> Expression:
+        raise InvalidInputError(
+            "VectorSimilar under Or or Not has no meaning",
+            remedy="use it at the top or under And, once",
+        )
+
+    def _read_comparison(self, predicate: _Comparison) -> Expression:
+        left = self.value(predicate.field)
+        if predicate.value is None and isinstance(predicate, predicates.Eq | predicates.Ne):
+            return values.IsNull(left, negated=isinstance(predicate, predicates.Ne))
+        right = self._comparable(predicate.field, predicate.value)
+        comparison = values.Compare(_OPERATORS[type(predicate)], left, right)
+        # An empty text is stored as none.
+        if right.value == "" and isinstance(predicate, predicates.Eq):
+            return values.Or((values.IsNull(left), comparison))
+        return comparison
+
+    def _read_in(self, predicate: predicates.In | predicates.NotIn) -> Expression:
+        listed: Any = predicate.value
+        if isinstance(listed, str) or not isinstance(listed, Sequence | set | frozenset):
+            raise InvalidInputError(f"{type(predicate).__name__} takes a list, not {listed!r}")
+        field = self.value(predicate.field)
+        is_json_field = field.type == "json"
+        # A store compares with several values of one type at once.
+        by_type: dict[Type, list[Value]] = {}
+        for given in listed:
+            value = self._comparable(predicate.field, given)
+            kind = "real" if value.type == "integer" and is_json_field else value.type
+            by_type.setdefault(kind, []).append(value)
+        some: list[Expression] = [
+            values.AnyOf(field, tuple(group), lists=is_json_field) for group in by_type.values()
+        ]
+        among = some[0] if len(some) == 1 else values.Or(tuple(some))
+        if isinstance(predicate, predicates.In):
+            return among
+        return values.And((values.IsNull(field, negated=True), values.Not(among)))
+
+    def _read_contains(self, predicate: predicates.Contains) -> Expression:
+        field = self._searchable(predicate)
+        return values.Contains(field, self._comparable(predicate.field, predicate.value))
+
+    def _read_starts_with(self, predicate: predicates.StartsWith) -> Expression:
+        _check_is_text(predicate)
+        return values.StartsWith(self._searchable(predicate), _storable_text(predicate.value))
+
+    def _read_ends_with(self, predicate: predicates.EndsWith) -> Expression:
+        _check_is_text(predicate)
+        return values.EndsWith(self._searchable(predicate), _storable_text(predicate.value))
+
+    def _read_matches(self, predicate: predicates.Matches) -> Expression:
+        _check_is_text(predicate)
+        return values.Matches(self._searchable(predicate), check_regex(predicate.value))
+
+    _READERS: ClassVar[dict[type[Any], Callable[[Any, Any], Expression]]] = {
+        predicates.All: _read_all,
+        predicates.And: _read_and,
+        predicates.Or: _read_or,
+        predicates.Not: _read_not,
+        predicates.Exists: _read_exists,
+        predicates.NotExists: _read_not_exists,
+        predicates.VectorSimilar: _refuse_vector,
+        predicates.In: _read_in,
+        predicates.NotIn: _read_in,
+        predicates.Contains: _read_contains,
+        predicates.StartsWith: _read_starts_with,
+        predicates.EndsWith: _read_ends_with,
+        predicates.Matches: _read_matches,
+        **dict.fromkeys(_OPERATORS, _read_comparison),
+    }
+
+    # -- their fields and values -------------------------------------------------------------------
+
+    def _searchable(self, predicate: _Search) -> Expression:
+        """The value of a field that is a text, or may be one."""
         value = self.value(predicate.field)
-        if value.type in ("time", "date", "integer", "real", "number", "boolean"):
+        if value.type in _NOT_TEXT:
             raise InvalidInputError(
                 f"{predicate.field} is no text, and {type(predicate).__name__} looks into texts",
                 remedy="compare it with < and >",
             )
         return value
 
-    def _compared(self, predicate: Eq | Ne | Gt | Gte | Lt | Lte) -> Expression:
-        left, right = (
-            self.value(predicate.field),
-            self._comparable(predicate.field, predicate.value),
-        )
-        compared = Compare(_OPERATORS[type(predicate)], left, right)
-        if right.value == "" and isinstance(predicate, Eq):  # an empty text is stored as none
-            return Or((IsNull(left), compared))
-        return compared
-
-    def _among(self, predicate: In | NotIn) -> Expression:
-        listed: Any = predicate.value
-        if isinstance(listed, str) or not isinstance(listed, Sequence | set | frozenset):
-            raise InvalidInputError(f"{type(predicate).__name__} takes a list, not {listed!r}")
-        left = self.value(predicate.field)
-        by_type: dict[Type, list[Value]] = {}
-        for value in listed:
-            wanted = self._comparable(predicate.field, value)
-            by_type.setdefault(
-                "real" if wanted.type == "integer" and left.type == "json" else wanted.type, []
-            ).append(wanted)
-        some = tuple(
-            AnyOf(left, tuple(values), lists=left.type == "json") for values in by_type.values()
-        )
-        found: Expression = some[0] if len(some) == 1 else Or(some)
-        return (
-            And((IsNull(left, negated=True), Not(found))) if isinstance(predicate, NotIn) else found
-        )
-
     def _comparable(self, name: str, value: Any) -> Value:
-        """A value as one of the type that the field has.
+        """A value as a literal of the type that the field has.
 
         Raises:
-            InvalidInputError: it is none.
+            InvalidInputError: it cannot be one.
         """
         field = self.field(name)
         if field in TIMES:
-            return Value(_instant(field, value), "time")
+            return Value(_micros(field, value), "time")
         if isinstance(value, datetime):
             return Value(value.astimezone(UTC).isoformat().replace("+00:00", "Z"), "text")
-        if isinstance(value, bool | int | float | str):
-            kind = "" if "." in field else _TYPES.get(field, "")
-            if kind.startswith("str") and not isinstance(value, str):
-                raise InvalidInputError(
-                    f"{field} is text, {value!r} is none", remedy=f"write '{value}'"
-                )
-            if kind == "int" and isinstance(value, bool):
-                raise InvalidInputError(
-                    f"{field} is a number, {value!r} is none", remedy="compare it with a number"
-                )
-            if kind in ("int", "bool") and isinstance(value, str):
-                raise InvalidInputError(
-                    f"{field} is a number, {value!r} is none", remedy="write it without quotes"
-                )
-            if isinstance(DEFAULTS.get(field), bool):
-                value = bool(value)
-            if isinstance(value, str):
-                _text(value)
-            elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-                value = float(value)
-            return literal(value)
-        raise InvalidInputError(
-            f"{field} cannot be compared with {value!r}",
-            remedy="use text, a number, a boolean or a datetime",
-        )
+        if not isinstance(value, bool | int | float | str):
+            raise InvalidInputError(
+                f"{field} cannot be compared with {value!r}",
+                remedy="use text, a number, a boolean or a datetime",
+            )
+        _check_type(field, value)
+        if isinstance(DEFAULTS.get(field), bool):
+            value = bool(value)
+        if isinstance(value, str):
+            _storable_text(value)
+        # beyond what a store keeps as a whole number
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            value = float(value)
+        return literal(value)
 
 
-def _text(value: str) -> str:
-    if not storable(value):
+def _check_type(field: str, value: Any) -> None:
+    """Refuse a value of another type than the field's. What is in JSON may be of any type."""
+    annotation = "" if "." in field else _ANNOTATIONS.get(field, "")
+    remedy = ""
+    if annotation.startswith("str") and not isinstance(value, str):
+        raise InvalidInputError(f"{field} is text, {value!r} is none", remedy=f"write '{value}'")
+    if annotation == "int" and isinstance(value, bool):
+        remedy = "compare it with a number"
+    elif annotation in ("int", "bool") and isinstance(value, str):
+        remedy = "write it without quotes"
+    if remedy:
+        raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy=remedy)
+
+
+def _check_is_text(predicate: _Search) -> None:
+    if not isinstance(predicate.value, str):
+        raise InvalidInputError(f"{predicate!r} is no predicate", remedy="see remloom.predicates")
+
+
+def _storable_text(text: str) -> str:
+    if not storable(text):
         raise InvalidInputError(
             "a text may hold no NUL character, and no half a character (a lone surrogate)"
         )
-    return value
+    return text
 
 
-def _instant(field: str, value: Any) -> int:
+def _micros(field: str, value: Any) -> int:
+    """Microseconds since 1970 of a time."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise InvalidInputError(
                 f"{field}: {value} has no time zone", remedy="use an aware datetime"
             )
-        return (value - _EPOCH) // (datetime.resolution)
+        return (value - _EPOCH) // datetime.resolution
     if not isinstance(value, str):
         raise InvalidInputError(
             f"{field} is a time, {value!r} is none", remedy="write 2025-01-31T10:00:00Z"
         )
-    return instant(field, value)
+    return parse_time(field, value)

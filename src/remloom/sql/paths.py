@@ -1,55 +1,87 @@
-"""Places within JSON as they are written: `key`, `$.key[0]."two words"`, `{a,b}`."""
+"""Paths within JSON, as they are written (`key`, `$.key[0]."two words"`, `{a,b}`) and as values."""
 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, SqlGuardError
+from .coercion import describe
+from .columns import is_json
+from .values import Column, Expression, Json
 
-__all__ = ["json_path"]
+__all__ = ["Steps", "extend_path", "parse_path"]
 
+Steps: TypeAlias = tuple[str | int, ...]  # keys of objects, positions in lists
+
+_MAX_LENGTH = 500  # characters
+_MAX_DEPTH = 32  # steps
 _STEP = re.compile(r"""\.(?:"([^"]*)"|([^."\[\]]+))|\[(-?\d{1,6}|#-\d{1,6})\]""")
 
 
-def json_path(text: str, *, number: bool = False, braces: bool = False) -> tuple[str | int, ...]:
-    """The steps to a place: keys and places in lists.
+def parse_path(text: str, *, number: bool = False, braces: bool = False) -> Steps:
+    """Parse a path within JSON into its steps.
 
     Args:
-        number: the text is that of a number, a place in a list.
-        braces: a list of PostgreSQL's, `{a,b}`, is meant.
+        number: the text is that of a number, a position in a list.
+        braces: the text is one of PostgreSQL's lists, `{a,b}`.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: the text is not a path.
 
-    >>> json_path("$.a[0].\\"two words\\""), json_path("two words"), json_path("{a,0}", braces=True)
-    (('a', 0, 'two words'), ('two words',), ('a', 0))
+    >>> parse_path("$.a[0].\\"two words\\""), parse_path("two words")
+    (('a', 0, 'two words'), ('two words',))
+    >>> parse_path("{a,0}", braces=True)
+    ('a', 0)
     """
-    if len(text) > 500:
-        raise InvalidInputError("a place in JSON may be written in 500 characters")
+    if len(text) > _MAX_LENGTH:
+        raise InvalidInputError(f"a place in JSON may be written in {_MAX_LENGTH} characters")
+    steps: Steps | None
     if number:
-        if text.isdigit():
-            return (int(text[:9]),)
+        steps = (int(text[:9]),) if text.isdigit() else None
     elif braces:
-        if text.startswith("{") and text.endswith("}"):
-            parts = (part.strip().strip('"') for part in text[1:-1].split(","))
-            return tuple(int(part[:9]) if part.lstrip("-").isdigit() else part for part in parts)
-    elif not text.startswith("$"):
-        if text:
-            return (text,)
+        steps = _parse_braces(text)
+    elif text.startswith("$"):
+        steps = _parse_dollar(text)
     else:
-        steps, place = list[str | int](), 1
-        while found := _STEP.match(text, place):
-            quoted, plain, listed = found.groups()
-            steps.append(
-                int(listed.removeprefix("#"))
-                if listed is not None
-                else quoted
-                if quoted is not None
-                else plain
-            )
-            place = found.end()
-        if place == len(text):
-            return tuple(steps)
-    raise InvalidInputError(
-        f"{text[:60]!r} is no place in JSON", remedy="metadata ->> 'page', or '$.lines[0]'"
-    )
+        steps = (text,) if text else None
+    if steps is None:
+        raise InvalidInputError(
+            f"{text[:60]!r} is no place in JSON", remedy="metadata ->> 'page', or '$.lines[0]'"
+        )
+    return steps
+
+
+def _parse_braces(text: str) -> Steps | None:
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    parts = [part.strip().strip('"') for part in text[1:-1].split(",")]
+    return tuple(int(part[:9]) if part.lstrip("-").isdigit() else part for part in parts)
+
+
+def _parse_dollar(text: str) -> Steps | None:
+    steps: list[str | int] = []
+    position = 1
+    while step := _STEP.match(text, position):
+        quoted, plain, index = step.groups()
+        if index is not None:
+            steps.append(int(index.removeprefix("#")))
+        else:
+            steps.append(quoted if quoted is not None else plain)
+        position = step.end()
+    return tuple(steps) if position == len(text) else None
+
+
+def extend_path(value: Expression, steps: Steps) -> Json:
+    """The value that is these steps below another.
+
+    Raises:
+        SqlGuardError: the value does not hold JSON, or the path becomes too deep.
+    """
+    if isinstance(value, Column) and is_json(value.name):
+        value = Json(value.name, ())
+    if not isinstance(value, Json):
+        raise SqlGuardError(f"{describe(value)} holds no JSON", remedy="metadata ->> 'page'")
+    if len(value.steps) + len(steps) > _MAX_DEPTH:
+        raise SqlGuardError(f"a place in JSON may be {_MAX_DEPTH} keys deep")
+    return Json(value.column, value.steps + steps)

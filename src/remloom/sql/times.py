@@ -4,61 +4,92 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
 from ..errors import InvalidInputError
 
-__all__ = ["PARTS", "TRUNCATED", "Formatted", "format_of", "instant", "interval", "shown", "unit"]
+__all__ = [
+    "PARTS",
+    "TRUNCATED",
+    "FormatPieces",
+    "normalize_unit",
+    "parse_interval",
+    "parse_time",
+    "render_time",
+    "split_format",
+]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_PREFIX = re.compile(r"(\d{4})(?:-(\d\d))?")  # a year or a month: where it begins
+_YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
 
-# name -> months and microseconds
 _SECOND = 1_000_000
+DAY = 86_400 * _SECOND
+# name -> (months, microseconds)
 UNITS: dict[str, tuple[int, int]] = {
     "microsecond": (0, 1),
     "millisecond": (0, 1_000),
     "second": (0, _SECOND),
     "minute": (0, 60 * _SECOND),
     "hour": (0, 3_600 * _SECOND),
-    "day": (0, 86_400 * _SECOND),
-    "week": (0, 7 * 86_400 * _SECOND),
+    "day": (0, DAY),
+    "week": (0, 7 * DAY),
     "month": (1, 0),
     "quarter": (3, 0),
     "year": (12, 0),
 }
-_SPELLED = {
-    "us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "min": "minute", "h": "hour",
-    "d": "day", "w": "week", "mon": "month", "y": "year", "yr": "year", "timezone": "",
+_ABBREVIATIONS = {
+    "us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "min": "minute",
+    "h": "hour", "d": "day", "w": "week", "mon": "month", "y": "year", "yr": "year",
+    "timezone": "",
 }  # fmt: skip
 TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 PARTS = (
-    "microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dow",
-    "isodow", "doy", "epoch",
+    "microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter",
+    "year", "dow", "isodow", "doy", "epoch",
 )  # fmt: skip
-_MOST = 10_000 * 12  # months that an interval may have, and as many times 31 days
+
+_MAX_INTERVAL = 200  # characters
+_MAX_MONTHS = 10_000 * 12
+_MAX_MICROS = _MAX_MONTHS * 31 * DAY
 _AMOUNT = re.compile(r"\s*([-+]?\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]+)\s*")
 
-# strftime's letter -> (Python's, PostgreSQL's to_char's)
+# strftime's letter -> (Python's, PostgreSQL's to_char's); "" where a store computes it itself
 FORMATS = {
-    "Y": ("%Y", "YYYY"), "m": ("%m", "MM"), "d": ("%d", "DD"), "H": ("%H", "HH24"), "M": ("%M", "MI"),
-    "S": ("%S", "SS"), "j": ("%j", "DDD"), "w": ("%w", ""), "s": ("", ""), "f": ("", ""), "%": ("%%", ""),
-    "F": ("%Y-%m-%d", "YYYY-MM-DD"), "T": ("%H:%M:%S", "HH24:MI:SS"), "R": ("%H:%M", "HH24:MI"),
-}  # fmt: skip
-Formatted = tuple[str, ...]  # texts, and `%x` for what stands in their places
+    "Y": ("%Y", "YYYY"),
+    "m": ("%m", "MM"),
+    "d": ("%d", "DD"),
+    "H": ("%H", "HH24"),
+    "M": ("%M", "MI"),
+    "S": ("%S", "SS"),
+    "j": ("%j", "DDD"),
+    "w": ("%w", ""),
+    "s": ("", ""),
+    "f": ("", ""),
+    "%": ("%%", ""),
+    "F": ("%Y-%m-%d", "YYYY-MM-DD"),
+    "T": ("%H:%M:%S", "HH24:MI:SS"),
+    "R": ("%H:%M", "HH24:MI"),
+}
+_MAX_FORMAT = 100  # characters
+FormatPieces: TypeAlias = tuple[str, ...]  # texts, and `%x` where a part of the time goes
 
 
-def instant(what: str, text: str) -> int:
-    """Microseconds since 1970 of a time as it is written; UTC unless it says otherwise.
+def parse_time(what: str, text: str) -> int:
+    """Parse a time into microseconds since 1970; UTC unless it says otherwise.
+
+    Args:
+        what: the name of what should be a time, for the error.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: the text is not a time.
 
-    >>> instant("starts_at", "1970-01-01T01:00:01+01:00"), instant("starts_at", "1970")
+    >>> parse_time("starts_at", "1970-01-01T01:00:01+01:00"), parse_time("starts_at", "1970")
     (1000000, 0)
     """
-    if begun := _PREFIX.fullmatch(text):
-        text = f"{begun[1]}-{begun[2] or '01'}-01"
+    # A year or a month alone means its beginning.
+    if prefix := _YEAR_OR_MONTH.fullmatch(text):
+        text = f"{prefix[1]}-{prefix[2] or '01'}-01"
     try:
         at = datetime.fromisoformat(text)
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
@@ -70,8 +101,8 @@ def instant(what: str, text: str) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
 
-def shown(micros: int, *, date: bool = False) -> str:
-    """A time as the records show it; only its day, if `date`.
+def render_time(micros: int, *, date_only: bool = False) -> str:
+    """Write a time (microseconds since 1970) as the records show it, or only its day.
 
     Raises:
         InvalidInputError: it is before the year 1 or after 9999.
@@ -82,60 +113,61 @@ def shown(micros: int, *, date: bool = False) -> str:
         raise InvalidInputError(
             "a time is out of range", remedy="stay between the years 1 and 9999"
         ) from None
-    return at.date().isoformat() if date else at.isoformat().replace("+00:00", "Z")
+    return at.date().isoformat() if date_only else at.isoformat().replace("+00:00", "Z")
 
 
-def unit(text: str) -> str:
-    """The unit of time that a word names, or the word itself in small letters if it names none."""
+def normalize_unit(text: str) -> str:
+    """The unit of time that a word names; a word that names none, in lower case."""
     word = text.strip().lower()
-    word = _SPELLED.get(word, word)
+    word = _ABBREVIATIONS.get(word, word)
     return word[:-1] if word.endswith("s") and word[:-1] in UNITS else word
 
 
-def interval(text: str, named: str = "") -> tuple[int, int]:
-    """Months and microseconds of an interval, such as `7 days` or `1 month 2 days`, or `7` with a
-    unit named.
+def parse_interval(text: str, unit: str = "") -> tuple[int, int]:
+    """Parse an interval such as `7 days`, or `7` with a unit, into (months, microseconds).
 
     Raises:
-        InvalidInputError: it is none, or longer than 10,000 years.
+        InvalidInputError: the text is not an interval, or is longer than 10,000 years.
 
-    >>> interval("1 month 2 days"), interval("-1.5", "hours")
+    >>> parse_interval("1 month 2 days"), parse_interval("-1.5", "hours")
     ((1, 172800000000), (0, -5400000000))
     """
-    months, micros, place = 0, 0, 0
-    whole = f"{text} {named}" if named else text
-    while place < len(whole) and len(whole) <= 200:
-        found = _AMOUNT.match(whole, place)
-        name = unit(found[2]) if found else ""
-        if found is None or name not in UNITS:
-            break
-        amount, (of_months, of_micros) = float(found[1]), UNITS[name]
-        if of_months and not amount.is_integer():
-            break
-        months += int(amount) * of_months
-        micros += round(amount * of_micros)
-        place = found.end()
-    else:
-        if (
-            whole.strip()
-            and len(whole) <= 200
-            and abs(months) <= _MOST
-            and abs(micros) <= _MOST * 31 * 86_400 * _SECOND
-        ):
-            return months, micros
-    raise InvalidInputError(
-        f"{whole[:60]!r} is no interval",
-        remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}",
-    )
+    whole = f"{text} {unit}" if unit else text
+    total = _sum_amounts(whole) if whole.strip() and len(whole) <= _MAX_INTERVAL else None
+    if total is None or abs(total[0]) > _MAX_MONTHS or abs(total[1]) > _MAX_MICROS:
+        raise InvalidInputError(
+            f"{whole[:60]!r} is no interval",
+            remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}",
+        )
+    return total
 
 
-def format_of(text: str) -> Formatted:
-    """The pieces of a format of strftime.
+def _sum_amounts(text: str) -> tuple[int, int] | None:
+    """Months and microseconds of a row of amounts with units; None if it is anything else."""
+    months, micros, position = 0, 0, 0
+    while position < len(text):
+        match = _AMOUNT.match(text, position)
+        unit = normalize_unit(match[2]) if match else ""
+        if match is None or unit not in UNITS:
+            return None
+        amount = float(match[1])
+        unit_months, unit_micros = UNITS[unit]
+        # Half a month has no fixed length.
+        if unit_months and not amount.is_integer():
+            return None
+        months += int(amount) * unit_months
+        micros += round(amount * unit_micros)
+        position = match.end()
+    return months, micros
+
+
+def split_format(text: str) -> FormatPieces:
+    """Split a format of strftime into its pieces.
 
     Raises:
-        InvalidInputError: it has a letter that is not known, or more than 100 characters.
+        InvalidInputError: it has an unknown letter, or more than 100 characters.
     """
-    if len(text) > 100:
+    if len(text) > _MAX_FORMAT:
         raise InvalidInputError("a format of a time may have 100 characters")
     pieces = tuple(piece for piece in re.split(r"(%.?)", text, flags=re.DOTALL) if piece)
     for piece in pieces:

@@ -1,7 +1,6 @@
-"""What a SELECT or a condition can say: frozen values, of which every store writes its SQL.
+"""Values of a SELECT and its conditions: the closed vocabulary that each store writes SQL from.
 
-A literal is bound, never written; everything else is a word of this list. Each value knows its
-type.
+All are frozen, and each knows its type. A literal is bound, never written into the SQL.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 __all__ = [
-    "Aggregate", "And", "AnyOf", "Arithmetic", "Call", "Case", "Cast", "Column", "Compare", "Contains", "Ends",
-    "Expression", "InPath", "IsNull", "IsSet", "IsTrue", "Json", "Like", "Matches", "Not", "Now", "Operator", "Or",
-    "Ordered", "Output", "Same", "Select", "Shift", "Starts", "Type", "Value", "children", "walk",
+    "Aggregate", "And", "AnyOf", "Arithmetic", "Call", "Case", "Cast", "Column", "Compare",
+    "Contains", "EndsWith", "Expression", "InPath", "IsNull", "IsSet", "IsTrue", "Json", "Like",
+    "Matches", "Not", "NotDistinct", "Now", "Operator", "Or", "OrderTerm", "Output", "Select",
+    "Shift", "StartsWith", "Type", "Value", "children", "has_aggregate", "walk",
 ]  # fmt: skip
 
 # A time is microseconds since 1970 UTC wherever it is computed with; a date is the time of its
-# midnight. `number` is one that came out of JSON: computed with as a real, and shown whole if it
-# is. `json` is a value whose type only the row knows; `any` an SQL value of such a type.
+# midnight. `number` came out of JSON: it is computed with as a real, and shown as a whole number
+# if it is one. `json` is a value whose type only the row knows; `any` an SQL value of such a type.
 Type: TypeAlias = Literal[
     "text", "integer", "number", "real", "boolean", "time", "date", "json", "any", "null"
 ]
@@ -26,7 +26,7 @@ Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 
 
 class Column(Struct, frozen=True):
-    """A column of the one table that is read."""
+    """A column of the one table that the SELECT reads."""
 
     name: str
     type: Type
@@ -36,7 +36,7 @@ class Json(Struct, frozen=True):
     """A value within a JSON column."""
 
     column: str
-    # keys of objects, places in lists (from 0; from the end if negative)
+    # keys of objects, positions in lists (from 0; from the end if negative)
     steps: tuple[str | int, ...]
     type: ClassVar[Type] = "json"
 
@@ -49,13 +49,13 @@ class Value(Struct, frozen=True):
 
 
 class Now(Struct, frozen=True):
-    """The time at which the statement is run."""
+    """The time at which the statement runs."""
 
     type: ClassVar[Type] = "time"
 
 
 class Call(Struct, frozen=True):
-    """A function of the table in `functions`, by its canonical name."""
+    """A call of a function from the table in `functions`, by its canonical name."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -63,7 +63,7 @@ class Call(Struct, frozen=True):
 
 
 class Arithmetic(Struct, frozen=True):
-    """Two numbers of one type: both integers, or both reals. What is divided by 0 is NULL."""
+    """A sum, difference, … of two numbers of one type. Division by 0 gives NULL."""
 
     operator: Literal["+", "-", "*", "/", "%"]
     left: Expression
@@ -72,7 +72,7 @@ class Arithmetic(Struct, frozen=True):
 
 
 class Shift(Struct, frozen=True):
-    """A time so much later: by calendar months first, then by microseconds."""
+    """A time moved by calendar months, then by microseconds."""
 
     part: Expression
     months: int
@@ -81,8 +81,10 @@ class Shift(Struct, frozen=True):
 
 
 class Compare(Struct, frozen=True):
-    """Two values of one type; or one of JSON (`left`) with one of a type that JSON has, which it
-    must then be of."""
+    """A comparison of two values of one type.
+
+    Or of JSON (`left`) with a value of a type that JSON has; the JSON must then be of that type.
+    """
 
     operator: Operator
     left: Expression
@@ -90,8 +92,8 @@ class Compare(Struct, frozen=True):
     type: ClassVar[Type] = "boolean"
 
 
-class Same(Struct, frozen=True):
-    """Two values of one type are equal, or both are NULL."""
+class NotDistinct(Struct, frozen=True):
+    """Two values of one type are equal, or both are NULL (SQL: IS NOT DISTINCT FROM)."""
 
     left: Expression
     right: Expression
@@ -106,21 +108,21 @@ class And(Struct, frozen=True):
 
 
 class Or(Struct, frozen=True):
-    """A part holds; false when there are none."""
+    """At least one part holds; false when there are none."""
 
     parts: tuple[Expression, ...]
     type: ClassVar[Type] = "boolean"
 
 
 class Not(Struct, frozen=True):
-    """SQL's NOT: of what is unknown, unknown."""
+    """The part does not hold. As in SQL, the NOT of an unknown is unknown."""
 
     part: Expression
     type: ClassVar[Type] = "boolean"
 
 
 class IsTrue(Struct, frozen=True):
-    """It holds (or, `negated`, it does not, or is unknown)."""
+    """The part is true; `negated`: it is false or unknown."""
 
     part: Expression
     negated: bool = False
@@ -128,20 +130,22 @@ class IsTrue(Struct, frozen=True):
 
 
 class IsNull(Struct, frozen=True):
+    """The part is NULL; `negated`: it is not."""
+
     part: Expression
     negated: bool = False
     type: ClassVar[Type] = "boolean"
 
 
 class IsSet(Struct, frozen=True):
-    """Neither null nor an empty text, list or object."""
+    """The part is neither null nor an empty text, list or object."""
 
     part: Expression
     type: ClassVar[Type] = "boolean"
 
 
 class AnyOf(Struct, frozen=True):
-    """It equals one of the values; with `lists`, or is a list that holds one of them."""
+    """The part equals one of the values; with `lists`, or is a list that holds one of them."""
 
     part: Expression
     values: tuple[Value, ...]
@@ -150,30 +154,34 @@ class AnyOf(Struct, frozen=True):
 
 
 class Contains(Struct, frozen=True):
-    """A list has the value as an element, or one of that name; a text has it in it, whatever its
-    case."""
+    """A list has the value, or an object of that name; a text contains it in any case."""
 
     part: Expression
     value: Value
     type: ClassVar[Type] = "boolean"
 
 
-class Starts(Struct, frozen=True):
+class StartsWith(Struct, frozen=True):
+    """The text begins with another (case-sensitive)."""
+
     part: Expression
     text: str
     type: ClassVar[Type] = "boolean"
 
 
-class Ends(Struct, frozen=True):
+class EndsWith(Struct, frozen=True):
+    """The text ends with another (case-sensitive)."""
+
     part: Expression
     text: str
     type: ClassVar[Type] = "boolean"
 
 
 class Like(Struct, frozen=True):
-    """A text fits a pattern of `%` and `_`, in which a backslash takes the meaning of the next
-    character away. The case of letters does not matter: of those of ASCII, or of all when the
-    pattern has others."""
+    """A text fits a pattern of `%` and `_`; a backslash escapes the next character.
+
+    The case of ASCII letters does not matter, nor that of any letter once the pattern has others.
+    """
 
     part: Expression
     pattern: str
@@ -181,7 +189,7 @@ class Like(Struct, frozen=True):
 
 
 class Matches(Struct, frozen=True):
-    """A regular expression of Python's matches somewhere in a text."""
+    """A Python regular expression matches somewhere in a text."""
 
     part: Expression
     pattern: str
@@ -189,19 +197,19 @@ class Matches(Struct, frozen=True):
 
 
 class InPath(Struct, frozen=True):
-    """An edge leaves the record whose graph path has these parts: keys; None stands for any."""
+    """An edge leaves the record along a graph path of these parts: keys, None for any."""
 
     schema: str | None
     source: str | None
     rel_type: str | None
-    shared: str | None  # the key of the entity shared; of an "entity" edge told with it
+    entity: str | None  # the key of the entity that source and target share
     target: str | None
-    tells: bool = False  # the path tells a shared entity, any if `shared` is None
+    names_entity: bool = False  # the path has a shared entity in it: any one if `entity` is None
     type: ClassVar[Type] = "boolean"
 
 
 class Case(Struct, frozen=True):
-    """The value of the first condition that holds."""
+    """The value that belongs to the first condition that holds, else `otherwise`."""
 
     whens: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression | None
@@ -209,26 +217,27 @@ class Case(Struct, frozen=True):
 
 
 class Cast(Struct, frozen=True):
-    """The value as another type; NULL where it is none."""
+    """The value as another type; NULL where it cannot be one."""
 
     part: Expression
     type: Type
 
 
 class Aggregate(Struct, frozen=True):
-    """A figure of all rows of a group."""
+    """An aggregate function over the rows of a group."""
 
     name: str
-    part: Expression | None  # None: count(*)
+    part: Expression | None  # what is aggregated; None: count(*)
     distinct: bool
     where: Expression | None
-    separator: str  # of group_concat
+    separator: str  # between the texts of group_concat
     type: Type
 
 
 Expression: TypeAlias = (
-    Column | Json | Value | Now | Call | Arithmetic | Shift | Compare | Same | And | Or | Not | IsTrue | IsNull | IsSet
-    | AnyOf | Contains | Starts | Ends | Like | Matches | InPath | Case | Cast | Aggregate
+    Column | Json | Value | Now | Call | Arithmetic | Shift | Compare | NotDistinct | And | Or | Not
+    | IsTrue | IsNull | IsSet | AnyOf | Contains | StartsWith | EndsWith | Like | Matches | InPath
+    | Case | Cast | Aggregate
 )  # fmt: skip
 
 
@@ -236,10 +245,12 @@ class Output(Struct, frozen=True):
     """A column of the answer."""
 
     value: Expression
-    name: str  # as the user is shown it: never a part of any SQL
+    name: str  # what the user sees; never a part of any SQL
 
 
-class Ordered(Struct, frozen=True):
+class OrderTerm(Struct, frozen=True):
+    """One term of ORDER BY."""
+
     value: Expression
     descending: bool = False
     nulls_first: bool = True
@@ -254,31 +265,29 @@ class Select(Struct, frozen=True):
     where: Expression | None = None
     groups: tuple[Expression, ...] = ()
     having: Expression | None = None
-    order: tuple[Ordered, ...] = ()
+    order: tuple[OrderTerm, ...] = ()
     limit: int | None = None
     offset: int = 0
 
     @property
     def aggregated(self) -> bool:
-        """Whether a row of the answer stands for many."""
+        """Whether a row of the answer stands for several rows of the table."""
         if self.groups or self.having is not None:
             return True
-        return any(
-            isinstance(node, Aggregate) for output in self.outputs for node in walk(output.value)
-        ) or any(
-            isinstance(node, Aggregate) for ordered in self.order for node in walk(ordered.value)
-        )
+        shown = [output.value for output in self.outputs]
+        ordered = [term.value for term in self.order]
+        return any(map(has_aggregate, (*shown, *ordered)))
 
 
 def children(value: Expression) -> tuple[Expression, ...]:
-    """What a value is directly made of."""
+    """The expressions that a value is directly made of."""
     match value:
         case Call(arguments=parts) | And(parts=parts) | Or(parts=parts):
             return parts
         case (
             Arithmetic(left=left, right=right)
             | Compare(left=left, right=right)
-            | Same(left=left, right=right)
+            | NotDistinct(left=left, right=right)
         ):
             return left, right
         case Case(whens=whens, otherwise=otherwise):
@@ -294,8 +303,14 @@ def children(value: Expression) -> tuple[Expression, ...]:
 
 def walk(value: Expression) -> list[Expression]:
     """The value and everything it is made of."""
-    found, waiting = [], [value]
+    seen, waiting = [], [value]
     while waiting:
-        found.append(waiting.pop())
-        waiting += children(found[-1])
-    return found
+        part = waiting.pop()
+        seen.append(part)
+        waiting += children(part)
+    return seen
+
+
+def has_aggregate(value: Expression) -> bool:
+    """Whether an aggregate function is part of a value."""
+    return any(isinstance(part, Aggregate) for part in walk(value))

@@ -1,4 +1,4 @@
-"""SQL out of values: what both stores write alike. A provider's writer says the rest.
+"""From values to SQL: what both stores write alike. A store's own writer has the rest.
 
 The text is made of what is written here and in the table of functions, of names of columns, of
 whole numbers, and of marks where a bound value stands. Keys within JSON that are plain words are
@@ -11,10 +11,11 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any
 
-from .functions import FUNCTIONS
-from .values import (  # fmt: skip
+from .functions import Function, functions
+from .values import (
     Aggregate,
     And,
     AnyOf,
@@ -25,7 +26,7 @@ from .values import (  # fmt: skip
     Column,
     Compare,
     Contains,
-    Ends,
+    EndsWith,
     Expression,
     InPath,
     IsNull,
@@ -35,16 +36,18 @@ from .values import (  # fmt: skip
     Like,
     Matches,
     Not,
+    NotDistinct,
     Now,
     Or,
-    Same,
     Shift,
-    Starts,
+    StartsWith,
     Type,
     Value,
 )
 
-__all__ = ["Writer", "asks_for", "plain"]
+__all__ = ["Writer", "is_plain_step", "requires_value"]
+
+_MAX_STEP = 64  # characters of a step within JSON that is written into SQL
 
 
 class Writer(ABC):
@@ -56,29 +59,21 @@ class Writer(ABC):
 
     true = "TRUE"
     false = "FALSE"
-    prefix = ""  # of the functions that a provider adds to its database
+    prefix = ""  # of the functions that a store adds to its database
 
     mark: re.Pattern[str]  # of what is bound, by its number
-
-    _templates: Mapping[str, str]  # of the functions, by their names
-
-    def __init_subclass__(cls) -> None:
-        cls._templates = {
-            function.name: cls.template(function.sqlite, function.postgres)
-            for function in FUNCTIONS
-        }
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
         self.values: list[Any] = []
         self._numbers: dict[tuple[Any, Type], int] = {}
 
-    # -- what a provider says ----------------------------------------------------------------------
+    # -- what a store says -------------------------------------------------------------------------
 
     @staticmethod
     @abstractmethod
-    def template(sqlite: str, postgres: str) -> str:
-        """The one of the two that is its own."""
+    def template(function: Function) -> str:
+        """The SQL of a function of the table."""
 
     @abstractmethod
     def bind(self, value: Any, kind: Type) -> str:
@@ -97,10 +92,17 @@ class Writer(ABC):
         """JSON as JSON."""
 
     @abstractmethod
-    def compare_json(self, operator: str, value: Expression, literal: Value) -> str: ...
+    def json_length(self, value: Expression) -> str: ...
 
     @abstractmethod
-    def among(self, value: Expression, values: Sequence[Value], *, lists: bool) -> str:
+    def json_typeof(self, value: Expression) -> str: ...
+
+    @abstractmethod
+    def compare_json(self, comparison: Compare) -> str:
+        """A comparison of JSON with a literal."""
+
+    @abstractmethod
+    def any_of(self, condition: AnyOf) -> str:
         """Whether a value is one of several of one type."""
 
     @abstractmethod
@@ -108,52 +110,49 @@ class Writer(ABC):
         """Whether the record has this name, found by the index of names."""
 
     @abstractmethod
-    def contains(self, value: Expression, wanted: Value) -> str: ...
+    def contains(self, condition: Contains) -> str: ...
 
     @abstractmethod
-    def starts(self, text: str, wanted: str) -> str: ...
+    def starts_with(self, condition: StartsWith) -> str: ...
 
     @abstractmethod
-    def ends(self, text: str, wanted: str) -> str: ...
+    def ends_with(self, condition: EndsWith) -> str: ...
 
     @abstractmethod
-    def like(self, text: str, pattern: str) -> str: ...
+    def like(self, condition: Like) -> str: ...
 
     @abstractmethod
-    def matches(self, text: str, pattern: str) -> str: ...
+    def matches(self, condition: Matches) -> str: ...
 
     @abstractmethod
     def in_path(self, path: InPath) -> str: ...
 
     @abstractmethod
-    def is_set(self, value: Expression) -> str: ...
+    def is_set(self, condition: IsSet) -> str: ...
 
     @abstractmethod
-    def is_null(self, value: Expression) -> str: ...
+    def null_test(self, value: Expression) -> str:
+        """What is NULL where the value is unset, before IS NULL."""
 
     @abstractmethod
-    def cast(self, part: Expression, kind: Type) -> str: ...
+    def cast(self, value: Cast) -> str:
+        """A cast that the stores write differently."""
 
     @abstractmethod
-    def aggregate(
-        self, name: str, part: Expression, distinct: str, separator: str, kind: Type
-    ) -> str: ...
+    def arithmetic(self, value: Arithmetic) -> str: ...
 
     @abstractmethod
-    def arithmetic(self, operator: str, left: str, right: str, kind: Type) -> str: ...
+    def aggregate(self, call: Aggregate) -> str:
+        """An aggregate function of a value, over all rows."""
 
     @abstractmethod
-    def json_length(self, value: Expression) -> str: ...
-
-    @abstractmethod
-    def json_typeof(self, value: Expression) -> str: ...
-
-    @abstractmethod
-    def formatted(self, pattern: str, at: str) -> str:
+    def format_time(self, pattern: str, at: str) -> str:
         """A time by a format of strftime."""
 
-    def number(self, value: Any, kind: Type) -> int:
-        """The number of what is bound; the same each time."""
+    # -- what is bound -----------------------------------------------------------------------------
+
+    def bind_number(self, value: Any, kind: Type) -> int:
+        """The number of a bound value; the same whenever it is bound again."""
         number = self._numbers.get((value, kind))
         if number is None:
             self.values.append(value)
@@ -161,15 +160,20 @@ class Writer(ABC):
         return number
 
     def positional(self, sql: str, mark: str) -> tuple[str, list[Any]]:
-        """SQL with the same mark in every place, and the values in their order."""
-        places = [int(number) for number in self.mark.findall(sql)]
-        return self.mark.sub(mark, sql), [self.values[place - 1] for place in places]
+        """SQL with one and the same mark in every place, and the values in their order."""
+        numbers = [int(number) for number in self.mark.findall(sql)]
+        return self.mark.sub(mark, sql), [self.values[number - 1] for number in numbers]
 
     # -- values ------------------------------------------------------------------------------------
 
     def write(self, value: Expression) -> str:
         """The SQL of a value."""
-        return self._WRITE[type(value)](self, value)
+        sql: str = getattr(self, _METHODS[type(value)])(value)
+        return sql
+
+    def text(self, value: Expression) -> str:
+        """The SQL of a value as text, where it may be JSON."""
+        return self.write(Cast(value, "text") if value.type == "json" else value)
 
     def _column(self, value: Column) -> str:
         return self.json(value) if value.type == "json" else self.column(value.name)
@@ -191,140 +195,179 @@ class Writer(ABC):
             return f"({at} + {micros})"
         return f"{self.prefix}time_shift({at}, {self.bind(value.months, 'integer')}, {micros})"
 
-    def _arithmetic(self, value: Arithmetic) -> str:
-        return self.arithmetic(
-            value.operator, self.write(value.left), self.write(value.right), value.type
-        )
-
     def _call(self, value: Call) -> str:
         name, arguments = value.name, value.arguments
         if name == "||":
-            # `->>` binds no tighter
+            # in brackets: `->>` binds no tighter
             return f"({' || '.join(f'({self.write(argument)})' for argument in arguments)})"
         if name == "json_array_length":
             return self.json_length(arguments[0])
         if name == "json_typeof":
             return self.json_typeof(arguments[0])
         if name == "strftime":
-            return self.formatted(str(getattr(arguments[0], "value", "")), self.write(arguments[1]))
+            pattern = str(getattr(arguments[0], "value", ""))
+            return self.format_time(pattern, self.write(arguments[1]))
         written = [self.write(argument) for argument in arguments]
-        return self._templates[name].format(*written, all=", ".join(written))
+        return self._templates()[name].format(*written, all=", ".join(written))
+
+    @classmethod
+    @cache
+    def _templates(cls) -> Mapping[str, str]:
+        return {function.name: cls.template(function) for function in functions()}
+
+    # -- conditions --------------------------------------------------------------------------------
 
     def _compare(self, value: Compare) -> str:
         left, right = value.left, value.right
         if left.type == "json" and isinstance(right, Value):
-            return self.compare_json(value.operator, left, right)
+            return self.compare_json(value)
         if value.operator == "=":
-            for one, other in ((left, right), (right, left)):
-                if isinstance(one, Column) and one.name == "name" and isinstance(other, Value):
+            for side, other in ((left, right), (right, left)):
+                if not isinstance(side, Column) or not isinstance(other, Value):
+                    continue
+                if side.name == "name":
                     return self.name_is(other.value)
-                if isinstance(one, Column) and isinstance(other, Value) and other.value is not None:
-                    return self.among(one, [other], lists=False)
+                if other.value is not None:
+                    return self.any_of(AnyOf(side, (other,)))
         return f"({self.write(left)} {value.operator} {self.write(right)})"
 
-    def _joined(self, value: And | Or) -> str:
-        word, empty = (" AND ", self.true) if isinstance(value, And) else (" OR ", self.false)
-        written = [self.write(part) for part in value.parts]
-        # as a balanced tree: a store's parser goes down every bracket
+    def _and(self, value: And) -> str:
+        return self._join(" AND ", value.parts) or self.true
+
+    def _or(self, value: Or) -> str:
+        return self._join(" OR ", value.parts) or self.false
+
+    def _join(self, word: str, parts: Sequence[Expression]) -> str:
+        """The parts as a balanced tree: a store's parser goes down every bracket."""
+        written = [self.write(part) for part in parts]
         while len(written) > 1:
-            written = [
-                f"({word.join(written[place : place + 2])})"
-                if place + 1 < len(written)
-                else written[place]
-                for place in range(0, len(written), 2)
-            ]
-        return written[0] if written else empty
+            pairs = [written[index : index + 2] for index in range(0, len(written), 2)]
+            written = [f"({word.join(pair)})" if len(pair) == 2 else pair[0] for pair in pairs]
+        return written[0] if written else ""
 
     def _not(self, value: Not) -> str:
         return f"(NOT {self.write(value.part)})"
 
-    def _same(self, value: Same) -> str:
+    def _not_distinct(self, value: NotDistinct) -> str:
         return f"({self.write(value.left)} IS NOT DISTINCT FROM {self.write(value.right)})"
 
     def _is_true(self, value: IsTrue) -> str:
         return f"({self.write(value.part)} IS {'NOT ' if value.negated else ''}TRUE)"
 
     def _is_null(self, value: IsNull) -> str:
-        return f"({self.is_null(value.part)} IS {'NOT ' if value.negated else ''}NULL)"
+        return f"({self.null_test(value.part)} IS {'NOT ' if value.negated else ''}NULL)"
+
+    # -- the others --------------------------------------------------------------------------------
 
     def _case(self, value: Case) -> str:
         arms = "".join(
-            f" WHEN {self.write(condition)} THEN {self.write(then)}"
-            for condition, then in value.whens
+            f" WHEN {self.write(condition)} THEN {self.write(result)}"
+            for condition, result in value.whens
         )
-        default = "" if value.otherwise is None else f" ELSE {self.write(value.otherwise)}"
-        return f"(CASE{arms}{default} END)"
+        otherwise = "" if value.otherwise is None else f" ELSE {self.write(value.otherwise)}"
+        return f"(CASE{arms}{otherwise} END)"
 
     def _cast(self, value: Cast) -> str:
         part = value.part
         if value.type == "text" and part.type == "time" and isinstance(part, Column):
             return self.time_column(part.name)
+        # the day of a time, and the midnight of a day
         if value.type == "date" or (part.type == "date" and value.type == "time"):
             return f"{self.prefix}time_trunc('day', {self.write(part)})"
-        if value.type == "text" and part.type == "date":
-            return self.formatted("%F", self.write(part))
-        if value.type == "text" and part.type == "time":
-            return f"{self.prefix}time_shown({self.write(part)})"
-        if value.type == "time" and part.type == "text":
-            return f"{self.prefix}time_of({self.write(part)})"
-        if value.type == "integer" and part.type in ("number", "real"):
-            return f"{self.prefix}whole({self.write(part)})"
-        if value.type == "integer" and part.type == "text":
-            return f"{self.prefix}whole({self.prefix}number_of({self.write(part)}))"
-        if value.type in ("number", "real") and part.type == "text":
-            return f"{self.prefix}number_of({self.write(part)})"
-        if value.type in ("number", "real") and part.type in ("number", "real"):
-            return self.write(part)
-        if value.type == "boolean" and part.type == "integer":
-            return f"({self.write(part)} <> 0)"
-        return self.cast(part, value.type)
+        convert = _CONVERSIONS.get((part.type, value.type))
+        return self.cast(value) if convert is None else convert(self, self.write(part))
 
     def _aggregate(self, value: Aggregate) -> str:
-        if value.part is None:
-            figure = "count(*)"
-        else:
-            distinct = "DISTINCT " if value.distinct else ""
-            figure = self.aggregate(value.name, value.part, distinct, value.separator, value.type)
-        return figure if value.where is None else self.filtered(figure, value.where)
+        call = "count(*)" if value.part is None else self.aggregate(value)
+        return call if value.where is None else self.filter_rows(call, value.where)
 
-    def filtered(self, figure: str, where: Expression) -> str:
-        return f"{figure} FILTER (WHERE {self.write(where)})"
-
-    _WRITE: ClassVar[dict[type[Any], Callable[[Writer, Any], str]]] = {
-        Column: _column,
-        Json: lambda self, value: self.json(value),
-        Value: _value,
-        Now: _now,
-        Call: _call,
-        Arithmetic: _arithmetic,
-        Shift: _shift,
-        Compare: _compare,
-        Same: _same,
-        And: _joined,
-        Or: _joined,
-        Not: _not,
-        IsTrue: _is_true,
-        IsNull: _is_null,
-        IsSet: lambda self, value: self.is_set(value.part),
-        AnyOf: lambda self, value: self.among(value.part, value.values, lists=value.lists),
-        Contains: lambda self, value: self.contains(value.part, value.value),
-        Starts: lambda self, value: self.starts(self.text(value.part), value.text),
-        Ends: lambda self, value: self.ends(self.text(value.part), value.text),
-        Like: lambda self, value: self.like(self.write(value.part), value.pattern),
-        Matches: lambda self, value: self.matches(self.text(value.part), value.pattern),
-        InPath: lambda self, value: self.in_path(value),
-        Case: _case,
-        Cast: _cast,
-        Aggregate: _aggregate,
-    }
-
-    def text(self, value: Expression) -> str:
-        """A value as text, where JSON may be meant."""
-        return self.write(Cast(value, "text") if value.type == "json" else value)
+    def filter_rows(self, call: str, where: Expression) -> str:
+        """A call of an aggregate function, over the rows for which a condition holds."""
+        return f"{call} FILTER (WHERE {self.write(where)})"
 
 
-def asks_for(where: Expression | None, *names: str) -> bool:
-    """Whether a condition holds only for rows that have one of some values in one of these columns."""
+def _keep(_: Writer, written: str) -> str:
+    return written
+
+
+def _time_to_text(writer: Writer, written: str) -> str:
+    return f"{writer.prefix}time_shown({written})"
+
+
+def _date_to_text(writer: Writer, written: str) -> str:
+    return writer.format_time("%F", written)
+
+
+def _text_to_time(writer: Writer, written: str) -> str:
+    return f"{writer.prefix}time_of({written})"
+
+
+def _number_to_integer(writer: Writer, written: str) -> str:
+    return f"{writer.prefix}whole({written})"
+
+
+def _text_to_integer(writer: Writer, written: str) -> str:
+    return f"{writer.prefix}whole({writer.prefix}number_of({written}))"
+
+
+def _text_to_number(writer: Writer, written: str) -> str:
+    return f"{writer.prefix}number_of({written})"
+
+
+def _integer_to_boolean(_: Writer, written: str) -> str:
+    return f"({written} <> 0)"
+
+
+# (from, to) -> the casts that all stores write alike
+_CONVERSIONS: dict[tuple[Type, Type], Callable[[Writer, str], str]] = {
+    ("date", "text"): _date_to_text,
+    ("time", "text"): _time_to_text,
+    ("text", "time"): _text_to_time,
+    ("number", "integer"): _number_to_integer,
+    ("real", "integer"): _number_to_integer,
+    ("text", "integer"): _text_to_integer,
+    ("text", "number"): _text_to_number,
+    ("text", "real"): _text_to_number,
+    ("number", "number"): _keep,
+    ("number", "real"): _keep,
+    ("real", "number"): _keep,
+    ("real", "real"): _keep,
+    ("integer", "boolean"): _integer_to_boolean,
+}
+
+
+# the kind of a value -> the method that writes it, here or in a store's own writer
+_METHODS: dict[type[Any], str] = {
+    Aggregate: "_aggregate",
+    And: "_and",
+    AnyOf: "any_of",
+    Arithmetic: "arithmetic",
+    Call: "_call",
+    Case: "_case",
+    Cast: "_cast",
+    Column: "_column",
+    Compare: "_compare",
+    Contains: "contains",
+    EndsWith: "ends_with",
+    InPath: "in_path",
+    IsNull: "_is_null",
+    IsSet: "is_set",
+    IsTrue: "_is_true",
+    Json: "json",
+    Like: "like",
+    Matches: "matches",
+    Not: "_not",
+    NotDistinct: "_not_distinct",
+    Now: "_now",
+    Or: "_or",
+    Shift: "_shift",
+    StartsWith: "starts_with",
+    Value: "_value",
+}
+
+
+def requires_value(where: Expression | None, *names: str) -> bool:
+    """Whether a condition holds only for rows with one of some values in one of these columns."""
     waiting = [where]
     while waiting:
         part = waiting.pop()
@@ -333,20 +376,23 @@ def asks_for(where: Expression | None, *names: str) -> bool:
                 waiting += parts
             case (
                 Compare(operator="=", left=Column(name=name), right=Value())
+                | Compare(operator="=", left=Value(), right=Column(name=name))
                 | AnyOf(part=Column(name=name))
             ) if name in names:
-                return True
-            case Compare(operator="=", left=Value(), right=Column(name=name)) if name in names:
                 return True
     return False
 
 
-def plain(step: str | int) -> bool:
-    """Whether a key within JSON is a plain word or a place in a list, which may be written.
+def is_plain_step(step: str | int) -> bool:
+    """Whether a step within JSON may be written into SQL: a plain word or a position in a list.
 
-    >>> plain("page"), plain("two words"), plain("größe"), plain("a'b"), plain("")
-    (True, True, True, False, False)
+    >>> is_plain_step("page"), is_plain_step("two words"), is_plain_step("größe")
+    (True, True, True)
+    >>> is_plain_step("a'b"), is_plain_step("")
+    (False, False)
     """
-    return isinstance(step, int) or (
-        0 < len(step) <= 64 and "--" not in step and all(c.isalnum() or c in "_- " for c in step)
-    )
+    if isinstance(step, int):
+        return True
+    is_word = all(character.isalnum() or character in "_- " for character in step)
+    # two hyphens would begin a comment
+    return is_word and 0 < len(step) <= _MAX_STEP and "--" not in step

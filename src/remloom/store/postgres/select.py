@@ -14,7 +14,7 @@ import msgspec
 import psycopg
 
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
-from ...sql.answers import MAX_FETCHED, Rows, out_of_range, shown, too_much
+from ...sql.answers import MAX_FETCHED, Rows, display_value, number_out_of_range, rows_too_large
 from ...sql.values import Select
 from .database import Database
 from .sql_writer import PostgresWriter
@@ -40,7 +40,7 @@ class Tables:
         writer = PostgresWriter(select.schema)
         sql, kinds = writer.select(select, limit + 1)
         lines = self.run(_ANSWER, (sql, _texts(writer), MAX_FETCHED), timeout)
-        rows = [tuple(map(shown, msgspec.json.decode(line), kinds)) for (line,) in lines]
+        rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
         return [output.name for output in select.outputs], rows[:limit], len(rows) > limit
 
     def explain(self, select: Select, limit: int) -> list[str]:
@@ -81,9 +81,9 @@ def _error(error: psycopg.Error, timeout: float) -> Exception:
             remedy="filter on an indexed field, or select less",
         )
     if state == _TOO_LONG:
-        return too_much()
+        return rows_too_large()
     if state.startswith("22003") or isinstance(error, psycopg.errors.NumericValueOutOfRange):
-        return out_of_range()
+        return number_out_of_range()
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return SqlGuardError(
             "the statement reaches beyond its table", remedy="SELECT … FROM one of the schemas"

@@ -13,22 +13,33 @@ from ... import labels
 from ...errors import InvalidInputError, LabelError
 from ...sql import times
 from ...sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
+from ...sql.functions import Function
 from ...sql.values import (
+    Aggregate,
     And,
+    AnyOf,
+    Arithmetic,
+    Cast,
     Column,
     Compare,
+    Contains,
+    EndsWith,
     Expression,
     InPath,
+    IsSet,
     Json,
-    Ordered,
+    Like,
+    Matches,
+    OrderTerm,
     Select,
+    StartsWith,
     Type,
     Value,
 )
-from ...sql.writer import Writer, asks_for, plain
+from ...sql.writer import Writer, is_plain_step, requires_value
 from .short_keys import short
 
-__all__ = ["PostgresWriter", "json_value", "order", "sortable"]
+__all__ = ["PostgresWriter", "json_value", "order_terms", "sortable_value"]
 
 _TIMES = {
     "created_at": "r.created",
@@ -42,79 +53,94 @@ _KEY = (
     "(SELECT coalesce(n.label, n.key) FROM remloom.names n"
     " WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0)"
 )
+# Columns that are put together from other tables.
 _JOINED = {
     "parents": (
         "(SELECT coalesce(jsonb_agg(d.parent), '[]'::jsonb) FROM remloom.parents d"
         " WHERE d.tenant_id = r.tenant_id AND d.child = r.id AND d.kind = 0)"
     ),
     "graph_paths": (
-        "(SELECT coalesce(jsonb_agg(jsonb_build_object('dst', e.dst, 'rel_type', e.rel, 'weight', e.weight,"
-        " 'properties', coalesce(e.properties, '{}'::jsonb))), '[]'::jsonb) FROM remloom.names n"
+        "(SELECT coalesce(jsonb_agg(jsonb_build_object('dst', e.dst, 'rel_type', e.rel,"
+        " 'weight', e.weight, 'properties', coalesce(e.properties, '{}'::jsonb))), '[]'::jsonb)"
+        " FROM remloom.names n"
         " JOIN remloom.edges e ON e.tenant_id = r.tenant_id AND e.src = n.key"
         " WHERE n.tenant_id = r.tenant_id AND n.id = r.id)"
     ),
 }
-_CASTS = {"text": "text", "integer": "bigint", "time": "bigint", "date": "bigint", "number": "float8", "real": "float8",
-          "boolean": "boolean", "null": "text"}  # fmt: skip
-_PLACE = re.compile(r"\s*[-+]?\d+\s*")  # what PostgreSQL takes for a place in a list
-_INDEXED = 200  # characters of a text that an index of a JSON value has
-_AT_ONCE = 90  # arguments of one function
+_SQL_TYPES = {
+    "text": "text",
+    "integer": "bigint",
+    "time": "bigint",
+    "date": "bigint",
+    "number": "float8",
+    "real": "float8",
+    "boolean": "boolean",
+    "null": "text",
+}
+_POSITION = re.compile(r"\s*[-+]?\d+\s*")  # what PostgreSQL takes for a position in a list
+_INDEXED_LENGTH = 200  # characters of a text that an index of a JSON value has
+_MAX_ARGUMENTS = 90  # of one function of PostgreSQL's
 
 
 def json_value(field: str) -> str:
-    """The JSON value of a field or path within the body, as an index may have it: its names are
-    plain words."""
+    """The JSON value of a field or path within the body, as an index may have it.
+
+    Its names must be plain words.
+    """
     if field in DEFAULTS:
-        return f"coalesce(r.body -> '{field}', '{msgspec.json.encode(DEFAULTS[field]).decode()}'::jsonb)"
+        default = msgspec.json.encode(DEFAULTS[field]).decode()
+        return f"coalesce(r.body -> '{field}', '{default}'::jsonb)"
     return _json_at(field.split("."))
 
 
 def _json_at(steps: Sequence[str | int]) -> str:
-    """The JSON value at a place whose keys are plain words. Where a key might be a place in a list,
-    or the other way round, each step is taken by itself: a path takes either for the other."""
-    if len(steps) > 1 and not any(
-        isinstance(step, int) or _PLACE.fullmatch(step) for step in steps
-    ):
-        listed = ",".join(f'"{step}"' for step in steps)
-        return f"(r.body #> '{{{listed}}}')"
-    return _stepwise(
-        "r.body", [str(step) if isinstance(step, int) else f"'{step}'" for step in steps]
-    )
+    """The JSON value at a path of plain words.
+
+    PostgreSQL takes a key for a position in a list, and the other way round, where a path is one
+    text. Where a step might be either, each is taken by itself.
+    """
+    is_doubtful = any(isinstance(step, int) or _POSITION.fullmatch(step) for step in steps)
+    if len(steps) > 1 and not is_doubtful:
+        path = ",".join(f'"{step}"' for step in steps)
+        return f"(r.body #> '{{{path}}}')"
+    written = [str(step) if isinstance(step, int) else f"'{step}'" for step in steps]
+    return _step_into("r.body", written)
 
 
-def _stepwise(json: str, steps: Sequence[str]) -> str:
+def _step_into(json: str, steps: Sequence[str]) -> str:
     for step in steps:
         json = f"({json} -> {step})"
     return json
 
 
-def sortable(field: str) -> str:
-    """What `create_index` indexes of a field."""
+def sortable_value(field: str) -> str:
+    """The SQL that `create_index` indexes of a field."""
     return f"remloom.sortable({json_value(field)}){_C}"
 
 
-def order(field: str, way: str) -> str:
+def order_terms(field: str, way: str) -> str:
     """ORDER BY terms: unset values lowest, then numbers, then texts."""
     nulls = f"{way} NULLS {'FIRST' if way == 'ASC' else 'LAST'}"
     if field in TIMES:
         return f"{_TIMES[field]} {nulls}"
     if field in _OWN or field == "content":
         return f"{_OWN.get(field, f'r.content{_C}')} {nulls}"
-    return f"{sortable(field)} {nulls}, ({json_value(field)} #>> '{{}}'){_C} {nulls}"
+    return f"{sortable_value(field)} {nulls}, ({json_value(field)} #>> '{{}}'){_C} {nulls}"
 
 
-def sort_key(value: Any) -> str:
-    """What `remloom.sortable` makes of a JSON value: texts behind numbers, in the order of their
-    bytes."""
+def _sort_key(value: Any) -> str:
+    """The text that `remloom.sortable` makes of a JSON value: texts follow numbers."""
     if isinstance(value, str):
-        return f"2{value[:_INDEXED]}"
+        return f"2{value[:_INDEXED_LENGTH]}"
+    # The bits of a float, changed so that they are in the order of the numbers.
     bits = struct.unpack(">Q", struct.pack(">d", float(value) + 0.0))[0]
-    return f"1{(~bits if bits >> 63 else bits | 1 << 63) & (1 << 64) - 1:016x}"
+    is_negative = bits >> 63
+    ordered = (~bits if is_negative else bits | 1 << 63) & ((1 << 64) - 1)
+    return f"1{ordered:016x}"
 
 
 class PostgresWriter(Writer):
-    """See `Writer`. What is bound are the elements of one list of texts, `$1`, each cast to what it
-    is."""
+    """See `Writer`. The bound values are one list of texts, `$1`, each cast to its type."""
 
     prefix = "remloom."
     mark = re.compile(r"\(\$1\)\[(\d+)\]")
@@ -125,20 +151,20 @@ class PostgresWriter(Writer):
         self.by_expression = False
 
     @staticmethod
-    def template(sqlite: str, postgres: str) -> str:
-        return postgres
+    def template(function: Function) -> str:
+        return function.postgres
 
     def bind(self, value: Any, kind: Type) -> str:
         if isinstance(value, bool):
             value = "true" if value else "false"
         elif value is not None and not isinstance(value, str):
             value = repr(value)
-        cast = f"($1)[{self.number(value, kind)}]::{_CASTS[kind]}"
-        return f"{cast}{_C}" if kind == "text" else cast
+        mark = f"($1)[{self.bind_number(value, kind)}]::{_SQL_TYPES[kind]}"
+        return f"{mark}{_C}" if kind == "text" else mark
 
-    def _json_bound(self, value: Any) -> str:
+    def _bind_json(self, value: Any) -> str:
         text = msgspec.json.encode(value).decode()
-        return f"($1)[{self.number(text, 'json')}]::jsonb"
+        return f"($1)[{self.bind_number(text, 'json')}]::jsonb"
 
     # -- columns and JSON --------------------------------------------------------------------------
 
@@ -166,112 +192,120 @@ class PostgresWriter(Writer):
         return f"(r.body ->> '{name}'){_C}"
 
     def json(self, value: Expression) -> str:
-        if isinstance(value, Column):
-            if value.name in _JOINED:
-                return _JOINED[value.name]
-            taken = f"(r.body -> '{value.name}')"
-            if value.name in LISTS or value.name in OBJECTS:
-                return f"coalesce({taken}, '{'[]' if value.name in LISTS else '{}'}'::jsonb)"
-            return taken
         if isinstance(value, Json):
-            return f"nullif({self._place(value)}, 'null'::jsonb)"
-        return self.write(value)
+            return f"nullif({self._path(value)}, 'null'::jsonb)"
+        if not isinstance(value, Column):
+            return self.write(value)
+        name = value.name
+        if name in _JOINED:
+            return _JOINED[name]
+        part = f"(r.body -> '{name}')"
+        if name in LISTS or name in OBJECTS:
+            return f"coalesce({part}, '{'[]' if name in LISTS else '{}'}'::jsonb)"
+        return part
 
-    def _place(self, value: Expression) -> str:
-        """A place in JSON, as an index of it has it."""
-        column, steps = (value.name, ()) if isinstance(value, Column) else self._steps(value)
+    def _path(self, value: Expression) -> str:
+        """A value within JSON, as an index of it has it."""
+        column, steps = _column_and_steps(value)
         if column in _JOINED:
-            return _stepwise(_JOINED[column], self._steps_bound(steps))
+            return _step_into(_JOINED[column], self._bind_steps(steps))
         if not steps:
             return json_value(column)
-        every = (column, *steps)
-        return (
-            _json_at(every)
-            if all(map(plain, every))
-            else _stepwise("r.body", self._steps_bound(every))
-        )
+        path = (column, *steps)
+        if all(map(is_plain_step, path)):
+            return _json_at(path)
+        return _step_into("r.body", self._bind_steps(path))
 
-    def _steps(self, value: Expression) -> tuple[str, tuple[str | int, ...]]:
-        assert isinstance(value, Json)  # noqa: S101 - `json` is the type of columns and of places in them
-        return value.column, value.steps
-
-    def _steps_bound(self, steps: Sequence[str | int]) -> list[str]:
+    def _bind_steps(self, steps: Sequence[str | int]) -> list[str]:
         return [
             str(step) if isinstance(step, int) else f"({self.bind(step, 'text')})" for step in steps
         ]
 
-    def _as_text(self, value: Expression) -> str:
-        return f"({self._place(value)} #>> '{{}}'){_C}"
+    def _json_text(self, value: Expression) -> str:
+        return f"({self._path(value)} #>> '{{}}'){_C}"
 
     def json_length(self, value: Expression) -> str:
-        place = self._place(value)
-        counted = f"WHEN jsonb_typeof({place}) = 'array' THEN jsonb_array_length({place})"
-        return f"(CASE {counted} WHEN {place} IS NOT NULL THEN 0 END)::bigint"
+        path = self._path(value)
+        length = f"WHEN jsonb_typeof({path}) = 'array' THEN jsonb_array_length({path})"
+        return f"(CASE {length} WHEN {path} IS NOT NULL THEN 0 END)::bigint"
 
     def json_typeof(self, value: Expression) -> str:
-        return f"jsonb_typeof({self._place(value)}){_C}"
+        return f"jsonb_typeof({self._path(value)}){_C}"
 
-    # -- conditions --------------------------------------------------------------------------------
+    # -- comparisons -------------------------------------------------------------------------------
 
-    def _key_of(self, value: Expression) -> str:
+    def _index_key(self, value: Expression) -> str:
+        """The key by which an index of a JSON value finds it."""
         self.by_expression = True
-        return f"remloom.sortable({self._place(value)}){_C}"
+        return f"remloom.sortable({self._path(value)}){_C}"
 
-    def _key_bound(self, value: Any) -> str:
-        return self.bind(sort_key(value), "text")
+    def _bind_key(self, value: Any) -> str:
+        return self.bind(_sort_key(value), "text")
 
-    def compare_json(self, operator: str, value: Expression, literal: Value) -> str:
-        given, place = literal.value, self._place(value)
-        # what is compared with a null is neither so nor otherwise
-        there = f"nullif({place}, 'null'::jsonb)"
+    def compare_json(self, comparison: Compare) -> str:
+        value, operator = comparison.left, comparison.operator
+        literal = _literal(comparison.right)
+        path = self._path(value)
+        # A comparison with a JSON null is unknown.
+        set_value = f"nullif({path}, 'null'::jsonb)"
         if operator == "<>":
-            return f"(CASE WHEN jsonb_typeof({place}) <> 'null' THEN {place} <> {self._json_bound(given)} END)"
-        key = self._key_of(value)
+            differs = f"{path} <> {self._bind_json(literal.value)}"
+            return f"(CASE WHEN jsonb_typeof({path}) <> 'null' THEN {differs} END)"
+        key = self._index_key(value)
         if operator == "=":
-            return f"({key} = {self._key_bound(given)} AND {there} = {self._json_bound(given)})"
+            same_key = f"{key} = {self._bind_key(literal.value)}"
+            return f"({same_key} AND {set_value} = {self._bind_json(literal.value)})"
         kind = {"text": "string", "boolean": "boolean"}.get(literal.type, "number")
+        is_kind = f"jsonb_typeof({set_value}) = '{kind}'"
         if kind == "boolean":
-            return f"({there} {operator} {self._json_bound(given)} AND jsonb_typeof({there}) = 'boolean')"
-        # texts of one beginning have one key
+            return f"({set_value} {operator} {self._bind_json(literal.value)} AND {is_kind})"
+        # Texts that begin alike have one key, so the key is compared with or-equal.
         wide = operator if operator.endswith("=") else f"{operator}="
-        exact = (
-            f"{self._as_text(value)} {operator} {self.bind(given, 'text')}"
-            if kind == "string"
-            else f"{there} {operator} {self._json_bound(given)}"
-        )
-        return f"({key} {wide} {self._key_bound(given)} AND {exact} AND jsonb_typeof({there}) = '{kind}')"
+        if kind == "string":
+            exact = f"{self._json_text(value)} {operator} {self.bind(literal.value, 'text')}"
+        else:
+            exact = f"{set_value} {operator} {self._bind_json(literal.value)}"
+        return f"({key} {wide} {self._bind_key(literal.value)} AND {exact} AND {is_kind})"
 
-    def among(self, value: Expression, values: Sequence[Value], *, lists: bool) -> str:
-        name = value.name if isinstance(value, Column) else ""
-        if not values:
+    def any_of(self, condition: AnyOf) -> str:
+        value, literals = condition.part, condition.values
+        if not literals:
             return self.false
-        if name == "name":
-            return f"({' OR '.join(self.name_is(literal.value) for literal in values)})"
+        if isinstance(value, Column) and value.name == "name":
+            return f"({' OR '.join(self.name_is(literal.value) for literal in literals)})"
         if value.type != "json":
-            return self._is_one(value, name, [literal.value for literal in values], values[0].type)
-        keys = ", ".join(self._key_bound(literal.value) for literal in values)
-        listed = ", ".join(self._json_bound(literal.value) for literal in values)
-        place = self._place(value)
-        exact = f"nullif({place}, 'null'::jsonb) = ANY (ARRAY[{listed}])"
-        single = f"({self._key_of(value)} = ANY (ARRAY[{keys}]) AND {exact})"
-        if not lists:
+            return self._is_one_of(value, literals)
+        keys = ", ".join(self._bind_key(literal.value) for literal in literals)
+        listed = ", ".join(self._bind_json(literal.value) for literal in literals)
+        path = self._path(value)
+        exact = f"nullif({path}, 'null'::jsonb) = ANY (ARRAY[{listed}])"
+        single = f"({self._index_key(value)} = ANY (ARRAY[{keys}]) AND {exact})"
+        if not condition.lists:
             return single
-        among = f"EXISTS (SELECT FROM jsonb_array_elements({place}) x (value) WHERE x.value = ANY (ARRAY[{listed}]))"
-        return f"({single} OR (CASE WHEN jsonb_typeof({place}) = 'array' THEN {among} END IS TRUE))"
+        in_list = (
+            f"EXISTS (SELECT FROM jsonb_array_elements({path}) x (value)"
+            f" WHERE x.value = ANY (ARRAY[{listed}]))"
+        )
+        is_list = f"jsonb_typeof({path}) = 'array'"
+        return f"({single} OR (CASE WHEN {is_list} THEN {in_list} END IS TRUE))"
 
-    def _is_one(self, value: Expression, name: str, values: Sequence[Any], kind: Type) -> str:
+    def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
+        name = value.name if isinstance(value, Column) else ""
+        given = [literal.value for literal in literals]
+        kind = literals[0].type
         written = self.write(value)
-        if name in DEFAULTS and kind == "text" and DEFAULTS[name] not in values:
-            written = f"(r.body ->> '{name}'){_C}"  # what has its default has no such value
+        # The body leaves a default out, so a column without it is compared as it is stored.
+        if name in DEFAULTS and kind == "text" and DEFAULTS[name] not in given:
+            written = f"(r.body ->> '{name}'){_C}"
             self.by_expression = True
-        marks = [self.bind(given, kind) for given in values]
-        asked = f"= {marks[0]}" if len(marks) == 1 else f"= ANY (ARRAY[{', '.join(marks)}])"
+        marks = [self.bind(text, kind) for text in given]
+        condition = f"{written} {_equals_any(marks)}"
         if name != "uri":
-            return f"({written} {asked})"
+            return f"({condition})"
+        # A URI may be longer than an index takes, so its hash is what is indexed.
         self.by_expression = True
-        hashed = [f"md5({mark})" for mark in marks]
-        found = f"= {hashed[0]}" if len(hashed) == 1 else f"= ANY (ARRAY[{', '.join(hashed)}])"
-        return f"(md5({written}) {found} AND {written} {asked})"
+        hashes = [f"md5({mark})" for mark in marks]
+        return f"(md5({written}) {_equals_any(hashes)} AND {condition})"
 
     def name_is(self, name: str) -> str:
         exact = f"(r.body ->> 'name'){_C} = {self.bind(name, 'text')}"
@@ -279,199 +313,221 @@ class PostgresWriter(Writer):
             key = labels.key(name)
         except LabelError:
             return f"({exact})"
-        found = f"SELECT n.id FROM remloom.names n WHERE n.key = {self.bind(short(key), 'text')}"
-        return f"(r.id = ANY (ARRAY({found})) AND {exact})"
+        named = f"SELECT n.id FROM remloom.names n WHERE n.key = {self.bind(short(key), 'text')}"
+        return f"(r.id = ANY (ARRAY({named})) AND {exact})"
 
-    def contains(self, value: Expression, wanted: Value) -> str:
-        def inside() -> str:
-            asked = self.bind(str(wanted.value), "text")
-            return f'strpos(lower({self.text(value)} COLLATE "default"), lower({asked} COLLATE "default")) > 0'
+    # -- texts and lists ---------------------------------------------------------------------------
 
+    def contains(self, condition: Contains) -> str:
+        value, needle = condition.part, condition.value
         if value.type != "json":
-            return f"({inside()})"
-        place, bound = self._place(value), self._json_bound(wanted.value)
-        element = f"x.value = {bound}"
-        if wanted.type == "text":
-            element += f" OR (x.value -> 'name') = {bound}"
-        among = f"EXISTS (SELECT FROM jsonb_array_elements({place}) x (value) WHERE {element})"
-        return f"(CASE jsonb_typeof({place}) WHEN 'array' THEN {among} ELSE {inside()} END)"
+            return f"({self._contains_text(condition)})"
+        path, element = self._path(value), self._bind_json(needle.value)
+        is_element = f"x.value = {element}"
+        if needle.type == "text":
+            is_element += f" OR (x.value -> 'name') = {element}"
+        in_list = f"EXISTS (SELECT FROM jsonb_array_elements({path}) x (value) WHERE {is_element})"
+        in_text = self._contains_text(condition)
+        return f"(CASE jsonb_typeof({path}) WHEN 'array' THEN {in_list} ELSE {in_text} END)"
 
-    def starts(self, text: str, wanted: str) -> str:
-        return f"starts_with({text}, {self.bind(wanted, 'text')})"
+    def _contains_text(self, condition: Contains) -> str:
+        needle = self.bind(str(condition.value.value), "text")
+        text = self.text(condition.part)
+        return f"strpos({_lower(text)}, {_lower(needle)}) > 0"
 
-    def ends(self, text: str, wanted: str) -> str:
-        return f'("right"({text}, {len(wanted)}){_C} = {self.bind(wanted, "text")})'
+    def starts_with(self, condition: StartsWith) -> str:
+        return f"starts_with({self.text(condition.part)}, {self.bind(condition.text, 'text')})"
 
-    def like(self, text: str, pattern: str) -> str:
+    def ends_with(self, condition: EndsWith) -> str:
+        text, end = self.text(condition.part), condition.text
+        return f'("right"({text}, {len(end)}){_C} = {self.bind(end, "text")})'
+
+    def like(self, condition: Like) -> str:
+        text, pattern = self.write(condition.part), condition.pattern
         if pattern.isascii():
             return f"({text} ILIKE {self.bind(pattern, 'text')})"
-        return f'(lower({text} COLLATE "default"){_C} LIKE {self.bind(pattern.lower(), "text")})'
+        return f"({_lower(text)}{_C} LIKE {self.bind(pattern.lower(), 'text')})"
 
-    def matches(self, text: str, pattern: str) -> str:
-        return (
-            f'(({text}) COLLATE "default" ~ ($1)[{self.number(_advanced(pattern), "text")}]::text)'
-        )
+    def matches(self, condition: Matches) -> str:
+        text = self.text(condition.part)
+        number = self.bind_number(_advanced_regex(condition.pattern), "text")
+        return f'(({text}) COLLATE "default" ~ ($1)[{number}]::text)'
 
     def in_path(self, path: InPath) -> str:
-        asked = ["n.tenant_id = e.tenant_id", "n.key = e.src"]  # row security says which tenant's
+        # Row security says which tenant's.
+        conditions = ["n.tenant_id = e.tenant_id", "n.key = e.src"]
         if path.source is not None:
-            asked.append(f"e.src = {self.bind(short(path.source), 'text')}")
+            conditions.append(f"e.src = {self.bind(short(path.source), 'text')}")
         if path.target is not None:
-            asked.append(f"e.dst = {self.bind(short(path.target), 'text')}")
+            conditions.append(f"e.dst = {self.bind(short(path.target), 'text')}")
         if path.rel_type is not None:
-            asked.append(f"e.rel = {self.bind(path.rel_type, 'text')}")
-        if path.tells:
+            conditions.append(f"e.rel = {self.bind(path.rel_type, 'text')}")
+        if path.names_entity:
             key = "starts_with(p.key, 'entity/')"
-            if path.shared is not None:
-                key = f"p.key = {self.bind(f'entity/{path.shared}', 'text')}"
-            asked.append(
-                f"EXISTS (SELECT FROM jsonb_object_keys(coalesce(e.properties, '{{}}'::jsonb)) p (key) WHERE {key})"
-            )
+            if path.entity is not None:
+                key = f"p.key = {self.bind(f'entity/{path.entity}', 'text')}"
+            keys = "jsonb_object_keys(coalesce(e.properties, '{}'::jsonb)) p (key)"
+            conditions.append(f"EXISTS (SELECT FROM {keys} WHERE {key})")
         own = "" if path.schema is None else f" AND r.schema = {self.bind(path.schema, 'text')}"
-        found = f"SELECT n.id FROM remloom.edges e JOIN remloom.names n ON TRUE WHERE {' AND '.join(asked)}"
-        return f"(r.id = ANY (ARRAY({found})){own})"
+        sources = (
+            "SELECT n.id FROM remloom.edges e JOIN remloom.names n ON TRUE"
+            f" WHERE {' AND '.join(conditions)}"
+        )
+        return f"(r.id = ANY (ARRAY({sources})){own})"
 
-    def is_set(self, value: Expression) -> str:
-        written = self._as_text(value) if value.type == "json" else self.write(value)
-        if value.type != "text" and value.type != "json":
+    def is_set(self, condition: IsSet) -> str:
+        value = condition.part
+        written = self._json_text(value) if value.type == "json" else self.write(value)
+        if value.type not in ("text", "json"):
             return f"({written} IS NOT NULL)"
         return f"({written} IS NOT NULL AND {written} NOT IN ('', '[]', '{{}}'))"
 
-    def is_null(self, value: Expression) -> str:
+    def null_test(self, value: Expression) -> str:
         return self.json(value) if value.type == "json" else self.write(value)
 
     # -- the others --------------------------------------------------------------------------------
 
-    def cast(self, part: Expression, kind: Type) -> str:
+    def cast(self, value: Cast) -> str:
+        part, kind = value.part, value.type
         if part.type == "json":
-            if kind == "text":
-                return self._as_text(part)
-            place = self._place(part)
-            if kind == "boolean":
-                return f"(CASE {place} WHEN 'true'::jsonb THEN TRUE WHEN 'false'::jsonb THEN FALSE END)"
-            return f"remloom.number_of(CASE WHEN jsonb_typeof({place}) <> 'boolean' THEN {place} #>> '{{}}' END)"
+            return self._cast_json(part, kind)
         written = self.write(part)
         if kind == "text":
             return f"({written})::text{_C}"
         if kind == "integer":
             return f"({written})::integer::bigint"
-        return f"({written})::{_CASTS[kind]}"
+        return f"({written})::{_SQL_TYPES[kind]}"
 
-    def arithmetic(self, operator: str, left: str, right: str, kind: Type) -> str:
-        if operator in "/%":
+    def _cast_json(self, part: Expression, kind: Type) -> str:
+        if kind == "text":
+            return self._json_text(part)
+        path = self._path(part)
+        if kind == "boolean":
+            return f"(CASE {path} WHEN 'true'::jsonb THEN TRUE WHEN 'false'::jsonb THEN FALSE END)"
+        text = f"CASE WHEN jsonb_typeof({path}) <> 'boolean' THEN {path} #>> '{{}}' END"
+        return f"remloom.number_of({text})"
+
+    def arithmetic(self, value: Arithmetic) -> str:
+        left, right = self.write(value.left), self.write(value.right)
+        # Division by 0 is an error to PostgreSQL, and NULL to us.
+        if value.operator in "/%":
             right = f"nullif({right}, 0)"
-        return f"({left} {operator} {right})"
+        return f"({left} {value.operator} {right})"
 
-    def aggregate(
-        self, name: str, part: Expression, distinct: str, separator: str, kind: Type
-    ) -> str:
+    def aggregate(self, call: Aggregate) -> str:
+        part, name = call.part, call.name
+        assert part is not None  # noqa: S101 - `count(*)` is written by all stores alike
         written = self.write(part)
+        argument = f"DISTINCT {written}" if call.distinct else written
         if name == "total":
-            return f"coalesce(sum({distinct}{written}), 0)"
-        if name == "sum" and kind == "integer":
-            return f"sum({distinct}{written})::bigint"
+            return f"coalesce(sum({argument}), 0)"
+        if name == "sum" and call.type == "integer":
+            return f"sum({argument})::bigint"
         if name in ("min", "max") and part.type == "json":
             way = "ASC" if name == "min" else "DESC"
-            keyed = f"remloom.sortable({self._place(part)}){_C} {way} NULLS LAST"
-            return f"(array_agg({written} ORDER BY {keyed}))[1]"
+            key = f"remloom.sortable({self._path(part)}){_C} {way} NULLS LAST"
+            return f"(array_agg({written} ORDER BY {key}))[1]"
         if name in ("min", "max") and part.type == "boolean":
             return f"{'bool_and' if name == 'min' else 'bool_or'}({written})"
         if name == "group_concat":
-            if distinct:
-                return f"string_agg(DISTINCT {written}, ',' ORDER BY {written}){_C}"
-            return f"string_agg({written}, {self.bind(separator, 'text')} ORDER BY r.seq){_C}"
-        return f"{name}({distinct}{written})"
+            separator, key = "','", written
+            if not call.distinct:
+                separator, key = self.bind(call.separator, "text"), "r.seq"
+            return f"string_agg({argument}, {separator} ORDER BY {key}){_C}"
+        return f"{name}({argument})"
 
-    def filtered(self, figure: str, where: Expression) -> str:
-        cond = f" FILTER (WHERE {self.write(where)})"
-        for end in ("::bigint", _C, ")[1]", ", 0)"):  # behind the call itself
-            if figure.endswith(end):
-                return f"{figure[: -len(end)]}{cond}{end}"
-        return figure + cond
+    def filter_rows(self, call: str, where: Expression) -> str:
+        rows = f" FILTER (WHERE {self.write(where)})"
+        # directly behind the call, before what is done with its result
+        for end in ("::bigint", _C, ")[1]", ", 0)"):
+            if call.endswith(end):
+                return f"{call[: -len(end)]}{rows}{end}"
+        return call + rows
 
-    def formatted(self, pattern: str, at: str) -> str:
-        pieces = []
-        for piece in times.format_of(pattern):
-            if piece[0] != "%" or piece == "%%":
-                pieces.append(self.bind("%" if piece == "%%" else piece, "text"))
-            elif piece == "%s":
-                pieces.append(f"remloom.time_part('epoch', {at})::bigint::text")
-            elif piece == "%w":
-                pieces.append(f"remloom.time_part('dow', {at})::bigint::text")
-            elif piece == "%f":
-                pieces.append(f"remloom.time_format('SS.MS', {at})")
-            else:
-                pieces.append(f"remloom.time_format('{times.FORMATS[piece[1]][1]}', {at})")
-        return (
-            f"({' || '.join(pieces)}){_C}"
-            if pieces
-            else f"left(remloom.time_format('YYYY', {at}), 0){_C}"
-        )
+    def format_time(self, pattern: str, at: str) -> str:
+        pieces = [self._format_piece(piece, at) for piece in times.split_format(pattern)]
+        if not pieces:
+            return f"left(remloom.time_format('YYYY', {at}), 0){_C}"
+        return f"({' || '.join(pieces)}){_C}"
+
+    def _format_piece(self, piece: str, at: str) -> str:
+        if piece == "%%":
+            return self.bind("%", "text")
+        if piece[0] != "%":
+            return self.bind(piece, "text")
+        if piece == "%s":
+            return f"remloom.time_part('epoch', {at})::bigint::text"
+        if piece == "%w":
+            return f"remloom.time_part('dow', {at})::bigint::text"
+        postgres_format = "SS.MS" if piece == "%f" else times.FORMATS[piece[1]][1]
+        return f"remloom.time_format('{postgres_format}', {at})"
 
     # -- a SELECT ----------------------------------------------------------------------------------
 
-    def select(self, select: Select, most: int) -> tuple[str, list[Type]]:
-        """The SQL of a SELECT of at most so many rows, each as one JSON list, and what type each of
-        its columns has."""
+    def select(self, select: Select, limit: int) -> tuple[str, list[Type]]:
+        """The SQL of a SELECT of at most `limit` rows, and the type of each of its columns.
+
+        Each row is one JSON list.
+        """
         grouped = select.aggregated or select.distinct
-        kinds, columns = list[Type](), list[str]()
-        for place, output in enumerate(select.outputs):
-            sql, kind = self._output(output.value, grouped=grouped)
-            columns.append(f"{sql} AS c{place}")
-            kinds.append(kind)
-        # What is found by a key of its own is not looked for along the index of schemas, which has
-        # half of all rows.
-        known = asks_for(select.where, "id", "name", "uri", "kind")
-        asked = [f"(r.schema || '') = '{self.schema}'" if known else f"r.schema = '{self.schema}'"]
-        if select.where is not None:
-            asked.append(self.write(select.where))
+        columns, kinds = self._select_columns(select, grouped=grouped)
+        where = self._select_where(select)
         order = self._order_distinct(select) if select.distinct else self._order(select, grouped)
-        parts = [f"WHERE {' AND '.join(asked)}"]
+        clauses = [f"WHERE {where}"]
         if select.groups:
-            parts.append(f"GROUP BY {', '.join(map(self.write, select.groups))}")
+            clauses.append(f"GROUP BY {', '.join(map(self.write, select.groups))}")
         if select.having is not None:
-            parts.append(f"HAVING {self.write(select.having)}")
-        window = f"LIMIT {min(most, most if select.limit is None else select.limit)} OFFSET {select.offset}"
-        ordered = [*([f"ORDER BY {order}"] if order else []), window]
+            clauses.append(f"HAVING {self.write(select.having)}")
+        rows = limit if select.limit is None else min(limit, select.limit)
+        window = f"LIMIT {rows} OFFSET {select.offset}"
+        ordered = f"ORDER BY {order} {window}" if order else window
         # Under row security PostgreSQL uses no index for what is not leakproof; the view says the
         # same as the policy.
         table = "remloom.read_records" if self.by_expression else "remloom.records"
-        rows = " ".join(
-            [
-                f"SELECT {', '.join(columns)} FROM {table} r",
-                *parts,
-                *([] if select.distinct else ordered),
-            ]
-        )
-        # ordered behind it, by what is made of the columns
+        source = " ".join([f"SELECT {', '.join(columns)} FROM {table} r", *clauses])
+        # DISTINCT rows are ordered outside, by what is made of their columns.
         if select.distinct:
-            rows = f"SELECT d.* FROM (SELECT DISTINCT d.* FROM ({rows}) d) d {' '.join(ordered)}"
-        names = [f"q.c{place}" for place in range(len(columns))]
-        lists = [
-            f"jsonb_build_array({', '.join(names[first : first + _AT_ONCE])})"
-            for first in range(0, len(names), _AT_ONCE)
-        ]
-        return f"SELECT ({' || '.join(lists)})::text FROM ({rows}) q", kinds
+            source = f"SELECT d.* FROM (SELECT DISTINCT d.* FROM ({source}) d) d {ordered}"
+        else:
+            source = f"{source} {ordered}"
+        return f"SELECT ({_json_row(len(columns))})::text FROM ({source}) q", kinds
 
-    def _output(self, value: Expression, *, grouped: bool) -> tuple[str, Type]:
-        if isinstance(value, Column) and value.type == "time" and not grouped:
-            return self.time_column(value.name), "text"
-        return self.write(value), value.type
+    def _select_columns(self, select: Select, *, grouped: bool) -> tuple[list[str], list[Type]]:
+        columns: list[str] = []
+        kinds: list[Type] = []
+        for index, output in enumerate(select.outputs):
+            value, kind = output.value, output.value.type
+            # A time that is not computed with is shown as it is stored.
+            if isinstance(value, Column) and kind == "time" and not grouped:
+                sql, kind = self.time_column(value.name), "text"
+            else:
+                sql = self.write(value)
+            columns.append(f"{sql} AS c{index}")
+            kinds.append(kind)
+        return columns, kinds
+
+    def _select_where(self, select: Select) -> str:
+        # What is found by a key of its own is not looked for along the index of schemas, which has
+        # half of all rows.
+        has_own_key = requires_value(select.where, "id", "name", "uri", "kind")
+        column = "(r.schema || '')" if has_own_key else "r.schema"
+        where = f"{column} = '{self.schema}'"
+        return where if select.where is None else f"{where} AND {self.write(select.where)}"
 
     def _order(self, select: Select, grouped: bool) -> str:
-        set_ = _set(select.where)
+        set_columns = _set_columns(select.where)
         terms = []
         for term in select.order:
-            way = _way(term)
-            if isinstance(term.value, Column) and term.value.name in set_:
-                # none is NULL, and an index is read in its own order
+            value, way = term.value, _way(term)
+            # No value is NULL, and an index is read in its own order.
+            if isinstance(value, Column) and value.name in set_columns:
                 way = way.partition(" ")[0]
-            if term.value.type == "json" and grouped:
-                terms.append(f"remloom.sortable({self.write(term.value)}){_C} {way}")
-            elif term.value.type == "json":
-                terms += [f"{self._key_of(term.value)} {way}", f"{self._as_text(term.value)} {way}"]
+            if value.type != "json":
+                terms.append(f"{self.write(value)} {way}")
+            elif grouped:
+                terms.append(f"remloom.sortable({self.write(value)}){_C} {way}")
             else:
-                terms.append(f"{self.write(term.value)} {way}")
+                terms += [f"{self._index_key(value)} {way}", f"{self._json_text(value)} {way}"]
         if terms and not grouped:
             terms.append(f"r.seq{' DESC' if select.order[-1].descending else ''}")
         return ", ".join(terms)
@@ -486,55 +542,90 @@ class PostgresWriter(Writer):
         return ", ".join(terms)
 
 
-def _way(term: Ordered) -> str:
-    return f"{'DESC' if term.descending else 'ASC'} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+def _json_row(columns: int) -> str:
+    """The columns c0, c1, … of a row as one JSON list."""
+    names = [f"q.c{index}" for index in range(columns)]
+    lists = [
+        f"jsonb_build_array({', '.join(names[first : first + _MAX_ARGUMENTS])})"
+        for first in range(0, columns, _MAX_ARGUMENTS)
+    ]
+    return " || ".join(lists)
 
 
-def _set(where: Expression | None) -> set[str]:
+def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
+    if isinstance(value, Column):
+        return value.name, ()
+    assert isinstance(value, Json)  # noqa: S101 - only a column and a path have the type `json`
+    return value.column, value.steps
+
+
+def _literal(value: Expression) -> Value:
+    assert isinstance(value, Value)  # noqa: S101 - JSON is compared with literals only
+    return value
+
+
+def _equals_any(written: Sequence[str]) -> str:
+    return f"= {written[0]}" if len(written) == 1 else f"= ANY (ARRAY[{', '.join(written)}])"
+
+
+def _lower(text: str) -> str:
+    """A text in lower case, by the rules of all alphabets."""
+    return f'lower({text} COLLATE "default")'
+
+
+def _way(term: OrderTerm) -> str:
+    way = "DESC" if term.descending else "ASC"
+    return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+
+
+def _set_columns(where: Expression | None) -> set[str]:
     """The columns that have a value wherever the condition holds."""
-    found = {"created_at", "updated_at"}
-    waiting = [where] if where is not None else []
+    names = {"created_at", "updated_at"}
+    waiting = [] if where is None else [where]
     while waiting:
         part = waiting.pop()
         if isinstance(part, And):
             waiting += part.parts
         elif isinstance(part, Compare):
-            found |= {side.name for side in (part.left, part.right) if isinstance(side, Column)}
-    return found
+            names |= {side.name for side in (part.left, part.right) if isinstance(side, Column)}
+    return names
 
 
-_UNLIKE = re.compile(r"\(\?(?:P=|\(|[aiLmsux]*-[imsx]+:|[aiLmsux]+:|#)|\\[NpPX]")
-_SPELLED_OTHERWISE = {r"\b": r"\y", r"\B": r"\Y", r"\Z": r"\Z"}
+# -- regular expressions ---------------------------------------------------------------------------
+
+_UNSUPPORTED = re.compile(r"\(\?(?:P=|\(|[aiLmsux]*-[imsx]+:|[aiLmsux]+:|#)|\\[NpPX]")
+_SPELLINGS = {r"\b": r"\y", r"\B": r"\Y", r"\Z": r"\Z"}  # Python's -> PostgreSQL's
 _TOKENS = re.compile(r"\\.|\(\?P<\w+>|[^\\(]+|\(", re.DOTALL)
 _FLAGS = re.compile(r"\A\(\?([aiLmsux]+)\)")
 
 
-def _advanced(pattern: str) -> str:
-    """A Python regular expression as PostgreSQL's advanced ones, which differ in a few spellings.
+def _advanced_regex(pattern: str) -> str:
+    """A Python regular expression as a PostgreSQL one, which differ in a few spellings.
 
     Raises:
-        InvalidInputError: it has a part that PostgreSQL has no word for.
+        InvalidInputError: a part of it has no equal in PostgreSQL.
     """
-    if unlike := _UNLIKE.search(pattern):
+    if unsupported := _UNSUPPORTED.search(pattern):
         raise InvalidInputError(
-            f"PostgreSQL has nothing like {unlike[0]!r} in a regular expression",
+            f"PostgreSQL has nothing like {unsupported[0]!r} in a regular expression",
             remedy="write the pattern without it",
         )
-    given = _FLAGS.match(pattern)
-    flags, rest = (given[1], pattern[given.end() :]) if given else ("", pattern)
-    # As in Python: `.` stops at a newline unless (?s), `^` and `$` mean the whole text unless (?m).
-    newline = (
-        "w"
-        if "m" in flags and "s" in flags
-        else "n"
-        if "m" in flags
-        else "s"
-        if "s" in flags
-        else "p"
-    )
-    options = newline + ("i" if "i" in flags else "") + ("x" if "x" in flags else "")
-    body = "".join(
-        _SPELLED_OTHERWISE.get(token, "(" if token.startswith("(?P<") else token)
-        for token in _TOKENS.findall(rest)
-    )
-    return f"(?{options}){body}"
+    flags, body = "", pattern
+    if prefix := _FLAGS.match(pattern):
+        flags, body = prefix[1], pattern[prefix.end() :]
+    options = _newline_option(flags)
+    options += "".join(flag for flag in "ix" if flag in flags)
+    return f"(?{options})" + "".join(map(_respell, _TOKENS.findall(body)))
+
+
+def _newline_option(flags: str) -> str:
+    """As in Python: `.` stops at a newline unless (?s), `^` and `$` mean the whole unless (?m)."""
+    if "m" in flags:
+        return "w" if "s" in flags else "n"
+    return "s" if "s" in flags else "p"
+
+
+def _respell(token: str) -> str:
+    if token in _SPELLINGS:
+        return _SPELLINGS[token]
+    return "(" if token.startswith("(?P<") else token

@@ -19,7 +19,7 @@ from ...predicates import Predicate, Query
 from ...sql.answers import Rows
 from ...sql.columns import columns
 from ...sql.values import Select
-from ...sql.writer import asks_for, plain
+from ...sql.writer import is_plain_step, requires_value
 from ..contract import (
     INDEX,
     Batch,
@@ -50,7 +50,7 @@ from .rows import COLUMNS, decode, paths_of
 from .search import Likeness
 from .select import Tables
 from .short_keys import short
-from .sql_writer import PostgresWriter, json_value, order, sortable
+from .sql_writer import PostgresWriter, json_value, order_terms, sortable_value
 from .stats import counts, queued
 from .tenants import Tenants
 
@@ -426,11 +426,11 @@ class PostgresStore:
                 [*values, [match.record.id for match in matches]],
             )
         terms = [
-            order(compiler.field(field), direction(way)).replace("%", "%%")
+            order_terms(compiler.field(field), direction(way)).replace("%", "%%")
             for field, way in query.order
         ]
         # found by a key, not along the schema
-        known = asks_for(compiler.read(rest), "id", "name", "uri", "kind")
+        known = requires_value(compiler.read(rest), "id", "name", "uri", "kind")
         own = f"(r.schema || '') = '{schema}'" if known else f"r.schema = '{schema}'"
         statement = (
             f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND {own} AND ({sql})"
@@ -447,7 +447,7 @@ class PostgresStore:
 
     def create_index(self, schema: str, field: str) -> None:
         path = self._compiler(schema).field(field)
-        if not all(map(plain, path.split("."))):
+        if not all(map(is_plain_step, path.split("."))):
             raise InvalidInputError(
                 f"{path!r} cannot be indexed", remedy="index a field whose name is plain words"
             )
@@ -456,7 +456,7 @@ class PostgresStore:
         if path in ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at"):
             return  # columns of their own
         name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
-        expression = sortable(path).replace("r.body", "body")
+        expression = sortable_value(path).replace("r.body", "body")
         self._open.define(
             f"CREATE INDEX IF NOT EXISTS {name} ON remloom.records (tenant_id, ({expression}) NULLS FIRST)"
             f" WHERE schema = '{schema}'"

@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
-from ...sql.answers import Budget, Rows, decoded, shown
+from ...sql.answers import Budget, Rows, decode_scalar, display_value
 from ...sql.values import Select, Type
 from .database import Database, translated
 from .sql_functions import bounded
@@ -138,7 +138,9 @@ class _Connection:
 
 
 def _shown(cell: Any, kind: Type) -> Any:
-    return shown(decoded(cell) if kind == "json" and isinstance(cell, str) else cell, kind)
+    return display_value(
+        decode_scalar(cell) if kind == "json" and isinstance(cell, str) else cell, kind
+    )
 
 
 def _authorize(

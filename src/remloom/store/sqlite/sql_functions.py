@@ -287,7 +287,7 @@ def time_shift(at: int | None, months: int, by: int) -> int | None:
 
 def time_shown(at: int | None) -> str | None:
     """A time as the records show it."""
-    return None if _moment(at) is None or at is None else times.shown(at)
+    return None if _moment(at) is None or at is None else times.render_time(at)
 
 
 def time_of(text: str | None) -> int | None:
@@ -295,7 +295,7 @@ def time_of(text: str | None) -> int | None:
     if text is None or len(text) > 40 or not _TIME.fullmatch(text):
         return None
     try:
-        return times.instant("", text)
+        return times.parse_time("", text)
     except InvalidInputError:
         return None
 
@@ -306,7 +306,7 @@ def time_format(pattern: str, at: int | None) -> str | None:
     if moment is None or at is None:
         return None
     told = []
-    for piece in times.format_of(pattern):
+    for piece in times.split_format(pattern):
         match piece:
             case "%s":
                 told.append(str(at // 1_000_000))

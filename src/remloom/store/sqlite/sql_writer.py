@@ -1,4 +1,7 @@
-"""Expressions and SELECTs as SQLite's SQL, over the row `r` of a record. Booleans are numbers here."""
+"""Expressions and SELECTs as SQLite's SQL, over the row `r` of a record.
+
+Booleans are numbers here.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,32 @@ from typing import Any
 from ... import labels
 from ...errors import LabelError
 from ...sql.columns import DEFAULTS, LISTS, LONG, OBJECTS, TIMES
-from ...sql.values import Column, Expression, InPath, Json, Select, Type, Value, walk
-from ...sql.writer import Writer, asks_for, plain
+from ...sql.functions import Function
+from ...sql.values import (
+    Aggregate,
+    AnyOf,
+    Arithmetic,
+    Cast,
+    Column,
+    Compare,
+    Contains,
+    EndsWith,
+    Expression,
+    InPath,
+    IsSet,
+    Json,
+    Like,
+    Matches,
+    OrderTerm,
+    Select,
+    StartsWith,
+    Type,
+    Value,
+    walk,
+)
+from ...sql.writer import Writer, is_plain_step, requires_value
 
-__all__ = ["SqliteWriter", "of_schema", "path", "stored"]
+__all__ = ["SqliteWriter", "json_path", "schema_condition", "stored_value"]
 
 _TIMES = {
     "created_at": "r.created",
@@ -21,69 +46,73 @@ _TIMES = {
     "starts_at": "r.starts",
     "ends_at": "CASE WHEN r.body ->> '$.ends_at' IS NOT NULL THEN r.ends END",
 }
+# Columns that are put together from other tables.
 _JOINED = {
-    "key": "(SELECT l.key FROM names n JOIN labels l USING (lid) WHERE n.rid = r.rid AND n.rank = 0)",
+    "key": (
+        "(SELECT l.key FROM names n JOIN labels l USING (lid) WHERE n.rid = r.rid AND n.rank = 0)"
+    ),
     "parents": (
         "(SELECT json_group_array(p.id) FROM parents d JOIN records p ON p.rid = d.parent"
         " WHERE d.child = r.rid AND d.kind = 0)"
     ),
     "graph_paths": (
-        "(SELECT json_group_array(json_object('dst', l.key, 'rel_type', t.name, 'weight', e.weight,"
-        " 'properties', json(coalesce(e.properties, '{}'))))"
-        " FROM names n JOIN edges e ON e.src = n.lid JOIN rels t USING (rel) JOIN labels l ON l.lid = e.dst"
-        " WHERE n.rid = r.rid)"
+        "(SELECT json_group_array(json_object('dst', l.key, 'rel_type', t.name,"
+        " 'weight', e.weight, 'properties', json(coalesce(e.properties, '{}'))))"
+        " FROM names n JOIN edges e ON e.src = n.lid JOIN rels t USING (rel)"
+        " JOIN labels l ON l.lid = e.dst WHERE n.rid = r.rid)"
     ),
 }
 _NUMBERS = "('integer', 'real')"
 _BOOLEANS = "('true', 'false')"
-_NATIVE = 50  # characters of a pattern that SQLite's own LIKE is given
+_MAX_NATIVE_LIKE = 50  # characters of a pattern that SQLite's own LIKE is given
+_MAX_KEY = 1_000  # characters of a long text by which rows are ordered
 
 
-def path(steps: Sequence[str | int]) -> str:
-    """A JSON path, as text."""
-    return "$" + "".join(_step(step) for step in steps)
+def json_path(steps: Sequence[str | int]) -> str:
+    """A path within JSON, as SQLite writes it."""
+    return "$" + "".join(map(_json_step, steps))
 
 
-def _step(step: str | int) -> str:
+def _json_step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]" if step >= 0 else f"[#{step}]"
-    return (
-        f".{step}"
-        if step.isidentifier() and step.isascii()
-        else f".{json.dumps(step, ensure_ascii=False)}"
-    )
+    if step.isidentifier() and step.isascii():
+        return f".{step}"
+    return f".{json.dumps(step, ensure_ascii=False)}"
 
 
-def stored(schema: str, field: str) -> str:
-    """The value of a field or JSON path as SQL, as `create_index` indexes it and `ORDER BY` has it."""
-    root, *rest = field.split(".")
-    if rest or root in LISTS or root in OBJECTS:
+def stored_value(schema: str, field: str) -> str:
+    """The value of a field or JSON path, as `create_index` indexes it and `ORDER BY` has it."""
+    root, *steps = field.split(".")
+    if steps or root in LISTS or root in OBJECTS:
         # no field's name has a quote (see `Conditions.field`)
-        return f"r.body ->> '{path([root, *rest])}'"
+        return f"r.body ->> '{json_path([root, *steps])}'"
     return SqliteWriter(schema).column(root)
 
 
-def of_schema(schema: str) -> str:
-    """A row `r` is of this schema. SQLite expects few rows of one, and would find by an index of
-    schemas what has an index of its own. It is told of so many that any other index is better, and
-    of so few that this one is better than none."""
+def schema_condition(schema: str) -> str:
+    """The condition that a row `r` is of this schema.
+
+    SQLite expects few rows of one schema, and would use the index of schemas where another is
+    better. It is told of so many that any other index is better, and of so few that this one is
+    better than none.
+    """
     return f"likelihood(r.schema = '{schema}', 0.05)"
 
 
 class SqliteWriter(Writer):
-    """See `Writer`. What is bound stands behind numbers, so that what is written twice is the same
-    text."""
+    """See `Writer`. A mark is a number, so that what is written twice is the same text."""
 
     true = "1"
     false = "0"
     mark = re.compile(r"\?(\d+)")
 
     @staticmethod
-    def template(sqlite: str, postgres: str) -> str:
-        return sqlite
+    def template(function: Function) -> str:
+        return function.sqlite
 
     def bind(self, value: Any, kind: Type) -> str:
-        return f"?{self.number(int(value) if isinstance(value, bool) else value, kind)}"
+        return f"?{self.bind_number(int(value) if isinstance(value, bool) else value, kind)}"
 
     # -- columns and JSON --------------------------------------------------------------------------
 
@@ -97,7 +126,10 @@ class SqliteWriter(Writer):
         if name == ("category" if self.schema == "resources" else "type"):
             return "r.type"
         if name == "content":
-            return "CASE WHEN r.content IS NULL THEN r.body ->> '$.content' ELSE decompress(r.content) END"
+            return (
+                "CASE WHEN r.content IS NULL THEN r.body ->> '$.content'"
+                " ELSE decompress(r.content) END"
+            )
         default = DEFAULTS.get(name)
         if default is None:
             return f"r.body ->> '$.{name}'"
@@ -107,144 +139,158 @@ class SqliteWriter(Writer):
     def time_column(self, name: str) -> str:
         return f"r.body ->> '$.{name}'"
 
-    def _place(self, value: Expression) -> tuple[str, str]:
-        """The JSON and the path in it, as SQL."""
-        column, steps = (value.name, ()) if isinstance(value, Column) else self._steps(value)
-        body = column not in _JOINED
-        every = (column, *steps) if body else steps
-        where = f"'{path(every)}'" if all(map(plain, every)) else self.bind(path(every), "text")
-        return ("r.body" if body else _JOINED[column]), where
-
-    def _steps(self, value: Expression) -> tuple[str, tuple[str | int, ...]]:
-        assert isinstance(value, Json)  # noqa: S101 - `json` is the type of columns and of places in them
-        return value.column, value.steps
+    def _source(self, value: Expression) -> tuple[str, str]:
+        """The JSON that a value is in, and the path to it, as SQL."""
+        column, steps = _column_and_steps(value)
+        is_joined = column in _JOINED
+        path = steps if is_joined else (column, *steps)
+        # An index knows a path only as it is written.
+        if all(map(is_plain_step, path)):
+            path_sql = f"'{json_path(path)}'"
+        else:
+            path_sql = self.bind(json_path(path), "text")
+        return (_JOINED[column] if is_joined else "r.body"), path_sql
 
     def json(self, value: Expression) -> str:
-        if isinstance(value, Json | Column):
-            name = value.name if isinstance(value, Column) else value.column
-            if name in _JOINED and (isinstance(value, Column) or not value.steps):
-                return _JOINED[name]
-            source, place = self._place(value)
-            taken = f"{source} -> {place}"
-            if isinstance(value, Column) and (name in LISTS or name in OBJECTS):
-                return f"coalesce({taken}, '{'[]' if name in LISTS else '{}'}')"
-            return f"nullif({taken}, 'null')"
-        return self.write(value)
+        if not isinstance(value, Json | Column):
+            return self.write(value)
+        name, steps = _column_and_steps(value)
+        if name in _JOINED and not steps:
+            return _JOINED[name]
+        source, path = self._source(value)
+        part = f"{source} -> {path}"
+        if isinstance(value, Column) and (name in LISTS or name in OBJECTS):
+            return f"coalesce({part}, '{'[]' if name in LISTS else '{}'}')"
+        return f"nullif({part}, 'null')"
 
-    def scalar(self, value: Expression) -> str:
+    def _scalar(self, value: Expression) -> str:
         """JSON as the SQL value that it is."""
         if not isinstance(value, Json | Column):
             return f"({self.write(value)} ->> '$')"
-        source, place = self._place(value)
-        return f"{source} ->> {place}"
+        source, path = self._source(value)
+        return f"{source} ->> {path}"
 
-    def set_kind(self, value: Expression) -> str:
-        """The type of JSON, unknown of a null: what is compared with it is neither so nor
-        otherwise."""
-        return f"nullif({self.kind(value)}, 'null')"
+    def _type_of_set(self, value: Expression) -> str:
+        """The type of JSON; unknown of a null, as any comparison with it is."""
+        return f"nullif({self._type_of(value)}, 'null')"
 
-    def kind(self, value: Expression) -> str:
+    def _type_of(self, value: Expression) -> str:
         """The type of JSON."""
         if not isinstance(value, Json | Column):
             return f"json_type({self.write(value)})"
-        source, place = self._place(value)
-        return f"json_type({source}, {place})"
+        source, path = self._source(value)
+        return f"json_type({source}, {path})"
 
     def json_length(self, value: Expression) -> str:
-        source, place = self._place(value)
-        return f"json_array_length({source}, {place})"
+        source, path = self._source(value)
+        return f"json_array_length({source}, {path})"
 
     def json_typeof(self, value: Expression) -> str:
+        kind = self._type_of(value)
         return (
-            f"(CASE {self.kind(value)} WHEN 'text' THEN 'string' WHEN 'integer' THEN 'number' WHEN 'real' THEN 'number'"
-            f" WHEN 'true' THEN 'boolean' WHEN 'false' THEN 'boolean' ELSE {self.kind(value)} END)"
+            f"(CASE {kind} WHEN 'text' THEN 'string' WHEN 'integer' THEN 'number'"
+            " WHEN 'real' THEN 'number' WHEN 'true' THEN 'boolean' WHEN 'false' THEN 'boolean'"
+            f" ELSE {kind} END)"
         )
 
-    # -- conditions --------------------------------------------------------------------------------
+    # -- comparisons -------------------------------------------------------------------------------
 
-    def compare_json(self, operator: str, value: Expression, literal: Value) -> str:
-        scalar, given = self.scalar(value), literal.value
+    def compare_json(self, comparison: Compare) -> str:
+        value, operator = comparison.left, comparison.operator
+        literal = _literal(comparison.right)
+        scalar = self._scalar(value)
         if literal.type == "boolean":
-            asked = f"{self.set_kind(value)} {operator} '{'true' if given else 'false'}'"
-            if operator == "=":
-                return f"({scalar} = {int(given)} AND {asked})"
-            return (
-                f"({asked})"
-                if operator == "<>"
-                else f"({asked} AND {self.set_kind(value)} IN {_BOOLEANS})"
-            )
-        compared = f"{scalar} {operator} {self.bind(given, literal.type)}"
+            return self._compare_boolean(comparison, literal, scalar)
+        compared = f"{scalar} {operator} {self.bind(literal.value, literal.type)}"
         if operator == "<>":
             return self._differs(value, literal, compared)
         if operator == "=":
-            return self._typed(value, [literal], compared)
+            return self._equals(value, [literal], compared)
         kinds = "('text')" if literal.type == "text" else _NUMBERS
-        return f"({compared} AND {self.set_kind(value)} IN {kinds})"
+        return f"({compared} AND {self._type_of_set(value)} IN {kinds})"
+
+    def _compare_boolean(self, comparison: Compare, literal: Value, scalar: str) -> str:
+        value, operator = comparison.left, comparison.operator
+        word = "true" if literal.value else "false"
+        compared = f"{self._type_of_set(value)} {operator} '{word}'"
+        if operator == "=":
+            return f"({scalar} = {int(literal.value)} AND {compared})"
+        if operator == "<>":
+            return f"({compared})"
+        return f"({compared} AND {self._type_of_set(value)} IN {_BOOLEANS})"
 
     def _differs(self, value: Expression, literal: Value, compared: str) -> str:
+        # SQLite takes true for 1 and false for 0
         if literal.type != "text" and literal.value in (0, 1):
-            return f"({compared} OR {self.set_kind(value)} IN {_BOOLEANS})"
+            return f"({compared} OR {self._type_of_set(value)} IN {_BOOLEANS})"
         return f"({compared})"
 
-    def _typed(self, value: Expression, literals: Sequence[Value], compared: str) -> str:
-        """A comparison by `=` where SQLite takes what is of another type for equal: true for 1,
-        JSON for its text."""
-        if literals[0].type == "text":
-            doubtful = any(str(literal.value)[:1] in ("[", "{") for literal in literals)
-            return (
-                f"({compared} AND {self.set_kind(value)} = 'text')" if doubtful else f"({compared})"
-            )
-        doubtful = any(literal.value in (0, 1) for literal in literals)
-        return (
-            f"({compared} AND {self.set_kind(value)} IN {_NUMBERS})"
-            if doubtful
-            else f"({compared})"
-        )
+    def _equals(self, value: Expression, literals: Sequence[Value], compared: str) -> str:
+        """A comparison by `=` where SQLite takes what is of another type for equal.
 
-    def among(self, value: Expression, values: Sequence[Value], *, lists: bool) -> str:
-        if isinstance(value, Column) and value.name == "name":
-            joined = " OR ".join(self.name_is(literal.value) for literal in values)
-            return f"({joined})" if values else self.false
-        if value.type == "boolean":
-            return f"({self.write(value)} IN ({', '.join(str(int(literal.value)) for literal in values)}))"
-        if value.type != "json":
-            return self._is_one(value, values)
-        if not values:
-            return self.false
-        if values[0].type == "boolean":
-            single = (
-                f"({' OR '.join(self.compare_json('=', value, literal) for literal in values)})"
-            )
+        That is true for 1, and JSON for its text.
+        """
+        if literals[0].type == "text":
+            is_doubtful = any(str(literal.value)[:1] in ("[", "{") for literal in literals)
+            kinds = "= 'text'"
         else:
-            marks = ", ".join(self.bind(literal.value, literal.type) for literal in values)
-            single = self._typed(value, values, f"{self.scalar(value)} IN ({marks})")
-        if not lists:
+            is_doubtful = any(literal.value in (0, 1) for literal in literals)
+            kinds = f"IN {_NUMBERS}"
+        if is_doubtful:
+            return f"({compared} AND {self._type_of_set(value)} {kinds})"
+        return f"({compared})"
+
+    def any_of(self, condition: AnyOf) -> str:
+        value, literals = condition.part, condition.values
+        if isinstance(value, Column) and value.name == "name":
+            names = " OR ".join(self.name_is(literal.value) for literal in literals)
+            return f"({names})" if literals else self.false
+        if value.type == "boolean":
+            numbers = ", ".join(str(int(literal.value)) for literal in literals)
+            return f"({self.write(value)} IN ({numbers}))"
+        if value.type != "json":
+            return self._is_one_of(value, literals)
+        return self._json_is_one_of(condition) if literals else self.false
+
+    def _json_is_one_of(self, condition: AnyOf) -> str:
+        value, literals = condition.part, condition.values
+        if literals[0].type == "boolean":
+            compared = (self.compare_json(Compare("=", value, literal)) for literal in literals)
+            single = f"({' OR '.join(compared)})"
+        else:
+            marks = ", ".join(self.bind(literal.value, literal.type) for literal in literals)
+            single = self._equals(value, literals, f"{self._scalar(value)} IN ({marks})")
+        if not condition.lists:
             return single
-        source, place = self._place(value)
-        element = " OR ".join(map(self._is_element, values))
-        among = f"EXISTS (SELECT 1 FROM json_each({source}, {place}) j WHERE {element})"
+        source, path = self._source(value)
+        element = " OR ".join(map(self._is_element, literals))
+        in_list = f"EXISTS (SELECT 1 FROM json_each({source}, {path}) j WHERE {element})"
         # in each arm, so that an index of this schema serves it
         own = f"r.schema = '{self.schema}'"
-        return f"(({own} AND {single}) OR ({own} AND {self.kind(value)} = 'array' AND {among}))"
+        is_list = f"{self._type_of(value)} = 'array'"
+        return f"(({own} AND {single}) OR ({own} AND {is_list} AND {in_list}))"
 
-    def _is_element(self, wanted: Value) -> str:
-        """Whether the element `j` of a list is this value: of its type, as true is 1 here, and a
-        list its own text."""
-        if wanted.type == "boolean":
-            return f"(j.type = '{'true' if wanted.value else 'false'}')"
-        kinds = "('text')" if wanted.type == "text" else _NUMBERS
-        return f"(j.value = {self.bind(wanted.value, wanted.type)} AND j.type IN {kinds})"
+    def _is_element(self, literal: Value) -> str:
+        """Whether the element `j` of a list is this value, and of its type.
 
-    def _is_one(self, value: Expression, values: Sequence[Value]) -> str:
+        SQLite would take true for 1, and a list for its own text.
+        """
+        if literal.type == "boolean":
+            return f"(j.type = '{'true' if literal.value else 'false'}')"
+        kinds = "('text')" if literal.type == "text" else _NUMBERS
+        return f"(j.value = {self.bind(literal.value, literal.type)} AND j.type IN {kinds})"
+
+    def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
         name = value.name if isinstance(value, Column) else ""
         default = DEFAULTS.get(name)
         written = self.write(value)
-        if name in DEFAULTS and all(literal.value != default for literal in values):
-            written = f"r.body ->> '$.{name}'"  # what has its default has no such value
-        if len(values) == 1:
-            return f"({written} = {self.bind(values[0].value, values[0].type)})"
-        marks = ", ".join(self.bind(literal.value, literal.type) for literal in values)
-        return f"({written} IN ({marks}))"
+        # The body leaves a default out, so a column without it is compared as it is stored.
+        if name in DEFAULTS and all(literal.value != default for literal in literals):
+            written = f"r.body ->> '$.{name}'"
+        marks = [self.bind(literal.value, literal.type) for literal in literals]
+        if len(marks) == 1:
+            return f"({written} = {marks[0]})"
+        return f"({written} IN ({', '.join(marks)}))"
 
     def name_is(self, name: str) -> str:
         exact = f"r.body ->> '$.name' = {self.bind(name, 'text')}"
@@ -252,214 +298,247 @@ class SqliteWriter(Writer):
             key = labels.key(name)
         except LabelError:
             return f"({exact})"
-        found = f"SELECT n.rid FROM labels l CROSS JOIN names n ON n.lid = l.lid WHERE l.key = {self.bind(key, 'text')}"
-        return f"(r.rid IN ({found}) AND {exact})"
+        named = (
+            "SELECT n.rid FROM labels l CROSS JOIN names n ON n.lid = l.lid"
+            f" WHERE l.key = {self.bind(key, 'text')}"
+        )
+        return f"(r.rid IN ({named}) AND {exact})"
 
-    def contains(self, value: Expression, wanted: Value) -> str:
-        def inside() -> str:
-            text = self.text(value)
-            return f"instr(casefold({text}), casefold({self.bind(str(wanted.value), 'text')})) > 0"
+    # -- texts and lists ---------------------------------------------------------------------------
 
+    def contains(self, condition: Contains) -> str:
+        value, needle = condition.part, condition.value
         if value.type != "json":
-            return f"({inside()})"
-        source, place = self._place(value)
-        kind = self.kind(value)
-        element = self._is_element(wanted)
-        if wanted.type == "text":
-            element += f" OR (j.type = 'object' AND j.value ->> '$.name' = {self.bind(wanted.value, wanted.type)})"
-        among = f"EXISTS (SELECT 1 FROM json_each({source}, {place}) j WHERE {element})"
-        return f"(CASE {kind} WHEN 'array' THEN {among} ELSE {inside()} END)"
+            return f"({self._contains_text(condition)})"
+        source, path = self._source(value)
+        kind = self._type_of(value)
+        element = self._is_element(needle)
+        if needle.type == "text":
+            name = self.bind(needle.value, needle.type)
+            element += f" OR (j.type = 'object' AND j.value ->> '$.name' = {name})"
+        in_list = f"EXISTS (SELECT 1 FROM json_each({source}, {path}) j WHERE {element})"
+        return (
+            f"(CASE {kind} WHEN 'array' THEN {in_list} ELSE {self._contains_text(condition)} END)"
+        )
 
-    def starts(self, text: str, wanted: str) -> str:
-        return f"(substr({text}, 1, {len(wanted)}) = {self.bind(wanted, 'text')})"
+    def _contains_text(self, condition: Contains) -> str:
+        text = self.text(condition.part)
+        needle = self.bind(str(condition.value.value), "text")
+        return f"instr(casefold({text}), casefold({needle})) > 0"
 
-    def ends(self, text: str, wanted: str) -> str:
-        part = f"substr({text}, -{len(wanted)})" if wanted else f"substr({text}, 1, 0)"
-        return f"({part} = {self.bind(wanted, 'text')})"
+    def starts_with(self, condition: StartsWith) -> str:
+        text, start = self.text(condition.part), condition.text
+        return f"(substr({text}, 1, {len(start)}) = {self.bind(start, 'text')})"
 
-    def like(self, text: str, pattern: str) -> str:
+    def ends_with(self, condition: EndsWith) -> str:
+        text, end = self.text(condition.part), condition.text
+        # substr(text, -0) would be the whole text
+        part = f"substr({text}, -{len(end)})" if end else f"substr({text}, 1, 0)"
+        return f"({part} = {self.bind(end, 'text')})"
+
+    def like(self, condition: Like) -> str:
+        text, pattern = self.write(condition.part), condition.pattern
         # SQLite's own takes the length of both, and cannot be stopped
-        if "_" in pattern or len(pattern) > _NATIVE:
-            return f"matches({self.bind(_expression(pattern), 'text')}, {text})"
+        if "_" in pattern or len(pattern) > _MAX_NATIVE_LIKE:
+            return f"matches({self.bind(_like_to_regex(pattern), 'text')}, {text})"
         if pattern.isascii():
             return f"({text} LIKE {self.bind(pattern, 'text')} ESCAPE '\\')"
         return f"(lowered({text}) LIKE {self.bind(pattern.lower(), 'text')} ESCAPE '\\')"
 
-    def matches(self, text: str, pattern: str) -> str:
-        return f"matches({self.bind(pattern, 'text')}, {text})"
+    def matches(self, condition: Matches) -> str:
+        text = self.text(condition.part)
+        return f"matches({self.bind(condition.pattern, 'text')}, {text})"
 
     def in_path(self, path: InPath) -> str:
-        asked = ["n.lid = e.src"]
         tables = "edges e CROSS JOIN names n"
+        conditions = ["n.lid = e.src"]
         if path.target is not None:
             tables = f"labels d CROSS JOIN {tables}"
-            asked += [f"d.key = {self.bind(path.target, 'text')}", "e.dst = d.lid"]
+            conditions += [f"d.key = {self.bind(path.target, 'text')}", "e.dst = d.lid"]
         if path.source is not None:
             tables = f"labels s CROSS JOIN {tables}"
-            asked += [f"s.key = {self.bind(path.source, 'text')}", "e.src = s.lid"]
+            conditions += [f"s.key = {self.bind(path.source, 'text')}", "e.src = s.lid"]
         if path.rel_type is not None:
             tables += " CROSS JOIN rels t"
-            asked += [f"t.name = {self.bind(path.rel_type, 'text')}", "e.rel = t.rel"]
-        if path.tells:
+            conditions += [f"t.name = {self.bind(path.rel_type, 'text')}", "e.rel = t.rel"]
+        if path.names_entity:
             key = "instr(p.key, 'entity/') = 1"
-            if path.shared is not None:
-                key = f"p.key = {self.bind(f'entity/{path.shared}', 'text')}"
-            asked.append(
-                f"EXISTS (SELECT 1 FROM json_each(coalesce(e.properties, '{{}}')) p WHERE {key})"
-            )
+            if path.entity is not None:
+                key = f"p.key = {self.bind(f'entity/{path.entity}', 'text')}"
+            properties = "json_each(coalesce(e.properties, '{}')) p"
+            conditions.append(f"EXISTS (SELECT 1 FROM {properties} WHERE {key})")
+        sources = f"SELECT n.rid FROM {tables} WHERE {' AND '.join(conditions)}"
         own = "" if path.schema is None else f" AND r.schema = {self.bind(path.schema, 'text')}"
-        return f"(r.rid IN (SELECT n.rid FROM {tables} WHERE {' AND '.join(asked)}){own})"
+        return f"(r.rid IN ({sources}){own})"
 
-    def is_set(self, value: Expression) -> str:
-        def written() -> str:
-            return self.scalar(value) if value.type == "json" else self.write(value)
+    def is_set(self, condition: IsSet) -> str:
+        value = condition.part
+        write = self._scalar if value.type == "json" else self.write
+        return f"({write(value)} IS NOT NULL AND {write(value)} NOT IN ('', '[]', '{{}}'))"
 
-        return f"({written()} IS NOT NULL AND {written()} NOT IN ('', '[]', '{{}}'))"
-
-    def is_null(self, value: Expression) -> str:
-        return self.scalar(value) if isinstance(value, Json) else self.write(value)
+    def null_test(self, value: Expression) -> str:
+        return self._scalar(value) if isinstance(value, Json) else self.write(value)
 
     # -- the others --------------------------------------------------------------------------------
 
-    def cast(self, part: Expression, kind: Type) -> str:
+    def cast(self, value: Cast) -> str:
+        part, kind = value.part, value.type
         if part.type == "json":
-            if kind == "boolean":
-                return f"(CASE {self.kind(part)} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)"
-            told = (
-                f"CASE {self.kind(part)} WHEN 'true' THEN {{}} WHEN 'false' THEN {{}} ELSE {{}} END"
-            )
-            if kind == "text":
-                return f"({told.format(_TRUE, _FALSE, f'CAST({self.scalar(part)} AS TEXT)')})"
-            return f"({told.format('NULL', 'NULL', f'number_of({self.scalar(part)})')})"
+            return self._cast_json(part, kind)
         written = self.write(part)
+        if kind != "text":
+            return f"CAST({written} AS REAL)" if kind in ("real", "number") else written
+        if part.type == "boolean":
+            return f"(CASE {written} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
+        if part.type in ("real", "number"):
+            return f"number_text({written})"
+        return f"CAST({written} AS TEXT)"
+
+    def _cast_json(self, part: Expression, kind: Type) -> str:
+        by_type = f"CASE {self._type_of(part)} WHEN 'true' THEN"
+        if kind == "boolean":
+            return f"({by_type} 1 WHEN 'false' THEN 0 END)"
+        scalar = self._scalar(part)
         if kind == "text":
-            if part.type == "boolean":
-                return f"(CASE {written} WHEN 1 THEN {_TRUE} WHEN 0 THEN {_FALSE} END)"
-            return (
-                f"number_text({written})"
-                if part.type in ("real", "number")
-                else f"CAST({written} AS TEXT)"
-            )
-        return f"CAST({written} AS REAL)" if kind in ("real", "number") else written
+            return f"({by_type} 'true' WHEN 'false' THEN 'false' ELSE CAST({scalar} AS TEXT) END)"
+        return f"({by_type} NULL WHEN 'false' THEN NULL ELSE number_of({scalar}) END)"
 
-    def arithmetic(self, operator: str, left: str, right: str, kind: Type) -> str:
-        return f"({left} {operator} {right})"
+    def arithmetic(self, value: Arithmetic) -> str:
+        return f"({self.write(value.left)} {value.operator} {self.write(value.right)})"
 
-    def aggregate(
-        self, name: str, part: Expression, distinct: str, separator: str, kind: Type
-    ) -> str:
-        written = (
-            self.scalar(part)
-            if part.type == "json" and name in ("min", "max")
-            else self.write(part)
-        )
-        if distinct:
+    def aggregate(self, call: Aggregate) -> str:
+        part, name = call.part, call.name
+        assert part is not None  # noqa: S101 - `count(*)` is written by all stores alike
+        if call.distinct:
             written = self._grouped(part)
+        elif part.type == "json" and name in ("min", "max"):
+            written = self._scalar(part)
+        else:
+            written = self.write(part)
+        distinct = "DISTINCT " if call.distinct else ""
         if name != "group_concat":
             return f"{name}({distinct}{written})"
-        if distinct:
+        if call.distinct:
             return f"group_concat(DISTINCT {written} ORDER BY {written})"
-        return f"group_concat({written}, {self.bind(separator, 'text')} ORDER BY r.rid)"
+        return f"group_concat({written}, {self.bind(call.separator, 'text')} ORDER BY r.rid)"
 
-    def formatted(self, pattern: str, at: str) -> str:
+    def format_time(self, pattern: str, at: str) -> str:
         return f"time_format({self.bind(pattern, 'text')}, {at})"
 
     # -- a SELECT ----------------------------------------------------------------------------------
 
-    def select(self, select: Select, most: int) -> tuple[str, list[Type]]:
-        """The SQL of a SELECT of at most so many rows, and what type each column of it has.
+    def select(self, select: Select, limit: int) -> tuple[str, list[Type]]:
+        """The SQL of a SELECT of at most `limit` rows, and the type of each of its columns.
 
         What is ordered is not the rows but their numbers, with what they are ordered by: rows may
         be long, and what is sorted is held in memory.
         """
         grouped = select.aggregated or select.distinct
-        kinds, columns = list[Type](), list[str]()
-        for place, output in enumerate(select.outputs):
-            key = select.distinct or output.value in select.groups
-            sql, kind = self._output(output.value, grouped=grouped, key=key)
-            columns.append(f"{sql} AS c{place}")
+        columns, kinds = self._select_columns(select, grouped=grouped)
+        where = self._select_where(select)
+        rows = limit if select.limit is None else min(limit, select.limit)
+        window = f"LIMIT {rows} OFFSET {select.offset}"
+        if not grouped and select.order:
+            way = " DESC" if select.order[-1].descending else ""
+            numbers = (
+                f"SELECT r.rid AS k FROM main.records r WHERE {where}"
+                f" ORDER BY {self._order_by(select)}, r.rid{way} {window}"
+            )
+            sql = f"SELECT {columns} FROM ({numbers}) o CROSS JOIN main.records r ON r.rid = o.k"
+            return sql, kinds
+        distinct = "DISTINCT " if select.distinct else ""
+        clauses = [f"SELECT {distinct}{columns} FROM main.records r WHERE {where}"]
+        if select.groups:
+            clauses.append(f"GROUP BY {', '.join(map(self._grouped, select.groups))}")
+        if select.having is not None:
+            clauses.append(f"HAVING {self.write(select.having)}")
+        if select.order:
+            clauses.append(f"ORDER BY {self._order_by(select)}")
+        return " ".join([*clauses, window]), kinds
+
+    def _select_columns(self, select: Select, *, grouped: bool) -> tuple[str, list[Type]]:
+        columns: list[str] = []
+        kinds: list[Type] = []
+        for index, output in enumerate(select.outputs):
+            value, kind = output.value, output.value.type
+            # A time that is not computed with is shown as it is stored.
+            if isinstance(value, Column) and kind == "time" and not grouped:
+                sql, kind = self.time_column(value.name), "text"
+            elif select.distinct or value in select.groups:
+                sql = self._grouped(value)
+            else:
+                sql = self.write(value)
+            columns.append(f"{sql} AS c{index}")
             kinds.append(kind)
+        return ", ".join(columns), kinds
+
+    def _select_where(self, select: Select) -> str:
+        where = schema_condition(self.schema)
         # A name is found by its key: the plus keeps the index of schemas, which has half of all
         # rows, out of it.
-        where = (
-            f"+r.schema = '{self.schema}'"
-            if asks_for(select.where, "name")
-            else of_schema(self.schema)
-        )
+        if requires_value(select.where, "name"):
+            where = f"+r.schema = '{self.schema}'"
         if select.where is not None:
             where += f" AND {self.write(select.where)}"
-        window = f"LIMIT {min(most, most if select.limit is None else select.limit)} OFFSET {select.offset}"
-        listed = ", ".join(columns)
-        if not grouped and select.order:
-            keys = ", ".join(
-                f"{self._key(term.value)} {_way(term.descending, term.nulls_first)}"
-                for term in select.order
-            )
-            way = " DESC" if select.order[-1].descending else ""
-            inner = f"SELECT r.rid AS k FROM main.records r WHERE {where} ORDER BY {keys}, r.rid{way} {window}"
-            return (
-                f"SELECT {listed} FROM ({inner}) o CROSS JOIN main.records r ON r.rid = o.k",
-                kinds,
-            )
-        parts = [
-            f"SELECT {'DISTINCT ' if select.distinct else ''}{listed} FROM main.records r WHERE {where}"
-        ]
-        if select.groups:
-            parts.append("GROUP BY " + ", ".join(self._grouped(value) for value in select.groups))
-        if select.having is not None:
-            parts.append(f"HAVING {self.write(select.having)}")
-        if select.order:
-            terms = [
-                f"{self._key(term.value)} {_way(term.descending, term.nulls_first)}"
-                for term in select.order
-            ]
-            parts.append(f"ORDER BY {', '.join(terms)}")
-        return " ".join([*parts, window]), kinds
+        return where
 
-    def _output(self, value: Expression, *, grouped: bool, key: bool) -> tuple[str, Type]:
-        if isinstance(value, Column) and value.type == "time" and not grouped:
-            return self.time_column(value.name), "text"
-        return (self._grouped(value) if key else self.write(value)), value.type
+    def _order_by(self, select: Select) -> str:
+        return ", ".join(f"{self._sort_key(term.value)} {_way(term)}" for term in select.order)
 
     def _grouped(self, value: Expression) -> str:
-        """What rows are grouped by is held in memory, so what may be long is counted."""
+        """What rows are grouped by; held in memory, so what may be long is counted."""
         written = f"one_number({self.write(value)})" if value.type == "json" else self.write(value)
         return f"held({written})" if _is_long(value) else written
 
-    def _key(self, value: Expression) -> str:
-        written = self.scalar(value) if value.type == "json" else self.write(value)
-        return (
-            f"substr({written}, 1, 1000)" if _is_long(value) and value.type == "text" else written
-        )
+    def _sort_key(self, value: Expression) -> str:
+        if value.type == "json":
+            return self._scalar(value)
+        written = self.write(value)
+        if value.type == "text" and _is_long(value):
+            return f"substr({written}, 1, {_MAX_KEY})"
+        return written
 
 
-_TRUE, _FALSE = "'true'", "'false'"
+def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
+    if isinstance(value, Column):
+        return value.name, ()
+    assert isinstance(value, Json)  # noqa: S101 - only a column and a path have the type `json`
+    return value.column, value.steps
 
 
-def _expression(pattern: str) -> str:
-    """A pattern of LIKE as a regular expression. What stands between two % is looked for once,
-    where it comes first, and not again elsewhere when what follows is missing: that would change
-    nothing but the time."""
+def _literal(value: Expression) -> Value:
+    assert isinstance(value, Value)  # noqa: S101 - JSON is compared with literals only
+    return value
+
+
+def _like_to_regex(pattern: str) -> str:
+    """A pattern of LIKE as a regular expression.
+
+    What stands between two % is looked for once, where it comes first, and not again elsewhere
+    when what follows is missing: that would change nothing but the time.
+    """
     pieces = [""]
     for part in re.findall(r"\\.|%+|.", pattern, re.DOTALL):
         if part[0] == "%":
             pieces.append("")
         else:
             pieces[-1] += "." if part == "_" else re.escape(part[-1])
-    first, *between, last = pieces if len(pieces) > 1 else (pieces[0], None)
-    told = (
-        first
-        + "".join(f"(?>.*?{piece})" for piece in between)
-        + ("" if last is None else f".*{last}")
-    )
-    return f"(?{'isa' if pattern.isascii() else 'is'})\\A{told}\\Z"
+    flags = "isa" if pattern.isascii() else "is"
+    first, *others = pieces
+    if not others:
+        return f"(?{flags})\\A{first}\\Z"
+    *between, last = others
+    middle = "".join(f"(?>.*?{piece})" for piece in between)
+    return f"(?{flags})\\A{first}{middle}.*{last}\\Z"
 
 
-def _way(descending: bool, nulls_first: bool) -> str:
-    return f"{'DESC' if descending else 'ASC'} NULLS {'FIRST' if nulls_first else 'LAST'}"
+def _way(term: OrderTerm) -> str:
+    way = "DESC" if term.descending else "ASC"
+    return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
 
 
 def _is_long(value: Expression) -> bool:
+    """Whether a value may be of any length."""
     if value.type not in ("text", "json", "any"):
         return False
     return any(

@@ -24,7 +24,7 @@ from ...predicates import Predicate, Query
 from ...sql.answers import Rows
 from ...sql.columns import columns
 from ...sql.values import Select
-from ...sql.writer import asks_for
+from ...sql.writer import requires_value
 from ..contract import (
     INDEX,
     Batch,
@@ -52,7 +52,7 @@ from .rows import COLUMNS, decode
 from .search import Likeness
 from .select import Tables
 from .sql_functions import bounded, prepare
-from .sql_writer import SqliteWriter, of_schema, stored
+from .sql_writer import SqliteWriter, schema_condition, stored_value
 from .stats import counts, queued
 from .traversal import walk
 
@@ -442,8 +442,8 @@ class SqliteStore:
         # What is found by its key is not looked for along all of the schema.
         own = (
             f"+r.schema = '{schema}'"
-            if asks_for(compiler.read(rest), "name")
-            else of_schema(schema)
+            if requires_value(compiler.read(rest), "name")
+            else schema_condition(schema)
         )
         if matches is not None:
             marks = ", ".join("?" * len(matches))
@@ -452,7 +452,7 @@ class SqliteStore:
                 [*values, *(match.record.id for match in matches)],
             )
         order = [
-            f"{stored(schema, compiler.field(field))} {direction(way)}"
+            f"{stored_value(schema, compiler.field(field))} {direction(way)}"
             for field, way in query.order
         ]
         statement = (
@@ -468,7 +468,7 @@ class SqliteStore:
         known(schema)
         path = self._compiler(schema).field(field)
         name = "user_" + sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
-        expression = stored(schema, path).replace("r.", "")
+        expression = stored_value(schema, path).replace("r.", "")
         if "decompress" in expression:
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
 
@@ -509,7 +509,7 @@ class SqliteStore:
         return self._compilers[schema]
 
     def _has_path(self, schema: str, path: str) -> bool:
-        sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {stored(schema, path)} IS NOT NULL LIMIT 1"
+        sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {stored_value(schema, path)} IS NOT NULL LIMIT 1"
         with self._translate:
             return self._database.reader.execute(sql, (schema,)).get is not None
 

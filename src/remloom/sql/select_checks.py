@@ -1,0 +1,139 @@
+"""What SQL asks of a SELECT as a whole, and how much one row of it may cost."""
+
+from __future__ import annotations
+
+from ..errors import SqlGuardError
+from .columns import LONG
+from .render import render
+from .values import Aggregate, Call, Column, Expression, Json, Select, children, walk
+
+__all__ = ["check_groups", "check_lengths"]
+
+MAX_COPIES = 8  # times that a long text may be repeated in a row
+MAX_SCANS = 200  # times that long texts may be looked through for a row
+_SHORT = 0.05  # the length of a short column, in lengths of a long one
+_DESCRIBED = 60  # characters of a value in an error
+
+
+def check_groups(select: Select, sql: str) -> None:
+    """Refuse a value that has many values in a group: a store would show any row's, or refuse.
+
+    Raises:
+        SqlGuardError: such a value, or an order of DISTINCT rows by what they do not have.
+    """
+    ordered = [term.value for term in select.order]
+    if select.aggregated:
+        groups = set(select.groups)
+        having = [] if select.having is None else [select.having]
+        for value in (*_output_values(select), *ordered, *having):
+            column = _find_ungrouped(value, groups)
+            if column is not None:
+                name = _describe(column)
+                raise SqlGuardError(
+                    f"{name} has many values in a group",
+                    remedy=f"add it to GROUP BY, or take one of them: max({name})",
+                    statement=sql,
+                )
+    if select.distinct:
+        selected = set(_output_values(select))
+        for value in ordered:
+            if value not in selected:
+                raise SqlGuardError(
+                    f"SELECT DISTINCT is ordered by what it selects, not by {_describe(value)}",
+                    remedy="select it too",
+                    statement=sql,
+                )
+
+
+def _find_ungrouped(value: Expression, groups: set[Expression]) -> Expression | None:
+    """A column of the value that is neither in a group nor in an aggregate function."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if part in groups or isinstance(part, Aggregate):
+            continue
+        if isinstance(part, Column | Json):
+            return part
+        waiting += children(part)
+    return None
+
+
+def check_lengths(select: Select, sql: str) -> None:
+    """Refuse rows much longer than what is stored of them, or that take thousands of scans.
+
+    Raises:
+        SqlGuardError: such rows.
+    """
+    _check_row_length(select, sql)
+    values = _output_values(select)
+    values += [term.value for term in select.order]
+    values += select.groups
+    values += [value for value in (select.where, select.having) if value is not None]
+    parts = [part for value in values for part in walk(value)]
+    scans = sum(isinstance(part, Column | Json) and _column_name(part) in LONG for part in parts)
+    if scans > MAX_SCANS:
+        raise SqlGuardError(
+            f"this looks through long texts {scans:,} times for a row, and may {MAX_SCANS} times",
+            remedy="ask for less at a time, or find texts by their words with search_text",
+            statement=sql,
+        )
+    for part in parts:
+        if max(_count_copies(part).values(), default=0) > MAX_COPIES:
+            raise SqlGuardError(
+                f"{_describe(part)} may become many times as long as what is stored",
+                remedy=f"repeat a long text at most {MAX_COPIES} times",
+                statement=sql,
+            )
+
+
+def _check_row_length(select: Select, sql: str) -> None:
+    copies: dict[str, float] = {}
+    for value in _output_values(select):
+        # the column itself is one copy of what is stored
+        if isinstance(value, Column) and copies.get(value.name, 0) < 1:
+            copies[value.name] = 1
+        else:
+            _add_copies(copies, _count_copies(value))
+    most = max(copies.values(), default=0)
+    if most > MAX_COPIES:
+        raise SqlGuardError(
+            f"a row of this would be {most:,.0f} times as long as what is stored",
+            remedy=f"repeat a long text at most {MAX_COPIES} times,"
+            " or take a part of it: left(content, 200)",
+            statement=sql,
+        )
+
+
+def _count_copies(value: Expression) -> dict[str, float]:
+    """How many times the length of each column a value may have."""
+    if isinstance(value, Column | Json):
+        name = _column_name(value)
+        return {name: 1.0 if name in LONG or isinstance(value, Json) else _SHORT}
+    if value.type not in ("text", "json", "any"):
+        return {}
+    copies: dict[str, float] = {}
+    for part in children(value):
+        _add_copies(copies, _count_copies(part))
+    if isinstance(value, Call) and value.name == "replace":
+        old, new = (getattr(argument, "value", "") or "" for argument in value.arguments[1:])
+        # every character of the text may be the old one
+        factor = max(1.0, len(str(new)) / max(1, len(str(old))))
+        copies = {name: times * factor for name, times in copies.items()}
+    return copies
+
+
+def _add_copies(copies: dict[str, float], more: dict[str, float]) -> None:
+    for name, times in more.items():
+        copies[name] = copies.get(name, 0) + times
+
+
+def _output_values(select: Select) -> list[Expression]:
+    return [output.value for output in select.outputs]
+
+
+def _column_name(part: Column | Json) -> str:
+    return part.name if isinstance(part, Column) else part.column
+
+
+def _describe(value: Expression) -> str:
+    return render(value)[:_DESCRIBED]
