@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from remloom.store.specs import EdgeSpec, WalkSpec
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import msgspec
@@ -26,7 +28,7 @@ import psycopg
 
 from remloom import Entity, Memory, labels
 from remloom.predicates import Eq
-from remloom.store.contract import EdgeOrder
+from remloom.store.specs import EdgeOrder
 
 from . import data, stores
 from .measure import Results, race, timing
@@ -91,7 +93,7 @@ def names(bench: Bench) -> None:
 
         bench.add(
             "get",
-            *race(wanted, lambda name: memory._store.get(None, ids[name]), select),
+            *race(wanted, lambda name: memory._store.records.get(None, ids[name]), select),
             against=against,
         )
         bench.add("lookup", *race(wanted, memory.lookup, select), against=against)
@@ -167,14 +169,15 @@ def graph(bench: Bench) -> None:
         store = memory._store
 
         def walk(start: int) -> Any:
-            return store.walk(
-                [f"node-{start}"],
-                rel_types=None,
-                direction="out",
-                depth=3,
-                breadth=9,
-                order=EdgeOrder(),
-                limit=9,
+            return store.graph.walk(
+                WalkSpec(
+                    [f"node-{start}"],
+                    direction="out",
+                    depth=3,
+                    breadth=9,
+                    order=EdgeOrder(),
+                    limit=9,
+                ),
             )
 
         def recursive(start: int) -> Any:
@@ -184,7 +187,7 @@ def graph(bench: Bench) -> None:
             level = seen = {f"node-{start}"}
             for _ in range(3):
                 edges = (
-                    store.edges([key], direction="out", rel_types=None, limit=9)
+                    store.graph.edges(EdgeSpec([key], direction="out", limit=9))
                     for key in sorted(level)
                 )
                 level = {edge.dst for some in edges for edge in some} - seen

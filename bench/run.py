@@ -163,7 +163,7 @@ def _vector_search(
 def _graph(memory: Memory) -> Any:
     """The usearch index within the memory, None while it has none: what SEARCH costs without
     everything around it."""
-    index = memory._store._derived.vectors()  # type: ignore[attr-defined]
+    index = memory._store._indexes.vectors()  # type: ignore[attr-defined]
     return index._graph.index if index and index._graph else None
 
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from remloom import Memory, Message
 from remloom.errors import ChangedError, InvalidInputError
-from remloom.store.contract import Batch, Written
+from remloom.store.batch import Batch
+from remloom.store.results import Written
 from steps import steps
 
 NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -149,7 +150,8 @@ def test_a_long_session_has_several_moments_of_bounded_size_however_it_was_read(
                     (m.name, m.starts_at, m.ends_at, m.topic_tags, m.speakers, len(m.resource_refs))
                 )
         contexts = [
-            [turn.context for turn in one._store.chunks("chats/1")] for one in (memory, other)
+            [turn.context for turn in one._store.records.chunks("chats/1")]
+            for one in (memory, other)
         ]
     assert contexts[0] == contexts[1]
     assert told[0] == told[1]
@@ -187,9 +189,9 @@ def test_a_whole_chat_with_more_turns_writes_only_those_and_an_edited_one_is_rea
 ) -> None:
     talk = [turn(number, f"Turn {number}.") for number in range(30)]
     memory.read_chat(talk[:20], uri="chats/1")
-    first = memory._store.chunks("chats/1")[0]
+    first = memory._store.records.chunks("chats/1")[0]
     assert memory.read_chat(talk, uri="chats/1").resources == 10
-    assert memory._store.chunks("chats/1")[0] == first
+    assert memory._store.records.chunks("chats/1")[0] == first
     assert memory.read_chat(talk, uri="chats/1").items[0].status == "unchanged"
     talk[3] = replace(talk[3], speaker="Eve")
     assert memory.read_chat(talk, uri="chats/1").items[0].status == "read"

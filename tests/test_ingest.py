@@ -17,7 +17,10 @@ from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
 from remloom.store import validation
-from remloom.store.contract import Preconditions, Store, Written
+from remloom.store.batch import Preconditions
+from remloom.store.contract import Store
+from remloom.store.results import Written
+from remloom.store.specs import EdgeSpec
 from remloom.store.sqlite import SqliteStore
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo"
@@ -50,14 +53,14 @@ def read(store: Store) -> Read:
 
 
 def resources(store: Store) -> list[Resource]:
-    found = store.query("resources", Query().order_by("uri").order_by("ordinal"))
+    found = store.records.query("resources", Query().order_by("uri").order_by("ordinal"))
     return [record for record in found if isinstance(record, Resource)]
 
 
 def moments(store: Store) -> list[Moment]:
     return [
         record
-        for record in store.query("moments", Query().order_by("starts_at"))
+        for record in store.records.query("moments", Query().order_by("starts_at"))
         if isinstance(record, Moment)
     ]
 
@@ -65,14 +68,14 @@ def moments(store: Store) -> list[Moment]:
 def one(store: Store, label: str, type: str | None = None) -> Entity:
     (found,) = (
         record
-        for record in store.lookup([labels.key(label)])[labels.key(label)]
+        for record in store.records.lookup([labels.key(label)])[labels.key(label)]
         if isinstance(record, Entity) and type in (None, record.type)
     )
     return found
 
 
 def edges(store: Store, label: str, rel_type: str, direction: str = "out") -> list[str]:
-    found = store.edges([labels.key(label)], direction=direction, rel_types=None, limit=None)  # type: ignore[arg-type]
+    found = store.graph.edges(EdgeSpec([labels.key(label)], direction=direction))  # type: ignore[arg-type]
     return sorted(
         edge.dst if direction == "out" else edge.src for edge in found if edge.rel_type == rel_type
     )
@@ -107,12 +110,12 @@ def test_the_demo_is_read_and_its_people_projects_and_links_hang_together(read: 
 
 def test_reading_again_writes_nothing(read: Read, store: Store):
     first = read(DEMO)
-    before = [record.updated_at for record in store.records()]
+    before = [record.updated_at for record in store.records.all()]
     again = read(DEMO)
     assert {item.status for item in again.items} == {"unchanged"}
     assert (again.resources, again.entities, again.moments, again.edges) == (0, 0, 0, 0)
     assert again.ids == first.ids
-    assert [record.updated_at for record in store.records()] == before
+    assert [record.updated_at for record in store.records.all()] == before
 
 
 def test_every_chunk_can_be_traced_to_its_lines(read: Read, store: Store, tmp_path: Path):
@@ -166,7 +169,13 @@ def test_a_changed_file_loses_what_is_no_longer_in_it(read: Read, store: Store, 
     assert report.resources == len(set(report.ids) - before) == 1
     assert "One more remark" in after[-1].content
     assert (
-        len([record for record in store.query("entities", Query()) if record.type == "document"])
+        len(
+            [
+                record
+                for record in store.records.query("entities", Query())
+                if record.type == "document"
+            ]
+        )
         == 1
     )  # type: ignore[union-attr]
 
@@ -180,7 +189,7 @@ def test_a_changed_title_or_date_is_noticed(read: Read, store: Store, tmp_path: 
     (resource,) = resources(store)
     assert (resource.name, resource.starts_at) == ("New", datetime(2025, 1, 1, tzinfo=UTC))
     assert [moment.name for moment in moments(store)] == ["New"]
-    assert "old" not in store.lookup(["old"]) or not store.lookup(["old"])["old"]
+    assert "old" not in store.records.lookup(["old"]) or not store.records.lookup(["old"])["old"]
 
 
 def test_a_dated_document_is_a_moment_too(read: Read, store: Store, tmp_path: Path):
@@ -359,11 +368,11 @@ def test_a_changed_document_loses_the_names_and_edges_that_are_no_longer_in_it(
     assert edges(store, "Plan", "authored_by") == ["quentin-zebra"]
     path.write_text("---\ntitle: Plan\n---\nGwendolyn Pike decided otherwise.\n")
     read(path)
-    found = store.edges(["plan"], direction="out", rel_types=None, limit=None)
+    found = store.graph.edges(EdgeSpec(["plan"], direction="out"))
     assert [(edge.rel_type, edge.dst) for edge in found] == [("mentions", "gwendolyn-pike")]
     gone = ["marmaduke-fisk", "quentin-zebra", "port"]
-    assert store.lookup(gone) == {key: [] for key in gone}
-    assert store.check() == []
+    assert store.records.lookup(gone) == {key: [] for key in gone}
+    assert store.admin.check() == []
 
 
 def test_a_retitled_document_leaves_nothing_under_its_old_title(
@@ -377,8 +386,8 @@ def test_a_retitled_document_leaves_nothing_under_its_old_title(
     assert edges(store, "Strategy", "mentions") == ["gwendolyn-pike", "marmaduke-fisk"]
     assert one(store, "plan.md").name == "Strategy"
     # by the name of its file
-    assert [record.name for record in store.lookup(["plan"])["plan"]] == ["Strategy"]
-    assert store.check() == []
+    assert [record.name for record in store.records.lookup(["plan"])["plan"]] == ["Strategy"]
+    assert store.admin.check() == []
 
 
 def test_a_changed_document_keeps_the_edges_that_others_made(
@@ -412,7 +421,7 @@ def test_a_name_that_somebody_wrote_of_stays_when_its_document_changes(
     read(path)
     assert one(store, "Marmaduke Fisk").summary == "Told."
     assert one(store, "Gwendolyn Pike").type == "person"
-    assert store.lookup(["quentin-zebra"])["quentin-zebra"] == []
+    assert store.records.lookup(["quentin-zebra"])["quentin-zebra"] == []
 
 
 def test_documents_of_one_title_read_one_after_the_other_are_told_apart(read: Read, store: Store):

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from postgres_server import database
-from remloom.kv import JournalEntry
+from remloom.kv import Entry
 from remloom.model import Resource
 from remloom.store.postgres import PostgresStore
 from remloom.store.sqlite import SqliteStore
@@ -33,19 +33,19 @@ def test_a_memory_made_before_there_was_a_journal_is_brought_up_to_date_when_ope
         connection.close()
     store = SqliteStore(tmp_path / "memory.db")
     put(store, Resource(name="r", content="text"))
-    store.note([JournalEntry("run", "r", b"0")])
-    assert store.check() == []
+    store.kv.put([Entry("run", "r", b"0")])
+    assert store.admin.check() == []
     store.close()
 
 
 def test_each_tenant_of_a_database_sees_its_own_journal(postgres: str) -> None:
     with database(postgres) as url:
         ours, theirs = PostgresStore(url, "ours"), PostgresStore(url, "theirs")
-        ours.note([JournalEntry("run", "r", b"0", subjects=("x",))])
+        ours.kv.put([Entry("run", "r", b"0", refs=("x",))])
         theirs.delete(["x"])
-        assert theirs.journal("run") == []
-        assert len(ours.journal("run")) == 1
-        assert (ours.check(), theirs.check()) == ([], [])
+        assert theirs.kv.list("run") == []
+        assert len(ours.kv.list("run")) == 1
+        assert (ours.admin.check(), theirs.admin.check()) == ([], [])
         ours.close()
         theirs.close()
 
@@ -66,7 +66,7 @@ def test_a_page_of_the_journal_is_one_range_of_an_index(tmp_path: Path) -> None:
 def test_no_byte_of_an_entry_outlives_the_record_it_speaks_of(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "memory.db")
     put(store, Resource(id="a", name="a", content="a"))
-    store.note([JournalEntry("kept", "reply", b'"the heron at the weir"' * 500, subjects=("a",))])
+    store.kv.put([Entry("kept", "reply", b'"the heron at the weir"' * 500, refs=("a",))])
     store.delete(["a"])
     left = on_disk(tmp_path)
     store.close()
@@ -77,14 +77,14 @@ _TAKE = """
 import sys
 from pathlib import Path
 from remloom.errors import ConflictError
-from remloom.kv import JournalEntry
+from remloom.kv import Entry
 from remloom.store.sqlite import SqliteStore
 
 store = SqliteStore(Path(sys.argv[1]))
 won = 0
 for turn in range(40):
     try:
-        store.note([JournalEntry("turn", f"{turn:02}", sys.argv[2].encode())], expect=0)
+        store.kv.put([Entry("turn", f"{turn:02}", sys.argv[2].encode())], expected_version=0)
         won += 1
     except ConflictError:
         pass
@@ -104,7 +104,7 @@ def test_of_two_processes_one_takes_each_turn(tmp_path: Path) -> None:
     ]
     won = [int(worker.communicate(timeout=60)[0]) for worker in workers]
     store = SqliteStore(path)
-    taken = [entry.data for entry in store.journal("turn")]
+    taken = [entry.value for entry in store.kv.list("turn")]
     store.close()
     assert (len(taken), sum(won)) == (40, 40)
     assert [taken.count(b"a"), taken.count(b"b")] == won

@@ -590,8 +590,9 @@ def test_many_labels_that_nothing_has_cost_a_few_suggestions(tmp_path: Path) -> 
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([Entity(name=f"Ann Number {number}") for number in range(50)])
         asked: list[str] = []
-        fuzzy = memory._store.fuzzy
-        memory._store.fuzzy = lambda text, **options: asked.append(text) or fuzzy(text, **options)  # type: ignore
+        search: Any = memory._store.search
+        names = search.names
+        search.names = lambda text, spec: asked.append(text) or names(text, spec)
         answer = memory.lookup(*(f"Xyq {number % 40}" for number in range(2_000)))
         assert len(answer.metadata["missing"]) == 2_000
         assert len(asked) < 60

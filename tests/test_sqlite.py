@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Resource
+from remloom.store.specs import NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import Opening, StoreConformance, put
 
@@ -30,8 +31,8 @@ def test_who_reads_an_older_state_sets_no_index_back(tmp_path: Path) -> None:
         put(store, Resource(content="The first light.", name="Ann"))
 
         def search() -> list[list[str]]:
-            fuzzy = store.fuzzy("ann", type=None, threshold=0.5, limit=9)
-            text = store.search_text("light", schema=None, where=None, limit=9)
+            fuzzy = store.search.names("ann", NameSpec(threshold=0.5, limit=9))
+            text = store.search.text("light", SearchSpec(limit=9))
             return [[hit.record.id for hit in found] for found in (fuzzy, text)]
 
         for number in range(3):
@@ -46,4 +47,4 @@ def test_who_reads_an_older_state_sets_no_index_back(tmp_path: Path) -> None:
                 ]
                 assert search() == before
         assert [len(found) for found in search()] == [4, 4]
-        assert store.check() == []
+        assert store.admin.check() == []

@@ -40,7 +40,7 @@ from remloom.errors import (
     WrongKeyError,
 )
 from remloom.predicates import Eq
-from remloom.store.contract import EdgeOrder
+from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.database import Database, migrations
 from remloom.store.sqlite.sealing import unlock
@@ -76,7 +76,7 @@ def fill(home: Path, **options: object) -> None:
                 for i in range(5)
             ]
         )
-        opened._store.settle()
+        opened._store.admin.optimize()
 
 
 def plain_connection(path: Path) -> apsw.Connection:
@@ -416,11 +416,11 @@ def test_a_full_disk_fails_the_write_and_harms_nothing(tmp_path: Path) -> None:
         writer.pragma("max_page_count", writer.pragma("page_count") + 4)
         with pytest.raises(StoreFullError, match="nothing of this write"):
             put(store, *(Resource(name=f"r{i}", content=f"{i} " * 500) for i in range(200)))
-        assert store.lookup(["r0"])["r0"] == []
+        assert store.records.lookup(["r0"])["r0"] == []
         writer.pragma("max_page_count", 1_000_000)
         put(store, Entity(name="after"))
-        assert len(store.lookup(["after"])["after"]) == 1
-        assert store.check() == []
+        assert len(store.records.lookup(["after"])["after"]) == 1
+        assert store.admin.check() == []
     finally:
         store.close()
 
@@ -464,7 +464,7 @@ def test_a_backup_whose_process_was_killed_is_not_opened(
         # nobody tidies up after a kill
         patched.setattr("remloom.store.home.shutil.rmtree", lambda *_, **__: None)
         patched.setattr(
-            opened._store, "backup", lambda path: shutil.copy(made, path) and _interrupted()
+            opened._store.admin, "backup", lambda path: shutil.copy(made, path) and _interrupted()
         )
         with pytest.raises(KeyboardInterrupt):
             opened.backup(tmp_path / "copy" / "tenants" / "default")
@@ -479,7 +479,7 @@ def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_on
     fill(tmp_path, key=KEY)
     with memory(tmp_path, key=KEY) as opened:
         with monkeypatch.context() as patched:
-            patched.setattr(opened._store, "all_edges", _interrupted)
+            patched.setattr(opened._store.graph, "all_edges", _interrupted)
             patched.setattr("remloom.store.home.folders.write_new", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(opened, how)(tmp_path / "copy")
@@ -555,7 +555,7 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
         assert counts["records"] == 5
         b.export(tmp_path / "b.jsonl")
         assert b.import_(tmp_path / "a.jsonl")["unchanged"] == 4
-        assert b._store.children(parent)
+        assert b._store.records.children(parent)
         assert b.search(vector=[0.6, 0.8]).records[0].id == parent
         assert b.check() == []
     first = (tmp_path / "a.jsonl").read_text().splitlines()[1:-1]
@@ -600,7 +600,7 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
         store,
         *(Edge(src=f"e{i}", rel_type="r", dst=f"e{i // 2}", created_at=now) for i in range(200)),
     )
-    store.create_index("entities", "properties.n")
+    store.sql.create_index("entities", "properties.n")
     seen: set[str] = set()
 
     def see(_cursor: object, sql: str, _bindings: object) -> bool:
@@ -611,31 +611,33 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
     for ask in range(2):
         if ask:
             store._database.reader.connection.exec_trace = see
-        store.get(None, "x")
-        store.lookup(["e1", "a7"])
-        store.complete("e1", 5)
-        store.children("x")
-        store.parents("x")
-        store.fuzzy("e11", type="t", threshold=0.5, limit=5)
-        store.search_vector([1.0, 2.0], schema="resources", where=None, limit=3, min_score=None)
-        store.search_text("word7", schema="resources", where=None, limit=3)
+        store.records.get(None, "x")
+        store.records.lookup(["e1", "a7"])
+        store.records.complete("e1", 5)
+        store.records.children("x")
+        store.records.parents("x")
+        store.search.names("e11", NameSpec(type="t", threshold=0.5, limit=5))
+        store.search.vector([1.0, 2.0], SearchSpec(schema="resources", limit=3))
+        store.search.text("word7", SearchSpec(schema="resources", limit=3))
         for direction in ("out", "in", "both"):
-            store.edges(["e1"], direction=direction, rel_types=["r"], limit=3)
-            store.edge_keys(["e1"], direction=direction, rel_types=None, limit=3)
-            store.count_edges(["e1"], direction=direction)
-            store.degrees(["e1"], direction=direction)
-            store.walk(
-                ["e1"],
-                rel_types=["r"],
-                direction=direction,
-                depth=3,
-                breadth=2,
-                order=EdgeOrder(),
-                as_of=now,
+            store.graph.edges(EdgeSpec(["e1"], direction=direction, rel_types=["r"], limit=3))
+            store.graph.edge_keys(EdgeSpec(["e1"], direction=direction, limit=3))
+            store.graph.count_by_type(["e1"], direction=direction)
+            store.graph.count(["e1"], direction=direction)
+            store.graph.walk(
+                WalkSpec(
+                    ["e1"],
+                    rel_types=["r"],
+                    direction=direction,
+                    depth=3,
+                    breadth=2,
+                    order=EdgeOrder(),
+                    as_of=now,
+                ),
             )
-        store.moments_between(now, now + timedelta(days=2))
-        store.query("entities", Query().filter(Eq("properties.n", 3)))
-        store.pending(5)
+        store.records.moments_between(now, now + timedelta(days=2))
+        store.records.query("entities", Query().filter(Eq("properties.n", 3)))
+        store.vectors.pending(5)
     connection = store._database.reader.connection
     connection.exec_trace = None
     scans = {}
@@ -807,8 +809,8 @@ def test_threads_that_come_and_go_leave_no_connections_open(tmp_path: Path) -> N
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
         put(store, Resource(id="a", name="a", content="text"))
         for _ in range(20):
-            thread = threading.Thread(target=store.get, args=("resources", "a"))
+            thread = threading.Thread(target=store.records.get, args=("resources", "a"))
             thread.start()
             thread.join()
         assert len(store._database._open) <= 4
-        assert store.get("resources", "a") is not None
+        assert store.records.get("resources", "a") is not None

@@ -17,8 +17,10 @@ import pytest
 
 from remloom import Edge, Entity, Resource
 from remloom.errors import StoreBusyError, StoreClosedError
-from remloom.store.contract import Batch, Reads
+from remloom.store.batch import Batch
+from remloom.store.contract import Reads
 from remloom.store.copy import copy
+from remloom.store.specs import EdgeSpec, NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.database import Database
 from remloom.store.sqlite.sealing import unlock
@@ -43,10 +45,13 @@ def test_a_forgotten_name_does_not_come_back_with_the_next_snapshot(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     put(store, Entity(name="Ann"), Entity(name=f"Zed {SECRET}"), Entity(name="Ben"))
-    assert store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
-    store.settle()
-    assert store.delete([store.lookup([f"zed-{SECRET}"])[f"zed-{SECRET}"][0].id]).remaining == ()
-    store.settle()
+    assert store.search.names(SECRET, NameSpec(threshold=0.5, limit=1))
+    store.admin.optimize()
+    assert (
+        store.delete([store.records.lookup([f"zed-{SECRET}"])[f"zed-{SECRET}"][0].id]).remaining
+        == ()
+    )
+    store.admin.optimize()
     assert rows(store, "snapshots") == 1
     assert SECRET.encode() not in on_disk(tmp_path)
 
@@ -55,12 +60,12 @@ def test_a_name_changed_before_leaves_the_snapshot_that_knew_it(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     (id,) = put(store, Resource(id="z", name=f"Zed {SECRET}", content="a note")).ids
-    store.fuzzy(SECRET, type=None, threshold=0.5, limit=1)
-    store.settle()
+    store.search.names(SECRET, NameSpec(threshold=0.5, limit=1))
+    store.admin.optimize()
     put(store, Resource(id="z", name="Zed", content="a note"), Entity(id="other", name="Other"))
     store.delete(["other"])
     assert SECRET.encode() not in on_disk(tmp_path)
-    assert store.get(None, id) is not None
+    assert store.records.get(None, id) is not None
 
 
 def test_the_vectors_of_the_dead_are_not_in_a_stored_graph(store: SqliteStore) -> None:
@@ -70,21 +75,17 @@ def test_the_vectors_of_the_dead_are_not_in_a_stored_graph(store: SqliteStore) -
     ids = put(
         store, *(Resource(name=f"r{n}", content=f"{n}", embedding=v) for n, v in enumerate(vectors))
     ).ids
-    store.search_vector(
-        vectors[0].tolist(), schema="resources", where=None, limit=1, min_score=None
-    )
-    store.settle()
-    saved = bytes(store._derived.vectors()._graph.index.save())  # type: ignore[union-attr]
+    store.search.vector(vectors[0].tolist(), SearchSpec(schema="resources", limit=1))
+    store.admin.optimize()
+    saved = bytes(store._indexes.vectors()._graph.index.save())  # type: ignore[union-attr]
     width = np.frombuffer(saved[:8], np.uint32)[1]
     numbers = saved[8 + 5 * width : 8 + 6 * width]
     stored = "SELECT group_concat(hex(data), '') FROM (SELECT data FROM snapshots WHERE kind='vectors' ORDER BY part)"
     assert numbers.hex().upper() in store._database.reader.execute(stored).get
     store.delete([ids[5]])
-    store.settle()
+    store.admin.optimize()
     assert numbers.hex().upper() not in store._database.reader.execute(stored).get
-    found = store.search_vector(
-        vectors[6].tolist(), schema="resources", where=None, limit=1, min_score=None
-    )
+    found = store.search.vector(vectors[6].tolist(), SearchSpec(schema="resources", limit=1))
     assert found[0].record.id == ids[6]
 
 
@@ -95,16 +96,16 @@ def test_a_type_of_edge_goes_with_its_last_edge(store: SqliteStore, tmp_path: Pa
         Edge(src="A", rel_type="knows", dst="C"),
     )
     put(store, Edge(src="A", rel_type=f"hates_{SECRET}", dst="C", weight=0.4))
-    store.delete([store.lookup(["b"])["b"][0].id])
-    assert store.rel_types() == [f"hates_{SECRET}", "knows"]
-    store.delete([store.lookup(["a"])["a"][0].id])
-    assert store.rel_types() == []
+    store.delete([store.records.lookup(["b"])["b"][0].id])
+    assert store.graph.edge_types() == [f"hates_{SECRET}", "knows"]
+    store.delete([store.records.lookup(["a"])["a"][0].id])
+    assert store.graph.edge_types() == []
     assert SECRET.encode() not in on_disk(tmp_path)
     put(store, Edge(src="X", rel_type="likes", dst="Y"))
-    assert [
-        edge.rel_type for edge in store.edges(["x"], direction="out", rel_types=None, limit=None)
-    ] == ["likes"]
-    assert store.check() == []
+    assert [edge.rel_type for edge in store.graph.edges(EdgeSpec(["x"], direction="out"))] == [
+        "likes"
+    ]
+    assert store.admin.check() == []
 
 
 def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(
@@ -119,14 +120,14 @@ def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(
     assert "write-ahead log" in deletion.pending[0]
     assert SECRET.encode() in on_disk(tmp_path)
     assert any(
-        line.startswith("log: it holds what was forgotten since 20") for line in store.check()
+        line.startswith("log: it holds what was forgotten since 20") for line in store.admin.check()
     )
     reader.execute("COMMIT")
     deadline = time.monotonic() + 20
     while SECRET.encode() in on_disk(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert SECRET.encode() not in on_disk(tmp_path)
-    assert store.check() == []
+    assert store.admin.check() == []
 
 
 def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) -> None:
@@ -139,10 +140,10 @@ def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) ->
         first.close()
         assert SECRET.encode() in on_disk(tmp_path)
         other._database.reader.execute("COMMIT")
-        assert other.check() == [] or SECRET.encode() not in on_disk(tmp_path)
+        assert other.admin.check() == [] or SECRET.encode() not in on_disk(tmp_path)
     with closing(SqliteStore(tmp_path / "memory.db")) as again:
-        assert again.check() == []
-        assert again.journal("erasing") == []
+        assert again.admin.check() == []
+        assert again.kv.list("erasing") == []
     assert SECRET.encode() not in on_disk(tmp_path)
 
 
@@ -159,7 +160,7 @@ def test_burials_are_not_kept_for_ever(
         else:
             put(store, Resource(id=f"r{n}", name=f"other {n}", content="changed"))
     assert rows(store, "dead") <= 30
-    assert store.check() == []
+    assert store.admin.check() == []
 
 
 def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path: Path) -> None:
@@ -171,15 +172,15 @@ def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path:
             store,
             *(Resource(id=f"r{n}", name=f"r{n}", content=f"word{n} common") for n in range(9)),
         ).ids
-        assert len(other.search_text("common", schema=None, where=None, limit=99)) == 9
+        assert len(other.search.text("common", SearchSpec(limit=99))) == 9
         store.delete(ids[:3])
         store._database.write(
             lambda cursor: cursor.execute(
                 "DELETE FROM dead WHERE seq < (SELECT max(seq) FROM dead)"
             )
         )
-        assert len(other.search_text("common", schema=None, where=None, limit=99)) == 6
-        assert other.check() == []
+        assert len(other.search.text("common", SearchSpec(limit=99))) == 6
+        assert other.admin.check() == []
 
 
 @pytest.mark.parametrize("rest", [0.0, 3600.0])
@@ -191,19 +192,19 @@ def test_a_large_file_is_written_anew_later(
     put(store, *(Entity(name=f"{SECRET} {n:03}") for n in range(300)))
     put(store, *(Entity(name=f"{SECRET[:-1]} {n:03}") for n in range(300)))
     deletion = store.delete(
-        [record.id for record in store.records() if record.name.startswith(SECRET)]
+        [record.id for record in store.records.all() if record.name.startswith(SECRET)]
     )
     assert (deletion.pending, deletion.remaining) == ((), ())
     assert "unused parts of pages" in deletion.traces[0]
     if rest:
-        assert [entry.id for entry in store.journal("erasing")] == ["pages"]
-        store.settle()
+        assert [entry.key for entry in store.kv.list("erasing")] == ["pages"]
+        store.admin.optimize()
     deadline = time.monotonic() + 20
-    while store.journal("erasing") and time.monotonic() < deadline:
+    while store.kv.list("erasing") and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert store.journal("erasing") == []
+    assert store.kv.list("erasing") == []
     assert SECRET.encode() not in on_disk(tmp_path)
-    assert store.check() == []
+    assert store.admin.check() == []
 
 
 @contextmanager
@@ -247,20 +248,20 @@ def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
         def work(_: Reads) -> Batch:
             # the other one goes on as soon as this transaction has ended
             begin.set()
-            return Batch(removed=(id,))
+            return Batch(deleted=(id,))
 
         with others_writing(path, 0.4) as begin:
             for id in ids:
                 with suppress(StoreBusyError):
                     deleted += store.erase(work).ids
-                assert (store.get(None, id) is None) == (id in deleted)
+                assert (store.records.get(None, id) is None) == (id in deleted)
         assert deleted
-        store.settle()
-        assert store.journal("erasing") == []
+        store.admin.optimize()
+        assert store.kv.list("erasing") == []
         store.delete(ids)
-        store.settle()
+        store.admin.optimize()
         assert SECRET.encode() not in on_disk(tmp_path)
-        assert store.check() == []
+        assert store.admin.check() == []
 
 
 def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
@@ -282,10 +283,10 @@ def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
 
         with monkeypatch.context() as patch:
             patch.setattr(store._database, "rewrite", slow)
-            store.settle()
-        assert [entry.id for entry in store.journal("erasing")] == ["pages"]
-        store.settle()
-        assert store.journal("erasing") == []
+            store.admin.optimize()
+        assert [entry.key for entry in store.kv.list("erasing")] == ["pages"]
+        store.admin.optimize()
+        assert store.kv.list("erasing") == []
 
 
 def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -> None:
@@ -294,7 +295,7 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
         (id, _) = put(store, Resource(name="r", content=SECRET), Entity(name="other")).ids
     killed = (
         "import os; from pathlib import Path; from remloom.store.sqlite import SqliteStore;"
-        f" store = SqliteStore(Path({str(path)!r})); store._erasing.begin = lambda: os._exit(9); store.delete([{id!r}])"
+        f" store = SqliteStore(Path({str(path)!r})); store._erasures.begin = lambda: os._exit(9); store.delete([{id!r}])"
     )
     assert subprocess.run([sys.executable, "-c", killed], timeout=60).returncode == 9
     with closing(Database(path, "", prepare=prepare)) as database:
@@ -302,8 +303,8 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
             database.reader.execute("SELECT id FROM journal WHERE kind = 'erasing'").get == "pages"
         )
     with closing(SqliteStore(path)) as store:
-        assert store.get(None, id) is None
-        assert store.journal("erasing") == []
+        assert store.records.get(None, id) is None
+        assert store.kv.list("erasing") == []
     assert SECRET.encode() not in on_disk(tmp_path)
 
 
@@ -318,7 +319,7 @@ def test_the_background_goes_on_once_others_let_it(
         with others_writing(path, 60.0) as begin:
             begin.set()
             time.sleep(0.1)
-            assert store.fuzzy("person 3", type=None, threshold=0.5, limit=1)
+            assert store.search.names("person 3", NameSpec(threshold=0.5, limit=1))
             time.sleep(1.5)  # it is tried meanwhile
             assert rows(store, "snapshots") == 0
         deadline = time.monotonic() + 20
@@ -337,12 +338,12 @@ def test_a_memory_closes_however_busy_others_are(
     with others_writing(path, 60.0) as begin:
         begin.set()
         time.sleep(0.1)
-        assert store.fuzzy("person 3", type=None, threshold=0.5, limit=1)
+        assert store.search.names("person 3", NameSpec(threshold=0.5, limit=1))
         store.close()
         with pytest.raises(StoreClosedError):
-            store.get(None, "x")
+            store.records.get(None, "x")
     with closing(SqliteStore(path)) as store:
-        assert store.check() == []
+        assert store.admin.check() == []
 
 
 def test_what_a_file_has_still_to_erase_is_not_copied(
@@ -356,6 +357,6 @@ def test_what_a_file_has_still_to_erase_is_not_copied(
         (id, _) = put(store, Resource(name="r", content=SECRET), Entity(name="stays")).ids
         assert store.delete([id]).traces
         copy(store, other, origin="one")
-        store.settle()
-        assert other.journal("erasing") == []
+        store.admin.optimize()
+        assert other.kv.list("erasing") == []
         assert copy(store, other, origin="one").written == 0

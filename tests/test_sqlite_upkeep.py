@@ -20,6 +20,7 @@ import pytest
 
 from remloom import Entity, Resource
 from remloom.errors import CorruptStoreError
+from remloom.store.specs import SearchSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
@@ -77,8 +78,8 @@ def test_what_is_forgotten_gives_its_space_back(tmp_path: Path, key: str) -> Non
         assert full > 1_500_000
         assert store.delete(ids).remaining == ()
         until(lambda: size(path) < 500_000)
-        assert store.check() == []
-        assert store.lookup(["kept"])["kept"]
+        assert store.admin.check() == []
+        assert store.records.lookup(["kept"])["kept"]
     assert size(path) < 500_000
 
 
@@ -101,7 +102,7 @@ def test_giving_space_back_does_not_keep_writers_waiting_for_another_process(
             other.execute("ROLLBACK")
         until(lambda: store._database._writer.pragma("freelist_count") <= 64)
         put(store, Entity(name="another"))
-        assert store.check() == []
+        assert store.admin.check() == []
 
 
 def test_a_file_made_before_gives_space_back_once_it_was_written_anew(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_every_file_of_a_tenant_is_its_owners_alone(tmp_path: Path) -> None:
     try:
         with closing(SqliteStore(tmp_path / "memory.db")) as store:
             put(store, Entity(name="x"))
-            store.backup(str(tmp_path / "copy.db"))
+            store.admin.backup(str(tmp_path / "copy.db"))
             found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     finally:
         os.umask(before)
@@ -168,8 +169,8 @@ def plain(path: Path) -> None:
 
 def whole(path: Path) -> bool:
     with closing(SqliteStore(path)) as store:
-        return store.check() == [] and all(
-            store.lookup([f"thing-{i}"])[f"thing-{i}"] for i in range(300)
+        return store.admin.check() == [] and all(
+            store.records.lookup([f"thing-{i}"])[f"thing-{i}"] for i in range(300)
         )
 
 
@@ -242,7 +243,7 @@ def test_four_processes_that_open_a_plain_file_at_once_lose_nothing(tmp_path: Pa
     ]
     assert [process.wait() for process in processes] == [0] * 4
     with closing(SqliteStore(path)) as store:
-        assert all(store.lookup([f"by-{i}"])[f"by-{i}"] for i in range(4))
+        assert all(store.records.lookup([f"by-{i}"])[f"by-{i}"] for i in range(4))
     assert whole(path)
 
 
@@ -267,10 +268,10 @@ def test_a_row_that_cannot_be_decoded_is_damage(tmp_path: Path, change: str) -> 
     connection.close()
     with closing(SqliteStore(path)) as store:
         for ask in (
-            lambda: store.get(None, "a"),
-            lambda: store.lookup(["long"]),
-            lambda: list(store.records()),
-            lambda: store.search_text("word", schema=None, where=None, limit=1),
+            lambda: store.records.get(None, "a"),
+            lambda: store.records.lookup(["long"]),
+            lambda: list(store.records.all()),
+            lambda: store.search.text("word", SearchSpec(limit=1)),
         ):
             with pytest.raises(CorruptStoreError) as caught:
                 ask()

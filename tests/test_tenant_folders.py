@@ -127,7 +127,7 @@ def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(
             lambda: opened.sql("SELECT name FROM entities"),
             lambda: opened.traverse("before"),
             lambda: opened.query_entities(Query()),
-            lambda: list(opened._store.records()),
+            lambda: list(opened._store.records.all()),
             lambda: opened.stats(),
             lambda: opened.forget("before"),
             lambda: opened.check(),

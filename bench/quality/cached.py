@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from remloom.embed import load
 from remloom.settings import Settings
@@ -65,16 +66,28 @@ class CachedEmbedder:
 
 
 class Remembered:
-    """A store that answers the same question from memory: trying other weights costs no second
-    search."""
+    """A store whose components answer the same question from memory: trying other weights costs no
+    second search."""
 
     def __init__(self, store: Any) -> None:
-        self._store = store
+        self.records = _Component(store.records)
+        self.graph = _Component(store.graph)
+        self.search = _Component(store.search)
+        self.vectors = _Component(store.vectors)
+        self.kv = _Component(store.kv)
+        self.snapshot = store.snapshot
+
+
+class _Component:
+    """One component of a store."""
+
+    def __init__(self, component: Any) -> None:
+        self._component = component
         self._answers: dict[Any, Any] = {}
         self._records: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
+        method = getattr(self._component, name)
 
         def call(*args: Any, **options: Any) -> Any:
             key = (
@@ -84,7 +97,7 @@ class Remembered:
             )
             if key not in self._answers:
                 answer = method(*args, **options)
-                if name.startswith("search"):
+                if name in ("names", "vector", "text"):
                     answer = [
                         replace(one, record=self._records.setdefault(one.record.id, one.record))
                         for one in answer
@@ -98,4 +111,10 @@ class Remembered:
 def _key(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tobytes()
+    if isinstance(value, Struct):
+        return (type(value), *map(_key, astuple(value)))
+    if isinstance(value, Struct):
+        return (type(value), *map(_key, astuple(value)))
+    if isinstance(value, Struct):
+        return (type(value), *map(_key, astuple(value)))
     return tuple(value) if isinstance(value, list | tuple) else value

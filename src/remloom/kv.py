@@ -1,6 +1,6 @@
-"""The journal: what is kept durably beside the records.
+"""Key-value entries: what is stored durably beside the records.
 
-Usage, runs and their receipts, parked items, checkpoints, kept replies, jobs and their leases live
+Usage, runs and their receipts, failed items, checkpoints, cached replies, jobs and their leases live
 in the tenant's own store, so that they are as sealed and encrypted as the records, and go with the
 tenant.
 """
@@ -8,75 +8,83 @@ tenant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
 from .errors import InvalidInputError
 
-__all__ = ["Journal", "JournalEntry"]
+__all__ = ["ALL_KEYS", "Entries", "Entry", "EntryReads", "KeyRange", "KeyValue"]
 
 
-class JournalEntry(Struct, frozen=True):
-    """One thing noted. (kind, id) is its key; ids sort as text.
+class Entry(Struct, frozen=True):
+    """A value under a key of a namespace. Keys sort as text.
 
     Raises:
-        InvalidInputError: the kind or the id is empty, or has a NUL in it.
+        InvalidInputError: the namespace or the key is empty, or has a NUL in it.
     """
 
-    kind: str
-    id: str
-    data: bytes  # JSON
-    # ids of records it speaks of: deleting one of them drops the entry
-    subjects: tuple[str, ...] = ()
-    version: int = 0  # as stored, counting from 1 at every write; what is given is not looked at
+    namespace: str
+    key: str
+    value: bytes  # JSON
+    # ids of records that the value is about: deleting one of them deletes the entry
+    refs: tuple[str, ...] = ()
+    # as stored, counting from 1 at every write; the store ignores it in what it is given
+    version: int = 0
 
     def __post_init__(self) -> None:
-        for part in (self.kind, self.id, *self.subjects):
+        for part in (self.namespace, self.key, *self.refs):
             if not part or "\0" in part:
                 raise InvalidInputError(
-                    f"a journal entry cannot be called {self.kind!r} {self.id!r}",
-                    remedy="give it a kind and an id, and its subjects theirs, without NUL characters",
+                    f"an entry cannot have the key {self.namespace!r} {self.key!r}",
+                    remedy="give it a namespace and a key, and refs, without NUL characters",
                 )
 
 
-class Journal(Protocol):
-    """Where entries are noted. A `store.contract.Store` is one.
+class KeyRange(Struct, frozen=True, gc=False):
+    """Which keys of a namespace are asked for, and in which order."""
+
+    prefix: str = ""
+    after: str = ""  # go on behind this key, in the order asked for
+    limit: int | None = None
+    newest_first: bool = False  # the highest keys first
+
+
+ALL_KEYS = KeyRange()
+Entries: TypeAlias = list[Entry]
+
+
+class EntryReads(Protocol):
+    """Where entries are read."""
+
+    def get(self, namespace: str, key: str) -> Entry | None:
+        """Return the entry, or None. One index probe."""
+        ...
+
+    def list(self, namespace: str, within: KeyRange = ALL_KEYS) -> Entries:
+        """List the entries of a namespace, by key. One range of an index."""
+        ...
+
+
+class KeyValue(EntryReads, Protocol):
+    """Where entries are stored.
 
     Writes are atomic and durable, and seen at once by every reader in every process.
     """
 
-    def note(
+    def put(
         self,
-        entries: Sequence[JournalEntry],
+        entries: Sequence[Entry],
         *,
-        struck: Sequence[tuple[str, str]] = (),
-        expect: int | None = None,
+        deleted: Sequence[tuple[str, str]] = (),
+        expected_version: int | None = None,
     ) -> None:
-        """Strike (kind, id) entries, then write these, in one transaction.
+        """Delete entries by (namespace, key), then write these, in one transaction.
 
-        With `expect`, there is exactly one entry, and everything is done only if its stored version
-        is `expect` (0: there is none yet); else nothing is.
+        With `expected_version`, there is exactly one entry, and everything is done only if its
+        stored version is that one (0: it is not stored yet); else nothing is.
 
-        Raises: ConflictError (of another version), InvalidInputError (`expect` without exactly one
-            entry), and what `Store.write` raises of a full, busy or read-only store.
+        Raises: ConflictError (of another version), InvalidInputError (`expected_version` without
+            exactly one entry), and what `Store.write` raises of a full, busy or read-only store.
         """
-        ...
-
-    def journal(
-        self,
-        kind: str,
-        *,
-        prefix: str = "",
-        after: str = "",
-        limit: int | None = None,
-        newest_first: bool = False,
-    ) -> list[JournalEntry]:
-        """Entries of one kind whose id starts with `prefix`, by id; the highest first when
-        `newest_first`. `after` goes on behind that id, in the order asked for. One range of an
-        index."""
-        ...
-
-    def journal_entry(self, kind: str, id: str) -> JournalEntry | None:
-        """The entry, or None. One index probe."""
         ...

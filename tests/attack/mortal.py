@@ -228,13 +228,27 @@ def _killed(
     return killed, [told for told in said if told[0] not in ("began", "calls")], shown, trouble
 
 
+# They are no calls of the contract, or give a context.
+_NOT_COUNTED = ("snapshot", "reading", "outgoing")
+
+
+# They are no calls of the contract, or give a context.
+_NOT_COUNTED = ("snapshot", "reading", "outgoing")
+
+
+# They are no calls of the contract, or give a context.
+_NOT_COUNTED = ("snapshot", "reading", "outgoing")
+
+
 def _watching(counted: list[int], at: int, *, after: bool) -> Callable[[Any], None]:
     """Counts the calls of a store, and kills the process right before or after that of this number."""
 
     def watch(store: Any) -> None:
-        for name, _ in inspect.getmembers(type(store), inspect.isfunction):
-            if not name.startswith("_") and name != "snapshot":
-                setattr(store, name, _deadly(getattr(store, name)))
+        parts = (store.records, store.graph, store.search, store.sql, store.vectors)
+        for holder in (store, store.kv, store.admin, *parts):
+            for name, _ in inspect.getmembers(type(holder), inspect.isfunction):
+                if not name.startswith("_") and name not in _NOT_COUNTED:
+                    setattr(holder, name, _deadly(getattr(holder, name)))
 
     def _deadly(call: Callable[..., Any]) -> Callable[..., Any]:
         def deadly(*args: Any, **given: Any) -> Any:

@@ -47,11 +47,11 @@ class Secrets:
 
     def __init__(self, home: str) -> None:
         with Memory.open(home, tenant="other", embedder=WordEmbedder()) as memory:
-            self.ids = [record.id for record in memory._store.records()]
+            self.ids = [record.id for record in memory._store.records.all()]
             self.run = memory.moments(model=False, hours=None).run.id
             self.job = memory.add_job("moments", {"hours": 1}, key=CANARY).id
             self.ids += [
-                record.id for record in memory._store.records() if record.id not in self.ids
+                record.id for record in memory._store.records.all() if record.id not in self.ids
             ]
         self.vector = [float(x) for x in WordEmbedder().embed_query(f"The {CANARY} sings at noon.")]
 

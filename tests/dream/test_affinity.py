@@ -42,7 +42,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def edges(memory: Memory) -> dict[tuple[str, str, str], Edge]:
-    found = memory._store.all_edges()
+    found = memory._store.graph.all_edges()
     return {(e.src, e.rel_type, e.dst): e for e in found if e.rel_type in ("related", "entity")}
 
 
@@ -97,7 +97,7 @@ def test_chunks_of_one_document_are_no_news_to_each_other(tmp_path: Path) -> Non
         memory.read_text(
             "# One\n\n" + text * 40 + "\n\n# Two\n\n" + text * 40, uri="one.md", name="One"
         )
-        assert len(list(memory._store.records("resources"))) > 1
+        assert len(list(memory._store.records.all("resources"))) > 1
         memory.affinity(min_score=0.5)
         assert edges(memory) == {}
 
@@ -231,7 +231,7 @@ def test_what_anybody_wrote_on_an_edge_survives_affinity(memory: Memory) -> None
 def test_names_shared_later_are_added_to_those_shared_before(memory: Memory) -> None:
     memory.affinity(min_score=0.6)
     for name in ("Project Alpha Kickoff", "TiDB Technical Spec"):
-        (record,) = memory._store.lookup([name.lower().replace(" ", "-")])[
+        (record,) = memory._store.records.lookup([name.lower().replace(" ", "-")])[
             name.lower().replace(" ", "-")
         ]
         assert isinstance(record, Resource)

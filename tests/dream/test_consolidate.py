@@ -73,7 +73,7 @@ def exported(memory: Memory) -> bytes:
 
 
 def one(memory: Memory, name: str) -> Resource:
-    (record,) = memory._store.lookup([name.lower()])[name.lower()]
+    (record,) = memory._store.records.lookup([name.lower()])[name.lower()]
     assert isinstance(record, Resource)
     return record
 
@@ -122,7 +122,7 @@ def test_a_cluster_gets_a_summary_that_knows_its_parents(tmp_path: Path) -> None
         assert done.run.counts["summaries"] == 1
         (summary,) = [
             r
-            for r in memory._store.records("resources")
+            for r in memory._store.records.all("resources")
             if isinstance(r, Resource) and r.kind == "summary"
         ]
         members = {one(memory, name).id for name in ("First", "Third", "Fourth")}
@@ -157,7 +157,7 @@ def test_a_summary_of_more_supersedes_that_of_fewer(tmp_path: Path) -> None:
         assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 1
         summaries = [
             r
-            for r in memory._store.records("resources")
+            for r in memory._store.records.all("resources")
             if isinstance(r, Resource) and r.kind == "summary"
         ]
         assert sorted(bool(summary.content) for summary in summaries) == [False, True]
@@ -196,7 +196,7 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
     with Memory.open(home, embedder=WordEmbedder()) as memory:
         memory.read_text("Of roses and their gardens.", uri="one.md")
         memory.read_text("Of palaces and their summers.", uri="two.md")
-        one_, two = (memory._store.chunks(uri)[0].id for uri in ("one.md", "two.md"))
+        one_, two = (memory._store.records.chunks(uri)[0].id for uri in ("one.md", "two.md"))
         memory.write(
             [
                 insight("First", f"{ROSES} one", one_, created_at=DAY),

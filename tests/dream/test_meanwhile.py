@@ -51,12 +51,14 @@ def essays(tmp_path: Path) -> Path:
 
 def journal(memory: Memory) -> bytes:
     kinds = [kind for kind in memory.stats()["journal"] if kind != "run"]
-    return b"".join(entry.data for kind in kinds for entry in memory._store.journal(kind))
+    return b"".join(entry.value for kind in kinds for entry in memory._store.kv.list(kind))
 
 
 def derived(memory: Memory) -> list[Resource]:
     return [
-        r for r in memory._store.records("resources") if isinstance(r, Resource) and r.generation
+        r
+        for r in memory._store.records.all("resources")
+        if isinstance(r, Resource) and r.generation
     ]
 
 
@@ -83,9 +85,10 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
     for record in derived(memory):
         assert "ships" not in record.name
         assert all(
-            memory._store.get(None, id) is not None for id in memory._store.parents(record.id)
+            memory._store.records.get(None, id) is not None
+            for id in memory._store.records.parents(record.id)
         )
-        assert memory._store.parents(record.id)
+        assert memory._store.records.parents(record.id)
     assert b"Captain Hall" not in journal(memory)
     assert memory.check() == []
     again = memory.learn(order=order, dreams=3)
@@ -114,12 +117,12 @@ def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(
 ) -> None:
     first = {"2021-01-05-tea.md": minds.ESSAYS["2021-01-05-tea.md"]}
     memory.learn(minds.folder(tmp_path / "a", first), dreams=1)
-    (before,) = memory._store.journal("period")
+    (before,) = memory._store.kv.list("period")
     later = {"2021-01-20-ships.md": "Nobody waits in Salem for anybody."}
     run = memory.learn(minds.folder(tmp_path / "b", later), dreams=1).run
     memory.rollback(run.id)
-    (after,) = memory._store.journal("period")
-    assert (after.id, after.data) == (before.id, before.data)
+    (after,) = memory._store.kv.list("period")
+    assert (after.key, after.value) == (before.key, before.value)
 
 
 def test_a_cycle_that_another_run_began_is_dreamt_whole(

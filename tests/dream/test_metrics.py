@@ -98,7 +98,7 @@ def test_depth_is_the_last_generation_before_quality_falls(memory: Memory) -> No
 
 
 def test_a_generation_that_repeats_what_it_came_from_ends_the_depth(memory: Memory) -> None:
-    (dream,) = memory._store.lookup(["dream"])["dream"]
+    (dream,) = memory._store.records.lookup(["dream"])["dream"]
     memory.write([derived("Echo", (dream.id,), at(45, 60), generation=3)])
     assert memory.metrics().depth == 2
 
@@ -237,7 +237,7 @@ def test_the_page_follows_a_dark_mode(memory: Memory) -> None:
 
 
 def test_names_in_the_page_are_text_whatever_they_hold(memory: Memory) -> None:
-    (read,) = [r.id for r in memory._store.records("resources") if r.name == "A"]
+    (read,) = [r.id for r in memory._store.records.all("resources") if r.name == "A"]
     evil = "<script>alert(1)</script> $x$"
     memory.write([derived(f"E{n}", (read,), at(n), metadata={"entity": evil}) for n in (5, 9)])
     page = memory.metrics().page()

@@ -117,9 +117,9 @@ def test_nothing_is_connected_with_itself(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.read_text("One chunk about Kew.", uri="kew.md", name="Kew", at=MONDAY)
         memory.read_text("One chunk about Bath.", uri="bath.md", name="Bath", at=MONDAY)
-        before = {edge.rel_type for edge in memory._store.all_edges()}
+        before = {edge.rel_type for edge in memory._store.graph.all_edges()}
         memory.moments(hours=None)
-        made = [edge for edge in memory._store.all_edges() if edge.rel_type not in before]
+        made = [edge for edge in memory._store.graph.all_edges() if edge.rel_type not in before]
         assert made
         assert [edge for edge in made if edge.src == edge.dst] == []
 
@@ -160,7 +160,7 @@ def test_a_session_that_goes_on_keeps_its_name_and_is_not_parted_yet(tmp_path: P
         memory.write([Resource(name="Still now", content="what happens still")])
         memory.moments()
         (moment,) = [
-            record for record in memory._store.records("moments") if isinstance(record, Moment)
+            record for record in memory._store.records.all("moments") if isinstance(record, Moment)
         ]
         assert moment.name.startswith("Now, ")
         assert len(moment.resource_refs) == 2

@@ -62,7 +62,9 @@ def memory(opening: Opening) -> Iterator[Memory]:
 
 def of_kind(memory: Memory, kind: str) -> list[Resource]:
     return [
-        r for r in memory._store.records("resources") if isinstance(r, Resource) and r.kind == kind
+        r
+        for r in memory._store.records.all("resources")
+        if isinstance(r, Resource) and r.kind == kind
     ]
 
 
@@ -82,7 +84,7 @@ def test_what_is_derived_rests_on_what_was_known_before_it(memory: Memory, essay
     derived = of_kind(memory, "synthesis") + of_kind(memory, "entity_insight")
     assert {"synthesis", "entity_insight"} == {record.kind for record in derived}
     for record in derived:
-        parents = [memory.get_resource(id) for id in memory._store.parents(record.id)]
+        parents = [memory.get_resource(id) for id in memory._store.records.parents(record.id)]
         assert record.generation == 1 + max(parent.generation for parent in parents)
         assert record.trust == "derived"
         assert record.metadata["run"]
@@ -101,14 +103,14 @@ def test_a_passage_is_held_against_what_was_read_before_it_not_only_against_what
 ) -> None:
     memory.learn(essays, period="none")
     for synthesis in of_kind(memory, "synthesis"):
-        parents = [memory.get_resource(id) for id in memory._store.parents(synthesis.id)]
+        parents = [memory.get_resource(id) for id in memory._store.records.parents(synthesis.id)]
         assert len({parent.uri for parent in parents if not parent.generation}) > 1
 
 
 def test_a_synthesis_is_not_held_against_its_own_document(memory: Memory, essays: Path) -> None:
     memory.learn(essays, period="none")
     for synthesis in of_kind(memory, "synthesis"):
-        parents = [memory.get_resource(id) for id in memory._store.parents(synthesis.id)]
+        parents = [memory.get_resource(id) for id in memory._store.records.parents(synthesis.id)]
         uris = [parent.uri for parent in parents if parent.uri]
         assert len(uris) == len(set(uris))
 
@@ -124,7 +126,7 @@ def test_the_first_insight_of_an_entity_is_what_was_learned_and_later_ones_build
     ]
     assert [record.generation for record in boston] == [1, 2, 3, 4]
     assert "is told of in" in boston[0].content
-    assert boston[0].id in memory._store.parents(boston[1].id)
+    assert boston[0].id in memory._store.records.parents(boston[1].id)
     walked = memory.query("TRAVERSE about WITH LOOKUP 'Boston' DIRECTION in").nodes
     assert {record.name for record in boston} <= {node["name"] for node in walked}
 
@@ -132,7 +134,7 @@ def test_the_first_insight_of_an_entity_is_what_was_learned_and_later_ones_build
 def test_the_depth_is_capped(opening: Opening, essays: Path) -> None:
     with opening(dream_depth=3) as memory:
         memory.learn(essays, dreams=3)
-        generations = {record.generation for record in memory._store.records("resources")}  # type: ignore[union-attr]
+        generations = {record.generation for record in memory._store.records.all("resources")}  # type: ignore[union-attr]
         assert generations == {0, 1, 2, 3}
 
 
@@ -312,7 +314,7 @@ def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
         memory.learn(essays, period="none", order=order)
         parked = {item.name for item in memory.parked()}
         assert "2021-02-03-press" in parked
-        before = {record.id: record.content for record in memory._store.records("resources")}  # type: ignore[union-attr]
+        before = {record.id: record.content for record in memory._store.records.all("resources")}  # type: ignore[union-attr]
     with opening() as memory:
         learned = memory.learn(period="none", order=order)
         assert learned.run.counts["documents"] == len(parked)
@@ -320,7 +322,7 @@ def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
         if task != "entity_synthesis":
             assert sum(request.task == task for request in opening.model.requests) == len(parked)
         assert memory.parked() == []
-        after = {record.id: record.content for record in memory._store.records("resources")}  # type: ignore[union-attr]
+        after = {record.id: record.content for record in memory._store.records.all("resources")}  # type: ignore[union-attr]
         assert before.items() < after.items()
         made = of_kind(memory, {"synthesis": "synthesis"}.get(task, "entity_insight"))
         assert any("press" in record.name for record in made)
@@ -379,7 +381,7 @@ def test_what_a_passage_taught_is_forgotten_with_it_while_it_waits(
     with opening() as memory:
         memory.learn(period="none")
         assert memory.parked() == []
-        assert not any("press" in record.name for record in memory._store.records("resources"))
+        assert not any("press" in record.name for record in memory._store.records.all("resources"))
 
 
 @pytest.mark.parametrize(
@@ -478,18 +480,19 @@ def test_forgetting_a_document_takes_its_dreams_and_what_the_journal_says_of_it(
     memory.learn(essays, dreams=3)
     path = str(essays / "2021-01-05-tea.md")
     memory.forget(path)
-    for record in memory._store.records("resources"):
+    for record in memory._store.records.all("resources"):
         assert isinstance(record, Resource)
         assert "2021-01-05-tea" not in record.name
         assert all(
-            memory._store.get(None, id) is not None for id in memory._store.parents(record.id)
+            memory._store.records.get(None, id) is not None
+            for id in memory._store.records.parents(record.id)
         )
     assert memory.check() == []
-    assert len(memory._store.journal("learned")) == len(minds.ESSAYS) - 1
+    assert len(memory._store.kv.list("learned")) == len(minds.ESSAYS) - 1
     journal = b"".join(
-        entry.data
+        entry.value
         for kind in memory.stats()["journal"]
-        for entry in memory._store.journal(kind)
+        for entry in memory._store.kv.list(kind)
         if kind != "run"
     )
     assert b"tea" not in journal

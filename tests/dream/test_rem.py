@@ -38,7 +38,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def dreams(memory: Memory) -> list[Resource]:
     return [
         r
-        for r in memory._store.records("resources")
+        for r in memory._store.records.all("resources")
         if isinstance(r, Resource) and r.kind == "rem_dream"
     ]
 
@@ -83,7 +83,7 @@ def test_a_dream_keeps_its_question_its_parents_and_the_years_it_spans(tmp_path:
         assert dream.name.startswith("What binds")
         assert dream.metadata["years"] == [1999, 2005, 2011]
         assert dream.generation == 1
-        parents = {memory.get_resource(id).uri for id in memory._store.parents(dream.id)}
+        parents = {memory.get_resource(id).uri for id in memory._store.records.parents(dream.id)}
         assert len(parents) == 3
         assert dream.starts_at == datetime(2011, 1, 5, tzinfo=UTC)
         walked = memory.history(dream.id)
@@ -123,7 +123,7 @@ def test_a_dream_of_a_period_knows_nothing_later(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as memory:
         memory.learn(minds.folder(tmp_path / "essays"), dreams=5)
         for dream in dreams(memory):
-            for id in memory._store.parents(dream.id):
+            for id in memory._store.records.parents(dream.id):
                 at = memory.get_resource(id).starts_at
                 assert at is None or f"{at:%Y-%m}" <= dream.metadata["period"]
 
@@ -137,7 +137,7 @@ def test_every_so_many_documents_are_a_period_also_across_runs(tmp_path: Path) -
         assert {dream.metadata["period"] for dream in dreams(memory)} <= {"documents 00001"}
         (essays / "3.md").write_text("Note 3 on tea and London.\n")
         memory.learn(essays, period=2, dreams=1)
-        periods = [entry.id for entry in memory._store.journal("period")]
+        periods = [entry.key for entry in memory._store.kv.list("period")]
         assert periods == ["documents 00001", "documents 00002"]
 
 
@@ -172,7 +172,7 @@ def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: M
     dreamt = {dream.id for dream in dreams(memory)}
     second = memory.dream("100%", seed="b").run
     built = any(
-        dreamt & set(memory._store.parents(id))
+        dreamt & set(memory._store.records.parents(id))
         for id in (record.id for record in memory.made(second.id))
     )
     if built:

@@ -13,11 +13,15 @@ from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
+from remloom.kv import Entry
 from remloom.runs.rollback import created_ids, rollback
 from remloom.runs.run import begin_run, find_run, list_runs, run_entry
 from remloom.runs.supersede import SUPERSEDED
 from remloom.runs.writer import Writer
-from remloom.store.contract import Batch, JournalEntry, Store, Vector, Written
+from remloom.store.batch import Batch, Vector, VectorBatch
+from remloom.store.contract import Store
+from remloom.store.results import Written
+from remloom.store.specs import EdgeSpec
 from remloom.store.validation import build
 from remloom.testing.embedder import WordEmbedder
 
@@ -122,7 +126,7 @@ def test_rolling_back_leaves_the_export_as_it_was(
         ],
     )
     assert exported(memory) != before
-    assert store.edges(["sarah-chen"], direction="out", rel_types=None, limit=None)[0].weight == 0.9
+    assert store.graph.edges(EdgeSpec(["sarah-chen"], direction="out"))[0].weight == 0.9
     run = writer.finish()
     assert run.receipt == {"records": 2, "edges": 3, "unchanged": 0, "merged": 1, "updated": 0}
     done = rollback(store, run.id)
@@ -293,9 +297,9 @@ def test_forgetting_takes_what_the_journal_says_of_it(
         [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.9)],
     )
     run = writer.finish()
-    assert store.journal("run.edge")
+    assert store.kv.list("run.edge")
     memory.forget("Sarah Chen", "Note")
-    assert store.journal("run.edge") == []
+    assert store.kv.list("run.edge") == []
     rollback(store, run.id)
     assert memory.check() == []
     assert not memory.lookup("Sarah Chen", "Note").records
@@ -303,12 +307,10 @@ def test_forgetting_takes_what_the_journal_says_of_it(
 
 def test_notes_of_a_run_go_with_it(store: Store, writing: Writing) -> None:
     writer = writing()
-    writer.write(
-        entries=[JournalEntry("learned", "a", msgspec.json.encode({"run": writer.run.id}))]
-    )
-    assert store.journal_entry("learned", "a")
+    writer.write(entries=[Entry("learned", "a", msgspec.json.encode({"run": writer.run.id}))])
+    assert store.kv.get("learned", "a")
     rollback(store, writer.finish().id)
-    assert store.journal_entry("learned", "a") is None
+    assert store.kv.get("learned", "a") is None
 
 
 def test_an_interrupted_run_goes_on_with_its_numbers(store: Store, writing: Writing) -> None:
@@ -455,22 +457,22 @@ def test_what_one_run_wrote_twice_and_superseded_itself_goes(
 
 
 def test_a_note_of_two_runs_is_the_first_ones_again(store: Store, writing: Writing) -> None:
-    def note(run: str, text: str) -> JournalEntry:
-        return JournalEntry("period", "2021-03", msgspec.json.encode({"run": run, "text": text}))
+    def note(run: str, text: str) -> Entry:
+        return Entry("period", "2021-03", msgspec.json.encode({"run": run, "text": text}))
 
     first = writing()
-    first.write(entries=[note(first.run.id, "one"), JournalEntry("parked", "learn/a", b"{}")])
+    first.write(entries=[note(first.run.id, "one"), Entry("parked", "learn/a", b"{}")])
     first.finish()
     second = writing()
     second.write(entries=[note(second.run.id, "two")], deleted=[("parked", "learn/a")])
     second.write(entries=[note(second.run.id, "three")])
     rollback(store, second.finish().id)
-    kept = store.journal_entry("period", "2021-03")
+    kept = store.kv.get("period", "2021-03")
     assert kept is not None
-    assert msgspec.json.decode(kept.data)["text"] == "one"
-    assert store.journal_entry("parked", "learn/a") is not None
+    assert msgspec.json.decode(kept.value)["text"] == "one"
+    assert store.kv.get("parked", "learn/a") is not None
     rollback(store, first.run.id)
-    assert store.journal("period") == store.journal("parked") == []
+    assert store.kv.list("period") == store.kv.list("parked") == []
 
 
 def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
@@ -483,14 +485,16 @@ def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
     (new,) = second.write([insight("The data team grows fast.", parents=(note_id(memory),))])
     second.write(superseded={old: new})
     run = second.finish()
-    for item in store.unembedded("other", 100):
-        store.embed(
-            {item.id: (Vector(0, 3, other_vector()),)}, model="other", dims=3, current=False
+    for item in store.vectors.unembedded("other", 100):
+        store.vectors.put(
+            VectorBatch(
+                {item.id: (Vector(0, 3, other_vector()),)}, model="other", dims=3, current=False
+            )
         )
-    store.adopt("other")
+    store.vectors.adopt("other")
     rollback(store, run.id)
     assert memory.get_resource(old).content == "The data team is growing fast."
-    assert old in {item.id for item in store.pending(100)}
+    assert old in {item.id for item in store.vectors.pending(100)}
     assert memory.check() == []
 
 
@@ -545,7 +549,7 @@ def test_nothing_is_written_that_rests_on_what_was_forgotten_meanwhile(
         writer.write([insight("Data teams grow.", parents=(id,))])
     assert refused.value.fields["ids"] == (id,)
     with pytest.raises(GoneError):
-        writer.write(entries=[JournalEntry("learned", id, b"{}", subjects=(id,))])
+        writer.write(entries=[Entry("learned", id, b"{}", refs=(id,))])
     assert exported(memory) == before
     run = writer.finish()
     assert (run.receipt, created_ids(store, run.id)) == ({}, [])
@@ -563,7 +567,7 @@ def test_forgetting_what_a_changed_record_rested_on_takes_its_image(
     second.write([insight("Data teams grow.", id=id, parents=(note_id(memory),))])
     run = second.finish()
     memory.forget("Other")
-    assert b"Salt" not in b"".join(entry.data for entry in store.journal("run.record"))
+    assert b"Salt" not in b"".join(entry.value for entry in store.kv.list("run.record"))
     rollback(store, run.id)
     assert "Salt" not in memory.get_resource(id).content
 
@@ -597,7 +601,9 @@ def test_a_run_of_a_process_of_the_same_number_before_is_gone_on_with(
     store: Store, writing: Writing
 ) -> None:
     writer = writing("learn")
-    store.note([run_entry(writer.run, process="another")])  # as after a container was started again
+    store.kv.put(
+        [run_entry(writer.run, process="another")]
+    )  # as after a container was started again
     assert find_run(store, writer.run.id).state == "interrupted"
     assert writing("learn").run.id == writer.run.id
 
@@ -606,12 +612,12 @@ def test_a_run_with_other_settings_leaves_nothing_of_the_interrupted_one(
     store: Store, writing: Writing
 ) -> None:
     first = writing("learn", period="month")
-    store.note([JournalEntry("reply", f"{first.run.id}/a", b"{}")])
+    store.kv.put([Entry("reply", f"{first.run.id}/a", b"{}")])
     first.finish("stopped", "budget")
-    assert store.journal("reply")
+    assert store.kv.list("reply")
     second = writing("learn", period="year")
     assert second.run.id != first.run.id
-    assert store.journal("reply") == []
+    assert store.kv.list("reply") == []
 
 
 def at(year: int) -> datetime:
@@ -630,7 +636,7 @@ def meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch, item: Edge | Entity
     write = type(store).write
 
     def late(self: Store, batch: Batch) -> Written:
-        if batch.records or batch.edges or batch.removed:
+        if batch.records or batch.edges or batch.deleted:
             monkeypatch.undo()
             write(self, build([item], tenant="default", model=EMBEDDER.name))
         return write(self, batch)

@@ -234,37 +234,37 @@ def test_a_budget_in_money_needs_a_price() -> None:
 def test_a_run_begun_again_is_given_what_it_has_paid_for(store: SqliteStore) -> None:
     calls = [Call("question", {"passages": [str(n)]}) for n in range(4)]
     down = ScriptedModel(["a", "b", ModelRefusedError("down", status=400), "d"])
-    with LLM(down, journal=store).run("r", keep=True) as llm:
+    with LLM(down, journal=store.kv).run("r", keep=True) as llm:
         first = [llm.ask_all([call])[0] for call in calls]
     again = ScriptedModel(["c"])
-    with LLM(again, journal=store).run("r", Budget(calls=1), keep=True) as llm:
+    with LLM(again, journal=store.kv).run("r", Budget(calls=1), keep=True) as llm:
         second = llm.ask_all(calls)
     assert isinstance(first[2], ModelRefusedError)
     assert second == ["a", "b", "c", "d"]
-    with LLM(ScriptedModel(["new"]), journal=store).run("another", keep=True) as llm:
+    with LLM(ScriptedModel(["new"]), journal=store.kv).run("another", keep=True) as llm:
         assert llm.ask("question", {"passages": ["0"]}) == "new"
-    LLM(again, journal=store).finish("r")
-    assert [entry.id.partition("/")[0] for entry in store.journal("reply")] == ["another"]
+    LLM(again, journal=store.kv).finish("r")
+    assert [entry.key.partition("/")[0] for entry in store.kv.list("reply")] == ["another"]
 
 
 def test_a_repair_is_replayed_too_and_another_seed_is_another_request(store: SqliteStore) -> None:
-    with LLM(ScriptedModel(["no", {"items": SARAH}, "x", "y"]), journal=store).run(
+    with LLM(ScriptedModel(["no", {"items": SARAH}, "x", "y"]), journal=store.kv).run(
         "r", keep=True
     ) as llm:
         learnings(llm)
         assert [llm.ask("question", PASSAGES, seed=seed) for seed in (1, 2)] == ["x", "y"]
-    with LLM(ScriptedModel([]), journal=store).run("r", keep=True) as llm:
+    with LLM(ScriptedModel([]), journal=store.kv).run("r", keep=True) as llm:
         assert learnings(llm) == [Learning("Sarah", "She leads Alpha.")]
         assert [llm.ask("question", PASSAGES, seed=seed) for seed in (2, 1)] == ["y", "x"]
 
 
 def test_a_kept_reply_goes_with_the_record_that_its_request_quotes(store: SqliteStore) -> None:
     put(store, Resource(id="a", name="a", content="secret"))
-    with LLM(ScriptedModel(["x", "y"]), journal=store).run("r", keep=True) as llm:
+    with LLM(ScriptedModel(["x", "y"]), journal=store.kv).run("r", keep=True) as llm:
         llm.ask("question", {"passages": ["secret"]}, subjects=["a"])
         llm.ask("question", {"passages": ["other"]}, subjects=["b"])
     store.delete(["a"])
-    assert len(store.journal("reply")) == 1
+    assert len(store.kv.list("reply")) == 1
 
 
 def _slow_or_fast(seconds: float) -> Any:
@@ -290,18 +290,18 @@ def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_
 
     usual = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with LLM(_slow_or_fast(30.0), journal=store).run("r", keep=True) as llm:
+        with LLM(_slow_or_fast(30.0), journal=store.kv).run("r", keep=True) as llm:
             signal.setitimer(signal.ITIMER_REAL, 0.3)
             with pytest.raises(KeyboardInterrupt):
                 llm.ask_all(calls)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, usual)
-    assert sorted(usage.error for usage in rows(store)) == ["", "CancelledError"]
-    assert len(store.journal("reply")) == 1
-    with LLM(_slow_or_fast(0.0), journal=store).run("r", keep=True) as llm:
+    assert sorted(usage.error for usage in rows(store.kv)) == ["", "CancelledError"]
+    assert len(store.kv.list("reply")) == 1
+    with LLM(_slow_or_fast(0.0), journal=store.kv).run("r", keep=True) as llm:
         assert llm.ask_all(calls) == ["yes?", "yes?"]
-    assert len(rows(store)) == 3
+    assert len(rows(store.kv)) == 3
 
 
 # -- the ledger ------------------------------------------------------------------------------------
@@ -311,25 +311,25 @@ def test_every_call_is_in_the_ledger_with_its_run_tokens_and_outcome(store: Sqli
     model = ScriptedModel(
         ["x", "no", {"items": SARAH}, ModelRefusedError("no", status=400)], dollars=0.5
     )
-    llm = LLM(model, journal=store)
+    llm = LLM(model, journal=store.kv)
     with llm.run("r1") as run:
         run.ask("question", PASSAGES)
         learnings(run)
     with pytest.raises(ModelRefusedError):
         llm.ask("question", PASSAGES)
-    told = [(usage.task, usage.run, usage.error) for usage in rows(store)]
+    told = [(usage.task, usage.run, usage.error) for usage in rows(store.kv)]
     assert told == [
         ("question", "r1", ""), ("entities", "r1", ""), ("entities", "r1", ""), ("question", "", "ModelRefusedError"),
     ]  # fmt: skip
-    total = report(rows(store)).total
+    total = report(rows(store.kv)).total
     assert (total.calls, total.failed, total.unpriced) == (4, 1, 0)
     assert total.cost == pytest.approx((total.input_tokens + total.output_tokens) * 0.5)
-    assert [(line.name, line.calls) for line in report(rows(store)).tasks] == [
+    assert [(line.name, line.calls) for line in report(rows(store.kv)).tasks] == [
         ("entities", 2),
         ("question", 2),
     ]
-    assert [line.name for line in report(rows(store, run="r1")).runs] == ["r1"]
-    assert rows(store, since=datetime.now(UTC) + timedelta(hours=1)) == []
+    assert [line.name for line in report(rows(store.kv, run="r1")).runs] == ["r1"]
+    assert rows(store.kv, since=datetime.now(UTC) + timedelta(hours=1)) == []
 
 
 def test_old_calls_are_added_up_by_day_and_nothing_is_lost(store: SqliteStore) -> None:
@@ -343,21 +343,21 @@ def test_old_calls_are_added_up_by_day_and_nothing_is_lost(store: SqliteStore) -
         )
         for n in reversed(range(80))
     ]  # fmt: skip
-    store.note([call.entry() for call in calls])
-    before = report(rows(store))
-    recent = report(rows(store, since=now - timedelta(days=4)))
-    llm = LLM(ScriptedModel([]), journal=store, settings=Settings(llm_ledger_days=5))
+    store.kv.put([call.entry() for call in calls])
+    before = report(rows(store.kv))
+    recent = report(rows(store.kv, since=now - timedelta(days=4)))
+    llm = LLM(ScriptedModel([]), journal=store.kv, settings=Settings(llm_ledger_days=5))
     llm.finish("r1")
-    assert store.stats()["journal"] == {"usage": 48, "usage.day": 16}
+    assert store.admin.stats().entries == {"usage": 48, "usage.day": 16}
     llm.finish("r1")
-    assert store.stats()["journal"] == {"usage": 48, "usage.day": 16}
-    after = report(rows(store))
+    assert store.admin.stats().entries == {"usage": 48, "usage.day": 16}
+    after = report(rows(store.kv))
     assert after == before
-    assert report(rows(store, since=now - timedelta(days=4))) == recent
-    assert [line.calls for line in report(rows(store, run="r1")).runs] == [27]
-    LLM(ScriptedModel([]), journal=store, settings=Settings(llm_ledger_days=0)).finish("r1")
-    assert store.stats()["journal"]["usage"] == 8
-    total = report(rows(store)).total
+    assert report(rows(store.kv, since=now - timedelta(days=4))) == recent
+    assert [line.calls for line in report(rows(store.kv, run="r1")).runs] == [27]
+    LLM(ScriptedModel([]), journal=store.kv, settings=Settings(llm_ledger_days=0)).finish("r1")
+    assert store.admin.stats().entries["usage"] == 8
+    total = report(rows(store.kv)).total
     assert replace(total, seconds=before.total.seconds) == before.total
     assert total.seconds == pytest.approx(before.total.seconds, rel=0.1)  # a median of medians
 
@@ -408,10 +408,10 @@ class Mute:
 def test_what_a_model_object_raises_fails_its_own_call(
     store: SqliteStore, model: Model, says: str
 ) -> None:
-    replies = LLM(model, journal=store).ask_all([Call("question", PASSAGES)] * 3)
+    replies = LLM(model, journal=store.kv).ask_all([Call("question", PASSAGES)] * 3)
     assert [type(reply) for reply in replies] == [ModelFailedError] * 3
     assert says in str(replies[0])
-    assert {usage.error for usage in rows(store)} == {"ModelFailedError"}
+    assert {usage.error for usage in rows(store.kv)} == {"ModelFailedError"}
 
 
 _LEFT_OPEN = """

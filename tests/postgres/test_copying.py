@@ -15,7 +15,7 @@ import pytest
 
 from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import ConflictError, InvalidInputError, StoreError, WrongKeyError
-from remloom.kv import JournalEntry
+from remloom.kv import Entry
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 KEY = "ab" * 32
@@ -44,7 +44,7 @@ def fill(home: Path, tenant: str, key: str | None = None) -> None:
             Moment(id="m1", name="Standup", starts_at=T0, ends_at=T0 + timedelta(hours=1), resource_refs=("r1", "i1")),
         ])  # fmt: skip
         memory.create_index("entities", "properties.team")
-        memory._store.note([JournalEntry("usage", "2025", b'{"tokens": 5}', subjects=("r1",))])
+        memory._store.kv.put([Entry("usage", "2025", b'{"tokens": 5}', refs=("r1",))])
 
 
 def exported(home: str | Path, tenant: str, path: Path, key: str | None = None) -> list[str]:
@@ -74,10 +74,10 @@ def test_a_tenant_goes_to_a_database_and_comes_back_the_same(
             {"since": 2021},
             T0 + timedelta(days=9),
         )
-        entry = memory._store.journal_entry("usage", "2025")
+        entry = memory._store.kv.get("usage", "2025")
         assert entry is not None
-        assert (entry.data, entry.subjects) == (b'{"tokens": 5}', ("r1",))
-        assert [entry.id for entry in memory._store.journal("index")] == [
+        assert (entry.value, entry.refs) == (b'{"tokens": 5}', ("r1",))
+        assert [entry.key for entry in memory._store.kv.list("index")] == [
             "entities.properties.team"
         ]
         assert memory.check() == []
@@ -93,7 +93,7 @@ def test_what_waits_to_be_embedded_waits_in_the_copy_too(
             [Resource(id="r1", content="some words"), Resource(id="r2", content="more")],
             background=False,
         )
-        memory._store.park("r2", "refused")
+        memory._store.vectors.park("r2", "refused")
     Memory.copy(tmp_path, postgres, tenant=tenant)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
         assert memory.stats()["pending"] == 2

@@ -19,7 +19,9 @@ from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
 from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
 from remloom.store.postgres import PostgresStore, database, migrate, migrations
+from remloom.store.postgres.batch_writer import write
 from remloom.store.postgres.migrations import newest
+from remloom.store.specs import SearchSpec
 from remloom.testing.conformance import put
 
 Opening = Callable[..., PostgresStore]
@@ -141,7 +143,7 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
                 "INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._tenant,)
             )
 
-        return lambda: first._write(work)
+        return lambda: write(first._server, first._tenant, work)
 
     threads = [threading.Thread(target=crossing(*pair)) for pair in ((one, other), (other, one))]
     for thread in threads:
@@ -149,7 +151,7 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
     for thread in threads:
         thread.join()
     assert len(tries) == 3  # one was rolled back, and done again
-    assert [store.rel_types() for store in (one, other)] == [["through"], ["through"]]
+    assert [store.graph.edge_types() for store in (one, other)] == [["through"], ["through"]]
 
 
 def test_a_busy_pool_tells_a_reader_too(postgres: str) -> None:
@@ -158,7 +160,7 @@ def test_a_busy_pool_tells_a_reader_too(postgres: str) -> None:
 
     def ask() -> None:
         try:
-            store.lookup(["x"])
+            store.records.lookup(["x"])
         except BaseException as error:
             failed.append(error)
 
@@ -278,11 +280,13 @@ def test_a_filter_whose_regular_expression_takes_too_long_is_stopped(
     # looks to the end from every place
     square = Or((Eq("name", "r9"), Not(Not(Matches("content", "(?=a*z)q")))))
     asked: dict[str, Callable[[Predicate], list[Any]]] = {
-        "text": lambda where: store.search_text("word", schema="resources", where=where, limit=5),
-        "vector": lambda where: store.search_vector(
-            [1.0, 0.0], schema="resources", where=where, limit=5, min_score=None
+        "text": lambda where: store.search.text(
+            "word", SearchSpec(schema="resources", where=where, limit=5)
         ),
-        "query": lambda where: store.query("resources", Query(where)),
+        "vector": lambda where: store.search.vector(
+            [1.0, 0.0], SearchSpec(schema="resources", where=where, limit=5)
+        ),
+        "query": lambda where: store.records.query("resources", Query(where)),
     }
     with store.snapshot() if inside else nullcontext():
         begun = time.monotonic()

@@ -12,8 +12,10 @@ import pytest
 
 from postgres_server import connect
 from remloom import Entity
-from remloom.store.contract import Match, Store
+from remloom.store.contract import Store
 from remloom.store.postgres import PostgresStore, trigram_index
+from remloom.store.results import Match
+from remloom.store.specs import NameSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
 
@@ -70,7 +72,7 @@ def _typo(name: str, chance: random.Random) -> str:
 
 
 def _fuzzy(store: Store, text: str, type: str | None = None) -> list[Match]:
-    return store.fuzzy(text, type=type, threshold=0.5, limit=5)
+    return store.search.names(text, NameSpec(type=type, threshold=0.5, limit=5))
 
 
 def _found(store: Store, text: str, type: str | None = None) -> list[str]:
@@ -84,7 +86,7 @@ def test_both_stores_find_the_same_names_with_the_same_scores(
     store, embedded = opening(), SqliteStore(tmp_path / "memory.db")
     for each in (store, embedded):
         put(each, *(Entity(name=name) for name in people))
-        each.settle()
+        each.admin.optimize()
     chance = random.Random(2)
     for name in chance.sample(people, 60):
         text = _typo(name, chance)
@@ -105,7 +107,7 @@ def test_names_written_a_few_at_a_time_are_found_in_every_run_and_in_the_tail(
         put(store, *(Entity(name=name) for name in people[start : start + 7]))
     chance = random.Random(3)
     assert all(name in _found(store, _typo(name, chance)) for name in chance.sample(people, 100))
-    assert store.check() == []
+    assert store.admin.check() == []
 
 
 def test_a_name_is_found_by_some_of_its_words_misspelt_or_not(opening: Opening) -> None:
@@ -149,7 +151,7 @@ def test_names_that_are_gone_are_found_no_more_and_leave_the_runs(
     store.delete(ids[:100])
     assert f"{people[0]} 5" not in _found(store, f"{people[0]} 5")
     assert _found(store, f"{people[200]} 4")[0] == f"{people[200]} 5"
-    assert store.check() == []
+    assert store.admin.check() == []
     with connect(postgres) as connection:
         sql = "SELECT sum(names) FROM remloom.name_runs WHERE tenant_id = %s"
         # of 2,100 that there were
@@ -159,11 +161,11 @@ def test_names_that_are_gone_are_found_no_more_and_leave_the_runs(
 def test_a_damaged_index_is_noticed(opening: Opening) -> None:
     store = opening()
     put(store, *(Entity(name=name) for name in _people(100)))
-    assert store.check() == []
+    assert store.admin.check() == []
     store._server.write(
         store._tenant,
         lambda cursor: cursor.execute(
             "DELETE FROM remloom.name_pages WHERE tenant_id = %s AND first > 0", (store._tenant,)
         ),
     )
-    assert [line.partition(":")[0] for line in store.check()] == ["names"]
+    assert [line.partition(":")[0] for line in store.admin.check()] == ["names"]

@@ -16,11 +16,12 @@ import pytest
 
 from postgres_server import connect
 from remloom import Edge, Entity, Moment, Resource, labels
-from remloom.kv import JournalEntry
+from remloom.kv import Entry
 from remloom.predicates import Eq, Gte, Query
 from remloom.store import validation
-from remloom.store.contract import EdgeOrder
 from remloom.store.postgres import PostgresStore, trigram_index, vector_search
+from remloom.store.postgres.batch_writer import write as transact
+from remloom.store.specs import ChunkRange, EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.testing.conformance import put, selected
 
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
@@ -30,59 +31,59 @@ VECTOR = [1.0] * 16
 
 Ask = Callable[[PostgresStore], Any]
 ASKED: dict[str, tuple[Ask, set[str]]] = {
-    "LOOKUP": (lambda s: s.lookup(["name-3-757"]), {"names_pkey", "records_pkey", "edges_out"}),
-    "get": (lambda s: s.get(None, "r7"), {"records_pkey"}),
+    "LOOKUP": (lambda s: s.records.lookup(["name-3-757"]), {"names_pkey", "records_pkey", "edges_out"}),
+    "get": (lambda s: s.records.get(None, "r7"), {"records_pkey"}),
     "FUZZY": (
-        lambda s: s.fuzzy("nmae 3 757", type=None, threshold=0.3, limit=5),
+        lambda s: s.search.names("nmae 3 757", NameSpec(threshold=0.3, limit=5)),
         {"name_runs_pkey", "name_pages_pkey", "names_number", "names_pkey", "records_pkey"},
     ),
     "FUZZY of a type": (
-        lambda s: s.fuzzy("nmae 3 757", type="thing", threshold=0.3, limit=5),
+        lambda s: s.search.names("nmae 3 757", NameSpec(type="thing", threshold=0.3, limit=5)),
         {"name_runs_pkey", "name_pages_pkey", "names_number", "records_pkey"},
     ),
     "SEARCH": (
-        lambda s: s.search_vector(VECTOR, schema="resources", where=None, limit=9, min_score=None),
+        lambda s: s.search.vector(VECTOR, SearchSpec(schema="resources", limit=9)),
         {"vectors_hnsw_16", "vectors_tail", "records_pkey"},
     ),
     "SEARCH among few": (
-        lambda s: s.search_vector(VECTOR, schema="resources", where=Eq("category", "c7"), limit=3, min_score=None),
+        lambda s: s.search.vector(VECTOR, SearchSpec(schema="resources", where=Eq("category", "c7"), limit=3)),
         {"records_type", "vectors_pkey", "records_pkey"},
     ),
     "text": (
-        lambda s: s.search_text("word7 text", schema=None, where=None, limit=5),
+        lambda s: s.search.text("word7 text", SearchSpec(limit=5)),
         {"runs_pkey", "postings_pkey", "records_doc"},
     ),
     "TRAVERSE": (
-        lambda s: s.walk(["name-3-757"], rel_types=None, direction="out", depth=3, breadth=9, order=ORDER, limit=9),
+        lambda s: s.graph.walk(WalkSpec(["name-3-757"], direction="out", depth=3, breadth=9, order=ORDER, limit=9)),
         {"names_pkey", "edges_out", "degrees_pkey"},
     ),
     "TRAVERSE inwards": (
-        lambda s: s.walk(["n1"], rel_types=["r"], direction="in", depth=2, breadth=9, order=ORDER, limit=9),
+        lambda s: s.graph.walk(WalkSpec(["n1"], rel_types=["r"], direction="in", depth=2, breadth=9, order=ORDER, limit=9)),
         {"rels_pkey", "edges_in", "degrees_pkey"},
     ),
     "TRAVERSE both ways": (
-        lambda s: s.walk(["n1"], rel_types=None, direction="both", depth=2, breadth=9, order=ORDER),
+        lambda s: s.graph.walk(WalkSpec(["n1"], direction="both", depth=2, breadth=9, order=ORDER)),
         {"edges_out", "edges_in", "degrees_pkey"},
     ),
     "TRAVERSE in the past": (
-        lambda s: s.walk(["n1"], rel_types=None, direction="in", depth=2, breadth=9, order=ORDER, as_of=T0),
+        lambda s: s.graph.walk(WalkSpec(["n1"], direction="in", depth=2, breadth=9, order=ORDER, as_of=T0)),
         {"edges_in"},
     ),
-    "edges": (lambda s: s.edges(["n1"], direction="in", rel_types=None, limit=5), {"names_kin", "edges_in"}),
+    "edges": (lambda s: s.graph.edges(EdgeSpec(["n1"], direction="in", limit=5)), {"names_kin", "edges_in"}),
     "keys of edges": (
-        lambda s: s.edge_keys(["n1"], direction="both", rel_types=None, limit=5),
+        lambda s: s.graph.edge_keys(EdgeSpec(["n1"], direction="both", limit=5)),
         {"edges_out", "edges_in"},
     ),
-    "degrees": (lambda s: s.degrees(["n1"], direction="in"), {"degrees_pkey"}),
-    "moments": (lambda s: s.moments_between(T0, T0 + timedelta(hours=2)), {"records_starts"}),
-    "what was remembered since": (lambda s: s.query("resources", Query(Gte("created_at", LATE))), {"records_created"}),
-    "what happened since": (lambda s: s.query("resources", Query(Gte("starts_at", LATE))), {"records_starts"}),
-    "by uri": (lambda s: s.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
-    "the last chunks": (lambda s: s.chunks("u7", limit=3, last=True), {"records_uri"}),
-    "turns by message": (lambda s: s.messages("u7", ["m7"]), {"records_message"}),
-    "moments of a record": (lambda s: s.referring(["r1"]), {"parents_parent", "records_pkey"}),
-    "by category": (lambda s: s.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
-    "by an indexed field": (lambda s: s.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),
+    "degrees": (lambda s: s.graph.count(["n1"], direction="in"), {"degrees_pkey"}),
+    "moments": (lambda s: s.records.moments_between(T0, T0 + timedelta(hours=2)), {"records_starts"}),
+    "what was remembered since": (lambda s: s.records.query("resources", Query(Gte("created_at", LATE))), {"records_created"}),
+    "what happened since": (lambda s: s.records.query("resources", Query(Gte("starts_at", LATE))), {"records_starts"}),
+    "by uri": (lambda s: s.records.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
+    "the last chunks": (lambda s: s.records.chunks("u7", ChunkRange(limit=3, last=True)), {"records_uri"}),
+    "turns by message": (lambda s: s.records.messages("u7", ["m7"]), {"records_message"}),
+    "moments of a record": (lambda s: s.records.referring(["r1"]), {"parents_parent", "records_pkey"}),
+    "by category": (lambda s: s.records.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
+    "by an indexed field": (lambda s: s.records.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),
     "SQL": (lambda s: selected(s, "SELECT name FROM moments WHERE id = 'm1'"), {"records_pkey"}),
     "SQL by name": (
         lambda s: selected(s, "SELECT id FROM resources WHERE name = 'r7'"),
@@ -97,12 +98,12 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
         lambda s: selected(s, "SELECT id FROM entities WHERE properties->>'team' = 't7'"),
         {"user_"},
     ),
-    "by name": (lambda s: s.query("resources", Query().filter(Eq("name", "r7"))), {"names_pkey", "records_pkey"}),
-    "completion": (lambda s: s.complete("name-3", 5), {"names_pkey", "records_pkey"}),
-    "provenance": (lambda s: s.children("r1"), {"parents_parent", "records_pkey"}),
-    "queue": (lambda s: s.pending(5), {"pending_next", "records_pkey"}),
-    "vectors": (lambda s: s.vectors("r1"), {"vectors_pkey"}),
-    "journal": (lambda s: s.journal("usage"), {"journal_pkey"}),
+    "by name": (lambda s: s.records.query("resources", Query().filter(Eq("name", "r7"))), {"names_pkey", "records_pkey"}),
+    "completion": (lambda s: s.records.complete("name-3", 5), {"names_pkey", "records_pkey"}),
+    "provenance": (lambda s: s.records.children("r1"), {"parents_parent", "records_pkey"}),
+    "queue": (lambda s: s.vectors.pending(5), {"pending_next", "records_pkey"}),
+    "vectors": (lambda s: s.vectors.get("r1"), {"vectors_pkey"}),
+    "journal": (lambda s: s.kv.list("usage"), {"journal_pkey"}),
 }  # fmt: skip
 
 
@@ -148,9 +149,9 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
             [Resource(name="waits", content="to be embedded")], tenant="t", model="given"
         )
     )
-    store.create_index("entities", "properties.team")
-    store.note([JournalEntry("usage", "2025", b"{}")])
-    store.settle()
+    store.sql.create_index("entities", "properties.team")
+    store.kv.put([Entry("usage", "2025", b"{}")])
+    store.admin.optimize()
     with connect(postgres) as connection:
         connection.execute("VACUUM ANALYZE")
     yield store
@@ -189,7 +190,7 @@ def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
         writing.apply(given)
         return _scanned(before, _counts(writing.cursor))
 
-    assert "a table from end to end" not in store._write(write)
+    assert "a table from end to end" not in transact(store._server, store._tenant, write)
 
 
 def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
@@ -201,10 +202,10 @@ def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
     )
     with store._server.read(store._tenant) as cursor:
         before = _counts(cursor)
-        walk = store.walk(
-            ["n0"], rel_types=None, direction="out", depth=3, breadth=1, order=ORDER, limit=9
+        walk = store.graph.walk(
+            WalkSpec(["n0"], direction="out", depth=3, breadth=1, order=ORDER, limit=9)
         )
-        (record,) = store.lookup(["n1"])["n1"]
+        (record,) = store.records.lookup(["n1"])["n1"]
         scanned = _scanned(before, _counts(cursor))
     assert ([step.key for step in walk.steps], walk.unfollowed) == (["n6", "n4", "n2"], 3)
     assert [edge.dst for edge in record.graph_paths] == ["n3", "n2"]
@@ -224,7 +225,7 @@ def test_the_first_words_of_names_are_found_with_a_probe_each(
             connection.execute("VACUUM ANALYZE")
     with store._server.read(store._tenant) as cursor:
         before = [_read(cursor, index) for index in ("names_pkey", "names_id")]
-        assert store.first_words(["a", "an", "ant", "be", "doc", "docs", "dog", "you"]) == {
+        assert store.records.first_words(["a", "an", "ant", "be", "doc", "docs", "dog", "you"]) == {
             "ant",
             "doc",
         }
@@ -240,13 +241,13 @@ def test_the_first_edges_of_a_hub_are_read_in_their_order(store: PostgresStore) 
     with store._server.read(store._tenant) as cursor:
         before = _read(cursor, "edges_out")
         assert [
-            edge.dst for edge in store.edges(["n1"], direction="out", rel_types=None, limit=3)
+            edge.dst for edge in store.graph.edges(EdgeSpec(["n1"], direction="out", limit=3))
         ] == sorted(
             dst for src, dst in ((src, labels.key(dst)) for src, dst in ends) if src == "n1"
         )[:3]
         assert (
-            store.walk(
-                ["n1"], rel_types=None, direction="out", depth=1, breadth=3, order=ORDER
+            store.graph.walk(
+                WalkSpec(["n1"], direction="out", depth=1, breadth=3, order=ORDER)
             ).reached
             == 3
         )
@@ -266,7 +267,7 @@ def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(
             writing.apply(given)
             return _scanned(before, _counts(writing.cursor))
 
-        scanned = new._write(write)
+        scanned = transact(new._server, new._tenant, write)
         assert "names_pkey" in scanned
         assert "names_id" not in scanned  # which finds a key among all of the tenant
     new.close()
@@ -285,13 +286,11 @@ def test_a_database_that_was_never_analyzed_goes_by_the_same_indexes(fresh: str)
     put(store, *(Edge(src=f"name {i}", rel_type="r", dst=f"name {i + 1}") for i in range(300)))
     with store._server.read(store._tenant) as cursor:
         before = _counts(cursor)
-        assert store.lookup(["name-7", "name-9"])["name-7"]
-        assert store.search_vector(
-            [1.0, 3.0], schema="resources", where=None, limit=5, min_score=None
-        )
+        assert store.records.lookup(["name-7", "name-9"])["name-7"]
+        assert store.search.vector([1.0, 3.0], SearchSpec(schema="resources", limit=5))
         assert (
-            store.walk(
-                ["name-1"], rel_types=None, direction="out", depth=3, breadth=9, order=ORDER
+            store.graph.walk(
+                WalkSpec(["name-1"], direction="out", depth=3, breadth=9, order=ORDER)
             ).reached
             == 3
         )

@@ -29,10 +29,13 @@ from remloom.errors import (
 )
 from remloom.predicates import Eq, Gt, Query
 from remloom.settings import Settings
-from remloom.store.contract import EdgeOrder, Vector
+from remloom.store.batch import Vector, VectorBatch
 from remloom.store.postgres import PostgresStore, migrate
+from remloom.store.postgres.batch_writer import write
+from remloom.store.postgres.compilers import Compilers
 from remloom.store.postgres.migrations import newest
 from remloom.store.postgres.tenants import TABLES
+from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.store.validation import to_vector
 from remloom.testing.conformance import names, put, selected
@@ -48,9 +51,13 @@ T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgres: str) -> None:
     store = opening()
     put(store, *(Entity(name=f"e{i}", properties={"team": f"t{i}", "age": i}) for i in range(20)))
-    store.create_index("entities", "properties.team")
-    assert names(store.query("entities", Query().filter(Eq("properties.team", "t7")))) == ["e7"]
-    sql, values = store._compiler("entities").compile(Eq("properties.team", "t7"))
+    store.sql.create_index("entities", "properties.team")
+    assert names(store.records.query("entities", Query().filter(Eq("properties.team", "t7")))) == [
+        "e7"
+    ]
+    sql, values = (
+        Compilers(store._server, store._tenant).of("entities").compile(Eq("properties.team", "t7"))
+    )
     with store._server.read(store._tenant) as cursor:
         cursor.execute(
             "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL random_page_cost = 0"
@@ -62,10 +69,10 @@ def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgr
 
 def test_a_long_value_in_an_indexed_field_is_written_and_found(opening: Opening) -> None:
     store = opening()
-    store.create_index("entities", "summary")
+    store.sql.create_index("entities", "summary")
     long = " ".join(f"{random.Random(i).random()}" for i in range(2_000))
     put(store, Entity(name="long", summary=long), Entity(name="other", summary=long + "!"))
-    assert names(store.query("entities", Query().filter(Eq("summary", long)))) == ["long"]
+    assert names(store.records.query("entities", Query().filter(Eq("summary", long)))) == ["long"]
 
 
 def test_numbers_and_texts_are_not_mixed_up(opening: Opening) -> None:
@@ -74,11 +81,15 @@ def test_numbers_and_texts_are_not_mixed_up(opening: Opening) -> None:
         store,
         *(Entity(name=str(value), properties={"v": value}) for value in (5, 18.5, "20", "x", True)),
     )
-    assert sorted(names(store.query("entities", Query().filter(Gt("properties.v", 4))))) == [
+    assert sorted(
+        names(store.records.query("entities", Query().filter(Gt("properties.v", 4))))
+    ) == [
         "18.5",
         "5",
     ]
-    assert names(store.query("entities", Query().filter(Eq("properties.v", "20")))) == ["20"]
+    assert names(store.records.query("entities", Query().filter(Eq("properties.v", "20")))) == [
+        "20"
+    ]
 
 
 def test_many_names_are_found_by_trigrams_as_few_are_by_comparison(opening: Opening) -> None:
@@ -90,7 +101,9 @@ def test_many_names_are_found_by_trigrams_as_few_are_by_comparison(opening: Open
     for name in wanted[::100]:
         at = rng.randrange(3, len(name) - 3)
         typo = name[:at] + "z" + name[at + 1 :]
-        hits += name in names(store.fuzzy(typo, type="entities", threshold=0.5, limit=5))
+        hits += name in names(
+            store.search.names(typo, NameSpec(type="entities", threshold=0.5, limit=5))
+        )
     assert hits >= 24  # of 25
 
 
@@ -105,14 +118,12 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
             for i, row in enumerate(rows)
         ),
     )
-    store.settle()
-    assert store.stats()["vectors"]["exact_share"] == 0.0
+    store.admin.optimize()
+    assert store.admin.stats().vectors.exact_share == 0.0
     put(store, Resource(name="fresh", content="fresh", embedding=rows[3] + 0.001))
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert names(
-        store.search_vector(
-            rows[3].tolist(), schema="resources", where=None, limit=2, min_score=None
-        )
+        store.search.vector(rows[3].tolist(), SearchSpec(schema="resources", limit=2))
     ) == [
         "n3",
         "fresh",
@@ -122,8 +133,8 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
         for query in unit[:10]:
             order = [i for i in np.argsort(-(unit @ query)) if step == 1 or i % 100 == 7][:10]
             found = names(
-                store.search_vector(
-                    query.tolist(), schema="resources", where=where, limit=10, min_score=None
+                store.search.vector(
+                    query.tolist(), SearchSpec(schema="resources", where=where, limit=10)
                 )
             )
             hits += len({f"n{i}" for i in order} & set(found))
@@ -135,9 +146,7 @@ def test_a_search_notices_what_another_process_did_to_the_vectors(opening: Openi
     other, rows = opening(one._tenant, tail=50), rng.normal(size=(140, 8))
 
     def nearest(row: Any) -> list[str]:
-        return names(
-            one.search_vector(row.tolist(), schema="resources", where=None, limit=1, min_score=None)
-        )
+        return names(one.search.vector(row.tolist(), SearchSpec(schema="resources", limit=1)))
 
     put(
         one,
@@ -154,15 +163,15 @@ def test_a_search_notices_what_another_process_did_to_the_vectors(opening: Openi
             for i in range(40, 140)
         ),
     )
-    other.settle()  # into the index
+    other.admin.optimize()  # into the index
     assert nearest(rows[7]) == ["n7"]
     assert nearest(rows[99]) == ["n99"]
     fewer = {
         f"n{i}": (Vector(0, 1, to_vector(row[:4].tolist(), what="x")[0]),)
         for i, row in enumerate(rows)
     }
-    other.embed(fewer, model="next", dims=4, current=False)
-    other.adopt("next")
+    other.vectors.put(VectorBatch(fewer, model="next", dims=4, current=False))
+    other.vectors.adopt("next")
     assert nearest(rows[99][:4]) == ["n99"]
     with pytest.raises(VectorError, match="this memory's vectors 4"):
         nearest(rows[99])
@@ -203,11 +212,12 @@ def test_walks_are_those_of_the_embedded_store(
                     "order": order,
                 } | options
                 expected, found = (
-                    each.walk([f"n{start}"], **arguments) for each in (embedded, store)
+                    each.graph.walk(WalkSpec([f"n{start}"], **arguments))
+                    for each in (embedded, store)
                 )  # type: ignore[arg-type]
                 assert found == expected
         degrees = [
-            each.degrees([f"n{start}", "n1"], direction=direction) for each in (embedded, store)
+            each.graph.count([f"n{start}", "n1"], direction=direction) for each in (embedded, store)
         ]
         assert degrees[0] == degrees[1]
     embedded.close()
@@ -231,13 +241,11 @@ def test_text_scores_are_those_of_the_embedded_store(opening: Opening, tmp_path:
         each.delete([f"r{i}" for i in range(0, 700, 9)])
     for _ in range(20):
         query = " ".join(rng.choices(words, k=3))
-        one, other = (
-            each.search_text(query, schema=None, where=None, limit=10) for each in (embedded, store)
-        )
+        one, other = (each.search.text(query, SearchSpec(limit=10)) for each in (embedded, store))
         assert [match.score for match in other] == pytest.approx(
             [match.score for match in one], rel=1e-3
         )
-    assert store.check() == []
+    assert store.admin.check() == []
     embedded.close()
 
 
@@ -306,26 +314,24 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
     rng = random.Random(11)
     store, other = stores["MARKA"], "MARKB"
     asks: list[Callable[[], Any]] = [
-        lambda: store.lookup(["shared", "same-name", "markb-1", "marka-2"]),
-        lambda: store.fuzzy(
-            rng.choice(["markb 1", "alias 3 markb", "shared"]), type=None, threshold=0.1, limit=50
+        lambda: store.records.lookup(["shared", "same-name", "markb-1", "marka-2"]),
+        lambda: store.search.names(
+            rng.choice(["markb 1", "alias 3 markb", "shared"]), NameSpec(threshold=0.1, limit=50)
         ),
-        lambda: store.search_text("shared word markb", schema=None, where=None, limit=50),
-        lambda: store.search_vector(
-            [1, 0], schema="resources", where=None, limit=50, min_score=None
+        lambda: store.search.text("shared word markb", SearchSpec(limit=50)),
+        lambda: store.search.vector([1, 0], SearchSpec(schema="resources", limit=50)),
+        lambda: store.records.query("entities", Query().limit(rng.randint(1, 50))),
+        lambda: store.records.get(None, f"same{rng.randrange(5)}"),
+        lambda: store.graph.walk(
+            WalkSpec(["shared"], direction="both", depth=3, order=EdgeOrder())
         ),
-        lambda: store.query("entities", Query().limit(rng.randint(1, 50))),
-        lambda: store.get(None, f"same{rng.randrange(5)}"),
-        lambda: store.walk(
-            ["shared"], rel_types=None, direction="both", depth=3, breadth=None, order=EdgeOrder()
-        ),
-        lambda: store.edges(["shared"], direction="both", rel_types=None, limit=None),
+        lambda: store.graph.edges(EdgeSpec(["shared"], direction="both")),
         lambda: [
-            list(store.records()),
-            list(store.all_edges()),
-            store.stats(),
-            store.rel_types(),
-            store.complete("mark", 50),
+            list(store.records.all()),
+            list(store.graph.all_edges()),
+            store.admin.stats(),
+            store.graph.edge_types(),
+            store.records.complete("mark", 50),
         ],
         lambda: selected(
             store, f"SELECT * FROM {rng.choice(['entities', 'resources'])}", limit=100
@@ -337,7 +343,7 @@ def test_no_statement_of_one_tenant_shows_a_row_of_another(opening: Opening) -> 
     for _ in range(120):
         assert other not in repr(rng.choice(asks)())
     stores[other].delete([f"same{i}" for i in range(5)])
-    assert store.get(None, "same1") is not None
+    assert store.records.get(None, "same1") is not None
 
 
 @pytest.mark.parametrize(
@@ -400,9 +406,7 @@ def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(
     put(other, Resource(name="secret name", content="secret content"))
     sql = forged.replace("%(other)s", f"'{other._tenant}'")
     try:
-        rows = mine._tables.run(
-            "SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 1_000_000), 5.0
-        )
+        rows = mine.sql.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 1_000_000), 5.0)
     except RemloomError:
         rows = []
     assert "secret" not in repr(rows)
@@ -410,14 +414,14 @@ def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(
         ("mine", "of mine")
     ]
     assert selected(other, "SELECT name FROM resources", limit=9)[1] == [("secret name",)]
-    assert [record.name for record in mine.records()] == ["mine"]
+    assert [record.name for record in mine.records.all()] == ["mine"]
 
 
 def test_a_select_runs_as_a_role_that_may_only_read(opening: Opening) -> None:
     store = opening()
     put(store, Resource(name="one", content="x"))
     sql = "SELECT current_user::text FROM remloom.records"
-    assert store._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 99), 5.0) == [
+    assert store.sql.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 99), 5.0) == [
         ("remloom_reader",)
     ]
 
@@ -584,7 +588,7 @@ def test_a_user_who_was_granted_the_role_needs_no_more(fresh: str) -> None:
     )
     store = PostgresStore(url, "acme")
     put(store, Entity(name="Sarah"), Resource(name="r", content="words"))
-    assert names(store.fuzzy("sara", type=None, threshold=0.5, limit=5)) == ["Sarah"]
+    assert names(store.search.names("sara", NameSpec(threshold=0.5, limit=5))) == ["Sarah"]
     store.close()
     with connect(url) as visitor:
         # of no tenant, no row
@@ -618,10 +622,10 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
         writing.cursor.execute("SELECT 1")
 
     with pytest.raises(StoreError):
-        store._write(killed)
-    assert store.rel_types() == []
+        write(store._server, store._tenant, killed)
+    assert store.graph.edge_types() == []
     put(store, Entity(name="after"))
-    assert [names(found) for found in store.lookup(["before", "after"]).values()] == [
+    assert [names(found) for found in store.records.lookup(["before", "after"]).values()] == [
         ["before"],
         ["after"],
     ]
@@ -635,7 +639,7 @@ def test_a_read_outlives_connections_that_died_in_the_pool(opening: Opening, pos
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = 'remloom' AND datname = current_database()"
         )
-    assert names(store.lookup(["sarah"])["sarah"]) == ["Sarah"]
+    assert names(store.records.lookup(["sarah"])["sarah"]) == ["Sarah"]
 
 
 def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(
@@ -650,8 +654,8 @@ def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(
             writing.cursor.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
         return "done"
 
-    assert store._write(unlucky) == "done"
-    assert (len(tries), store.rel_types()) == (3, ["once"])
+    assert write(store._server, store._tenant, unlucky) == "done"
+    assert (len(tries), store.graph.edge_types()) == (3, ["once"])
 
 
 def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(postgres: str) -> None:
@@ -671,7 +675,7 @@ def test_a_statement_that_takes_too_long_is_stopped(opening: Opening) -> None:
     put(store, *(Entity(name=f"e{i}") for i in range(300)))
     slow = "SELECT count(*)::text FROM remloom.records WHERE pg_sleep(0.01) IS NOT NULL"
     with pytest.raises(StoreBusyError, match="longer than"):
-        store._tables.run("SELECT * FROM remloom.answer(%s, %s, %s)", (slow, [], 99), 0.1)
+        store.sql.run("SELECT * FROM remloom.answer(%s, %s, %s)", (slow, [], 99), 0.1)
     assert selected(store, "SELECT count(*) FROM entities", limit=1)[1] == [(300,)]
 
 
@@ -681,7 +685,7 @@ def test_when_every_connection_is_taken_the_limit_is_named(postgres: str) -> Non
 
     def ask() -> None:
         try:
-            store.stats()
+            store.admin.stats()
         except BaseException as error:
             failed.append(error)
 
@@ -693,7 +697,7 @@ def test_when_every_connection_is_taken_the_limit_is_named(postgres: str) -> Non
     assert isinstance(failed[0], StoreBusyError)
     assert "pool_size" in failed[0].remedy
     with pytest.raises(StoreClosedError):
-        store.stats()
+        store.admin.stats()
 
 
 def test_nothing_is_written_inside_a_snapshot(opening: Opening) -> None:
@@ -706,9 +710,9 @@ def test_a_snapshot_of_one_tenant_is_none_of_another(opening: Opening) -> None:
     one, other = opening(), opening()
     put(other, Entity(name="theirs"))
     with one.snapshot():
-        assert names(other.lookup(["theirs"])["theirs"]) == ["theirs"]
+        assert names(other.records.lookup(["theirs"])["theirs"]) == ["theirs"]
         put(other, Entity(name="more"))
-        assert one.lookup(["theirs"])["theirs"] == []
+        assert one.records.lookup(["theirs"])["theirs"] == []
 
 
 def test_a_snapshot_sees_one_state_while_others_write(opening: Opening) -> None:
@@ -716,12 +720,12 @@ def test_a_snapshot_sees_one_state_while_others_write(opening: Opening) -> None:
     put(store, Entity(name="before"))
     other = opening(store._tenant)
     with store.snapshot():
-        assert store.stats()["records"]["entities"] == 1
+        assert store.admin.stats().records["entities"] == 1
         writer = threading.Thread(target=put, args=(other, Entity(name="meanwhile")))
         writer.start()
         writer.join()
-        assert store.lookup(["meanwhile"])["meanwhile"] == []
-    assert names(store.lookup(["meanwhile"])["meanwhile"]) == ["meanwhile"]
+        assert store.records.lookup(["meanwhile"])["meanwhile"] == []
+    assert names(store.records.lookup(["meanwhile"])["meanwhile"]) == ["meanwhile"]
 
 
 def test_a_damaged_index_is_told_by_check(opening: Opening, postgres: str) -> None:
@@ -733,7 +737,7 @@ def test_a_damaged_index_is_told_by_check(opening: Opening, postgres: str) -> No
             "UPDATE remloom.degrees SET edges = 5 WHERE tenant_id = %s AND key = 'a'",
             (store._tenant,),
         )
-    assert store.check() == [
+    assert store.admin.check() == [
         "the edges at 'a' are counted wrongly",
         "terms: 1 of 1 are not in the index",
     ]

@@ -73,9 +73,9 @@ def test_a_connection_that_dies_between_two_parts_leaves_nothing(
         patched.setattr(Writing, "_put", dying)
         with pytest.raises(StoreError, match="does not answer"):
             put(store, *(Entity(name=f"e{number}") for number in range(10)))
-    assert store.stats()["records"]["entities"] == 1
+    assert store.admin.stats().records["entities"] == 1
     put(store, Entity(name="after"))
-    assert store.check() == []
+    assert store.admin.check() == []
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -98,13 +98,13 @@ def test_the_same_writes_leave_the_same_in_both_stores(
                 ),
                 key=str,
             )
-            for label, records in each.lookup(labels, edges=100).items()
+            for label, records in each.records.lookup(labels, edges=100).items()
         }
         for each in (store, embedded)
     ]
     assert shown[0] == shown[1]
-    assert store.stats()["edges"] == embedded.stats()["edges"]
-    assert store.check() == []
+    assert store.admin.stats().edges == embedded.admin.stats().edges
+    assert store.admin.check() == []
     embedded.close()
 
 

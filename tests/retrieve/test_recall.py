@@ -522,7 +522,7 @@ def test_a_short_text_is_embedded_whole_and_by_sentence_and_its_context_not_at_a
     (hit,) = [
         hit for hit in chat.search_text("Coco brave adopted").records if hit.message_ids == ("m3",)
     ]
-    windows = [(window.start, window.end) for window in chat._store.vectors(hit.id)]
+    windows = [(window.start, window.end) for window in chat._store.vectors.get(hit.id)]
     assert [hit.content[slice(*window)].strip() for window in windows] == [
         "That is brave. I adopted a puppy last month, her name is Coco.",
         "That is brave.",

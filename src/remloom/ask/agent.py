@@ -143,7 +143,7 @@ class Asker:
     def _known(self, question: str) -> str:
         """What the model is told of the memory before it asks."""
         store = self._executor.store
-        types = store.rel_types()
+        types = store.graph.edge_types()
         more = f" and {len(types) - EDGE_TYPES} more" if len(types) > EDGE_TYPES else ""
         names = ", ".join(f'"{one_line(name)}"' for name in dict.fromkeys(self._names(question)))
         return (

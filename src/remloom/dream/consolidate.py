@@ -86,7 +86,7 @@ def consolidate(
         if not llm or not found:
             break
         ids = _sum_up(store, writer, tenant, llm, found, progress)
-        made = (store.get("resources", id) for id in ids)
+        made = (store.records.get("resources", id) for id in ids)
         level = [record for record in made if isinstance(record, Resource) and number + 1 < _LEVELS]
     return first
 
@@ -95,7 +95,7 @@ def insights(store: Store) -> list[Resource]:
     """What was derived and stands, the oldest first of what is least derived."""
     found = [
         record
-        for record in store.records("resources")
+        for record in store.records.all("resources")
         if isinstance(record, Resource)
         and record.generation
         and record.content
@@ -168,8 +168,8 @@ def clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
 
 def _typical(store: Store) -> tuple[float, float]:
     """Mean and deviation of the cosine of two resources, whether read or derived."""
-    ids = [record.id for record in islice(store.records("resources"), MOST)]
-    return typical(matrix(store, ids), (store.model() or ("", 0))[0])
+    ids = [record.id for record in islice(store.records.all("resources"), MOST)]
+    return typical(matrix(store, ids), (store.vectors.model() or ("", 0))[0])
 
 
 def _from_centre(records: Sequence[Resource], vectors: Floats) -> tuple[Resource, ...]:
@@ -198,7 +198,7 @@ def _sum_up(
     waiting = [
         (id, cluster)
         for id, cluster in zip(ids, found, strict=True)
-        if store.get("resources", id) is None
+        if store.records.get("resources", id) is None
     ]
     replies = llm.ask_all([_asking(cluster) for _, cluster in waiting])
     writer.count_calls(replies)
@@ -245,7 +245,7 @@ def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
     members = cluster.members
     metadata: dict[str, Any] = {"years": years_of(members), "topics": list(cluster.topics)}
     name = f"Summary: {', '.join(cluster.topics[:3]) or members[0].name}"[:180]
-    if store.lookup([labels.key(name)], edges=0)[labels.key(name)]:
+    if store.records.lookup([labels.key(name)], edges=0)[labels.key(name)]:
         name = f"{name} ({id[:8]})"
     return Resource(
         id=id,
@@ -276,8 +276,8 @@ def _outgrown(store: Store, summary: Resource) -> Iterator[tuple[str, str]]:
     members = set(summary.parents)
     seen: set[str] = set()
     for member in summary.parents:
-        for id in store.children(member):
-            older = store.get("resources", id)
+        for id in store.records.children(member):
+            older = store.records.get("resources", id)
             if (
                 id in seen
                 or not isinstance(older, Resource)
@@ -286,5 +286,5 @@ def _outgrown(store: Store, summary: Resource) -> Iterator[tuple[str, str]]:
             ):
                 continue
             seen.add(id)
-            if id != summary.id and set(store.parents(id)) < members:
+            if id != summary.id and set(store.records.parents(id)) < members:
                 yield id, summary.id

@@ -24,6 +24,7 @@ from ..runs.lifecycle import run_to_end
 from ..runs.run import begin_run
 from ..runs.writer import Embed, Writer
 from ..store.contract import Store
+from ..store.specs import SearchSpec
 from .progress import Progress
 from .vectors import matrix
 
@@ -128,13 +129,14 @@ class DreamContext:
         vector = self._stored_vector(vector_of) if vector_of else None
         if vector is None:
             vector = self.embed_query(text)
-        matches = self.store.search_vector(
+        matches = self.store.search.vector(
             vector,
-            schema="resources",
-            where=And(tuple(conditions)),
-            # those to leave out may be the best
-            limit=limit + len(exclude),
-            min_score=None,
+            SearchSpec(
+                schema="resources",
+                where=And(tuple(conditions)),
+                # those to leave out may be the best
+                limit=limit + len(exclude),
+            ),
         )
         records = [match.record for match in matches if match.record.id not in exclude]
         return [record for record in records if isinstance(record, Resource)][:limit]

@@ -17,7 +17,8 @@ from ..ingest.chunker import chunk_text
 from ..llm.ledger import Spent, added
 from ..model import Resource
 from ..sources import Document, Skipped
-from ..store.contract import Store, Vector
+from ..store.batch import Vector
+from ..store.contract import Store
 from .consolidate import insights
 from .vectors import matrix, typical, whole
 
@@ -137,7 +138,7 @@ def measure(
     """
     read = [
         record
-        for record in store.records("resources")
+        for record in store.records.all("resources")
         if isinstance(record, Resource) and not record.generation and record.content.strip()
     ]
     dreamt = insights(store)
@@ -176,7 +177,7 @@ class _Pool:
         read_vectors = matrix(store, [record.id for record in read])
         vectors = matrix(store, [record.id for record in dreamt])
         self._store = store
-        self._model = (store.model() or ("", 0))[0]
+        self._model = (store.vectors.model() or ("", 0))[0]
         self._read = [
             record for record, vector in zip(read, read_vectors, strict=True) if vector.any()
         ]
@@ -185,7 +186,7 @@ class _Pool:
             record for record, vector in zip(dreamt, vectors, strict=True) if vector.any()
         ]
         self._of_dreamt = vectors[vectors.any(axis=1)]
-        self._parents = {record.id: store.parents(record.id) for record in self._dreamt}
+        self._parents = {record.id: store.records.parents(record.id) for record in self._dreamt}
         self._novelty = self._novelties()
 
     def _novelties(self) -> list[float]:

@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import InvalidInputError
-from ..store.contract import JournalEntry, Store
+from ..kv import Entry, KeyRange
+from ..store.contract import Store
 
 __all__ = ["PERIOD", "Period", "PeriodRule", "period_bounds", "stored_period"]
 
@@ -35,8 +36,8 @@ class Period(Struct, frozen=True, omit_defaults=True):
         return self if self.run == run else replace(self, waves=0, run=run)
 
     @property
-    def entry(self) -> JournalEntry:
-        return JournalEntry(PERIOD, self.label, msgspec.json.encode(self))
+    def entry(self) -> Entry:
+        return Entry(PERIOD, self.label, msgspec.json.encode(self))
 
 
 class PeriodRule(Struct, frozen=True):
@@ -118,8 +119,8 @@ class PeriodRule(Struct, frozen=True):
 
 def stored_period(store: Store, label: str) -> Period:
     """The period with this label; an empty one if nothing was read of it."""
-    entry = store.journal_entry(PERIOD, label)
-    return msgspec.json.decode(entry.data, type=Period) if entry else Period(label)
+    entry = store.kv.get(PERIOD, label)
+    return msgspec.json.decode(entry.value, type=Period) if entry else Period(label)
 
 
 def period_bounds(label: str) -> tuple[datetime, datetime] | None:
@@ -142,10 +143,10 @@ def period_bounds(label: str) -> tuple[datetime, datetime] | None:
 
 def _not_dreamt(store: Store) -> list[Period]:
     """The periods that were not dreamt about yet, the oldest first."""
-    periods = [msgspec.json.decode(entry.data, type=Period) for entry in store.journal(PERIOD)]
+    periods = [msgspec.json.decode(entry.value, type=Period) for entry in store.kv.list(PERIOD)]
     return [period for period in periods if not period.dreamt]
 
 
 def _next_counted(store: Store) -> Period:
-    count = len(store.journal(PERIOD, prefix=_COUNTED))
+    count = len(store.kv.list(PERIOD, KeyRange(prefix=_COUNTED)))
     return Period(f"{_COUNTED}{count + 1:05}")

@@ -41,12 +41,12 @@ def remake(reads: Reads, going: Going) -> Remade:
     edges: list[Edge] = []
     unlinked: list[Triple] = []
     places: list[Triple] = []
-    for moment in reads.referring(refs) if refs else ():
+    for moment in reads.records.referring(refs) if refs else ():
         if moment.id in going or MADE_BY not in moment.metadata:
             continue
         left = [
             record for id in moment.resource_refs
-            if id not in going and isinstance(record := reads.get("resources", id), Resource)
+            if id not in going and isinstance(record := reads.records.get("resources", id), Resource)
         ]  # fmt: skip
         if not left or moment.metadata[MADE_BY] != RULES or SUPERSEDED in moment.metadata:
             gone.append(moment)
@@ -72,7 +72,7 @@ def _shown(reads: Reads, going: Going) -> Iterator[Resource]:
         return
     kinds = sorted({*_DERIVED, *(record.kind for record in over)})
     by = In(f"metadata.{SUPERSEDED}.by", [record.id for record in over])
-    for record in reads.query("resources", Query().filter(In("kind", kinds)).filter(by)):
+    for record in reads.records.query("resources", Query().filter(In("kind", kinds)).filter(by)):
         told = (
             record.metadata.get(SUPERSEDED)
             if isinstance(record, Resource) and record.id not in going
@@ -80,7 +80,7 @@ def _shown(reads: Reads, going: Going) -> Iterator[Resource]:
         )
         if isinstance(record, Resource) and isinstance(told, dict):
             bare = {name: value for name, value in record.metadata.items() if name != SUPERSEDED}
-            parents = tuple(reads.parents(record.id))
+            parents = tuple(reads.records.parents(record.id))
             yield replace(record, content=str(told["content"]), metadata=bare, parents=parents)
 
 

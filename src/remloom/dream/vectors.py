@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..embed.known_profiles import profile_named
-from ..store.contract import Reads, Vector
+from ..store.batch import Vector
+from ..store.contract import Reads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,10 +28,11 @@ def matrix(store: Reads, ids: Sequence[str]) -> Floats:
     """
     import numpy as np
 
-    windows = store.vectors_of(ids)
+    windows = store.vectors.of(ids)
     some = next(iter(windows.values()), None)
     found = np.zeros(
-        (len(ids), len(some[0].data) // 4 if some else (store.model() or ("", 1))[1]), np.float32
+        (len(ids), len(some[0].data) // 4 if some else (store.vectors.model() or ("", 1))[1]),
+        np.float32,
     )
     for row, id in enumerate(ids):
         if id in windows:

@@ -15,6 +15,7 @@ from ..model import Entity, Moment, Resource
 from ..sources import Document, Turn, from_messages
 from ..sources.files import title_of
 from ..store.contract import Reads
+from ..store.specs import ChunkRange
 from . import chats
 from .documents import Prepared, chain, digest, entity, follows
 from .names.rules import Extractor
@@ -39,17 +40,17 @@ def following(
 
     None when there is no such beginning: it was not read yet, or what was read of it changed.
     """
-    itself = store.get("entities", chats.chat_id(document.uri))
+    itself = store.records.get("entities", chats.chat_id(document.uri))
     if not isinstance(itself, Entity) or any(turn.session for turn in document.turns):
         return None
     if document.follows:
-        tail = store.chunks(document.uri, limit=_TAIL, last=True)
+        tail = store.records.chunks(document.uri, ChunkRange(limit=_TAIL, last=True))
         if not tail or document.title not in ("", tail[-1].metadata["title"]):
             return None
         there, new = _unsaid(store, document)
         document = replace(document, title=tail[-1].metadata["title"])
     else:
-        tail = store.chunks(document.uri)
+        tail = store.records.chunks(document.uri)
         kind = category or document.category
         if (
             not tail
@@ -84,7 +85,7 @@ def _unsaid(store: Reads, document: Document) -> tuple[list[Resource], tuple[Tur
     # of an id, the last counts
     last = {turn.message.id or place: turn for place, turn in enumerate(document.turns)}
     ids = [id for id in last if isinstance(id, str)]
-    stored = store.messages(document.uri, ids) if ids else []
+    stored = store.records.messages(document.uri, ids) if ids else []
     there = {message.id: message for message in map(chats.message_of, stored)}
     if any(last[id].message != message for id, message in there.items()):
         return stored, None
@@ -202,7 +203,7 @@ class _Following:
 
     def _last_moment(self, store: Reads) -> Moment | None:
         """The moment of the last turn that is there."""
-        found = store.referring([self._tail[-1].id])
+        found = store.records.referring([self._tail[-1].id])
         ours = (
             one
             for one in found
@@ -213,5 +214,5 @@ class _Following:
     def _members(self, store: Reads, moment: Moment) -> list[Resource]:
         """The turns that a moment refers to."""
         near = {turn.id: turn for turn in self._tail}
-        found = (near.get(id) or store.get("resources", id) for id in moment.resource_refs)
+        found = (near.get(id) or store.records.get("resources", id) for id in moment.resource_refs)
         return [turn for turn in found if isinstance(turn, Resource) and "speaker" in turn.metadata]

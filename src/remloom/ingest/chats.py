@@ -206,8 +206,8 @@ def stored(store: Reads, uri: str) -> Stored:
     Raises:
         InvalidInputError: something else was read from there.
     """
-    itself = store.get("entities", chat_id(uri))
-    turns = store.chunks(uri)
+    itself = store.records.get("entities", chat_id(uri))
+    turns = store.records.chunks(uri)
     check_appendable(uri, turns)
     title = turns[0].metadata["title"] if turns else ""
     return Stored(

@@ -15,7 +15,9 @@ from typing import Any
 
 from ..embed.contract import Embedder
 from ..errors import EmbedderError, RemloomError, VectorError
-from ..store.contract import Pending, Store, Vector
+from ..store.batch import Vector, VectorBatch
+from ..store.contract import Store
+from ..store.results import Pending
 from ..text.sentences import count_words, sentence_ends
 
 __all__ = ["EmbeddingQueue"]
@@ -51,10 +53,10 @@ class EmbeddingQueue:
             EmbedderError: the embedder does not work. What is queued stays queued.
         """
         done = 0
-        total = limit or self._store.queued()[0] if progress else 0
+        total = limit or self._store.vectors.queue_lengths()[0] if progress else 0
         with self._running:
             while not self._stop.is_set() and (limit is None or done < limit):
-                batch = self._store.pending(min(_BATCH, limit - done) if limit else _BATCH)
+                batch = self._store.vectors.pending(min(_BATCH, limit - done) if limit else _BATCH)
                 if not batch:
                     break
                 self._embed(batch)
@@ -91,20 +93,22 @@ class EmbeddingQueue:
         """Embed every text with this embedder beside the vectors that serve, then let its own
         serve."""
         done = seen = 0
-        total = sum(self._store.stats()["records"].values()) if progress else 0
+        total = sum(self._store.admin.stats().records.values()) if progress else 0
         with self._running:
             # A text that has no windows, being blank, stays without vectors: what was seen is not
             # asked for again.
-            while batch := self._store.unembedded(self._embedder.name, _BATCH, after=seen):
+            while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
                 seen = batch[-1].version
                 versions = {item.id: item.version for item in batch}
                 vectors = self._vectors(batch)
                 name, dims = self._embedder.name, self._embedder.dims
-                self._store.embed(vectors, model=name, dims=dims, current=False, versions=versions)
+                self._store.vectors.put(
+                    VectorBatch(vectors, model=name, dims=dims, current=False, versions=versions)
+                )
                 done += sum(map(bool, vectors.values()))
                 if progress:
                     progress(done, max(total, done))
-            self._store.adopt(self._embedder.name)
+            self._store.vectors.adopt(self._embedder.name)
         return done
 
     def _work(self) -> None:
@@ -118,23 +122,27 @@ class EmbeddingQueue:
         name, dims = self._embedder.name, self._embedder.dims
         versions = {item.id: item.version for item in batch}
         try:
-            self._store.embed(self._vectors(batch), model=name, dims=dims, versions=versions)
+            self._store.vectors.put(
+                VectorBatch(self._vectors(batch), model=name, dims=dims, versions=versions)
+            )
             return
         except (EmbedderError, VectorError) as error:
             if len(batch) == 1 and not batch[0].attempts:
-                self._store.park(batch[0].id, str(error))
+                self._store.vectors.park(batch[0].id, str(error))
                 raise
             whole = error
         failures: dict[str, RemloomError] = {}
         for item in batch:
             try:
-                self._store.embed(self._vectors([item]), model=name, dims=dims, versions=versions)
+                self._store.vectors.put(
+                    VectorBatch(self._vectors([item]), model=name, dims=dims, versions=versions)
+                )
             except (EmbedderError, VectorError) as error:
                 failures[item.id] = error
         if len(failures) == len(batch) > 1:
             raise whole
         for id, reason in failures.items():
-            self._store.park(id, str(reason))
+            self._store.vectors.park(id, str(reason))
 
     def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
         spans = {item.id: _spans(self._embedder, item.text) for item in batch}
@@ -144,7 +152,7 @@ class EmbeddingQueue:
             for id in texts
             for text in texts[id]
         }
-        known = self._store.cached(list(digests.values()), model=self._embedder.name)
+        known = self._store.vectors.cached(list(digests.values()), model=self._embedder.name)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
             try:

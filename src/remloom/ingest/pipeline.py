@@ -14,8 +14,11 @@ from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
 from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record, edge_types
 from ..sources import Document, Skipped
-from ..store.contract import Preconditions, Reads, Store, Written
+from ..store.batch import Preconditions
+from ..store.contract import Reads, Store
 from ..store.forget import keys_of, orphans
+from ..store.results import Written
+from ..store.specs import EdgeSpec
 from . import chats, documents
 from .chat_append import following, whole
 from .documents import Prepared
@@ -144,7 +147,7 @@ class _Reading:
         if not outline.resources:
             self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
             return
-        known = {record.id for record in self._store.chunks(document.uri)}
+        known = {record.id for record in self._store.records.chunks(document.uri)}
         ids = tuple(resource.id for resource in outline.resources)
         if known.issuperset(ids) and self._is_stored(outline):
             self._unchanged(document.uri, ids)
@@ -159,10 +162,13 @@ class _Reading:
 
     def _is_stored(self, outline: documents.Outline) -> bool:
         """Whether all that a document is, besides its chunks, is what is stored of it."""
-        itself = self._store.get("entities", outline.id)
+        itself = self._store.records.get("entities", outline.id)
         if not isinstance(itself, Entity) or itself.properties.get("digest") != outline.digest:
             return False
-        return not outline.moment_id or self._store.get("moments", outline.moment_id) is not None
+        return (
+            not outline.moment_id
+            or self._store.records.get("moments", outline.moment_id) is not None
+        )
 
     def _chat(self, document: Document) -> None:
         """A chat of which a beginning was read goes on behind it; else it is read like any
@@ -203,7 +209,7 @@ class _Reading:
             joined, tenant=self._tenant, extractor=extractor, name=name, category=category
         )
         return replace(prepared, expected=expected), {
-            turn.id for turn in reads.chunks(document.uri)
+            turn.id for turn in reads.records.chunks(document.uri)
         }
 
     def _chat_held(self, document: Document) -> None:
@@ -347,7 +353,7 @@ def _taken(reads: Reads, key: str, uri: str) -> bool:
         isinstance(record, Entity)
         and labels.key(record.name) == key
         and record.properties.get("uri", uri) != uri
-        for record in reads.lookup([key], edges=0)[key]
+        for record in reads.records.lookup([key], edges=0)[key]
     )
 
 
@@ -357,20 +363,22 @@ def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]
     Of the edges that leave the document's labels only those that reading makes: others are
     somebody's own.
     """
-    before: list[Record] = [*store.chunks(prepared.uri)] if prepared.whole else []
+    before: list[Record] = [*store.records.chunks(prepared.uri)] if prepared.whole else []
     if not before:
         return [], []  # it is new, or all that is there stays
-    referring = store.referring([record.id for record in before])
+    referring = store.records.referring([record.id for record in before])
     before += (moment for moment in referring if moment.metadata.get("uri") == prepared.uri)
     for kind in ("document", "chat"):
-        if (itself := store.get("entities", documents.identity(kind, prepared.uri))) is not None:
+        if (
+            itself := store.records.get("entities", documents.identity(kind, prepared.uri))
+        ) is not None:
             before.append(itself)
     keep: Collection[str] = set(prepared.ids)
     made = {(labels.key(edge.src), edge.rel_type, labels.key(edge.dst)) for edge in prepared.edges}
     keys = list({labels.key(record.name) for record in before})
     linked = (
         (edge.src, edge.rel_type, edge.dst)
-        for edge in store.edges(keys, direction="out", rel_types=None, limit=None)
+        for edge in store.graph.edges(EdgeSpec(keys, direction="out"))
         if edge.rel_type in edge_types.READ
     )
     return [record.id for record in before if record.id not in keep], [
@@ -388,7 +396,7 @@ def _cleared(
         labels.key(end) for item in items if isinstance(item, Edge) for end in (item.src, item.dst)
     }
     named.update(key for item in items if isinstance(item, Entity) for key in keys_of(item))
-    going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
+    going = {id: record for id in removed if (record := reads.records.get(None, id)) is not None}
     found = orphans(reads, going, unlinked, named={dst for _, _, dst in unlinked})
     return (
         items,

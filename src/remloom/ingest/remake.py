@@ -16,6 +16,7 @@ from ..model import SHARES, Edge, Entity, Moment, Record, Resource
 from ..sources import Turn
 from ..store.contract import Reads
 from ..store.forget import Going, Remade, Triple, keys_of
+from ..store.specs import ChunkRange, EdgeSpec
 from ..store.sweep import tokens
 from ..store.validation import EXTRACTED
 from . import chats
@@ -59,7 +60,7 @@ def _moments(
     unlinked: list[Triple],
 ) -> Iterator[Moment]:
     """Tell the moments that reading made of what is left; gives those of which nothing is."""
-    for moment in reads.referring([part.id for part in parts]):
+    for moment in reads.records.referring([part.id for part in parts]):
         if moment.id in going or "made_by" in moment.metadata or not moment.metadata.get("uri"):
             continue  # dreaming made it, or somebody wrote it
         left = _resources(reads, [id for id in moment.resource_refs if id not in going])
@@ -71,7 +72,7 @@ def _moments(
         else:
             named = {name for resource in left for name in resource.related_entities}
             keys = [labels.key(resource.name) for resource in left]
-            for edge in reads.stored_edges(keys, direction="out"):
+            for edge in reads.graph.stored_edges(keys, direction="out"):
                 if edge.rel_type == "mentions":
                     named.add(str(edge.properties.get("dst_name") or edge.dst))
             told = replace(
@@ -90,7 +91,7 @@ def untrue(reads: Reads, old: Moment, new: Moment) -> Iterator[Triple]:
     there = {labels.key(p.name) for p in old.present_persons} - {
         labels.key(p.name) for p in new.present_persons
     }
-    for edge in reads.stored_edges([labels.key(old.name)], direction="out"):
+    for edge in reads.graph.stored_edges([labels.key(old.name)], direction="out"):
         if (edge.rel_type == "about" and edge.dst in about) or (
             edge.rel_type == "attended_by" and edge.dst in there
         ):
@@ -98,7 +99,9 @@ def untrue(reads: Reads, old: Moment, new: Moment) -> Iterator[Triple]:
 
 
 def _resources(reads: Reads, ids: Sequence[str]) -> list[Resource]:
-    return [record for id in ids if isinstance(record := reads.get("resources", id), Resource)]
+    return [
+        record for id in ids if isinstance(record := reads.records.get("resources", id), Resource)
+    ]
 
 
 # -- what stands beside it -------------------------------------------------------------------------
@@ -114,8 +117,8 @@ def _runs(reads: Reads, parts: Sequence[Resource]) -> Iterator[list[Resource]]:
         run = some[:1]
         for part in some[1:]:
             last = run[-1].ordinal
-            if part.ordinal > last + 1 and reads.chunks(
-                uri, after=last, before=part.ordinal, limit=1
+            if part.ordinal > last + 1 and reads.records.chunks(
+                uri, ChunkRange(after=last, before=part.ordinal, limit=1)
             ):
                 yield run
                 run = []
@@ -130,11 +133,14 @@ def _closed(
     in their chain."""
     uri = run[0].uri
     before = _staying(
-        lambda size: reads.chunks(uri, before=run[0].ordinal, limit=size, last=True), going
+        lambda size: reads.records.chunks(
+            uri, ChunkRange(before=run[0].ordinal, limit=size, last=True)
+        ),
+        going,
     )[-_NEAR:]
-    after = _staying(lambda size: reads.chunks(uri, after=run[-1].ordinal, limit=size), going)[
-        :_NEAR
-    ]
+    after = _staying(
+        lambda size: reads.records.chunks(uri, ChunkRange(after=run[-1].ordinal, limit=size)), going
+    )[:_NEAR]
     if run[0].metadata.get("speaker") is not None:
         session = _session(reads, run)
         before = [turn for turn in before if _session(reads, [turn]) == session]
@@ -163,7 +169,7 @@ def _staying(fetch: Callable[[int], list[Resource]], going: Going) -> list[Resou
 
 def _session(reads: Reads, turns: Sequence[Resource]) -> str | None:
     """The session of a chat that turns are of; None where no moment says."""
-    for moment in reads.referring([turn.id for turn in turns]):
+    for moment in reads.records.referring([turn.id for turn in turns]):
         if "session" in moment.metadata:
             return str(moment.metadata["session"])
     return None
@@ -191,7 +197,7 @@ def _headings(
         ordinal = after[-1].ordinal
         after = [
             chunk
-            for chunk in reads.chunks(run[0].uri, after=ordinal, limit=64)
+            for chunk in reads.records.chunks(run[0].uri, ChunkRange(after=ordinal, limit=64))
             if chunk.id not in going
         ]
 
@@ -208,9 +214,13 @@ def _count(
         key = labels.key(some[uri].name)
         wholes = [
             key,
-            *(e.dst for e in reads.stored_edges([key], direction="out") if e.rel_type == "part_of"),
+            *(
+                e.dst
+                for e in reads.graph.stored_edges([key], direction="out")
+                if e.rel_type == "part_of"
+            ),
         ]
-        for found in reads.lookup(wholes, edges=0).values():
+        for found in reads.records.lookup(wholes, edges=0).values():
             for entity in found:
                 if (
                     isinstance(entity, Entity)
@@ -236,10 +246,10 @@ def _rename(
     keys = sorted({labels.key(part.name) for part in parts})
     mentioned = {
         edge.dst
-        for edge in reads.stored_edges(keys, direction="out")
+        for edge in reads.graph.stored_edges(keys, direction="out")
         if edge.rel_type == "mentions"
     }
-    for found in reads.lookup(sorted(mentioned), edges=0).values():
+    for found in reads.records.lookup(sorted(mentioned), edges=0).values():
         for entity in found:
             if (
                 not isinstance(entity, Entity)
@@ -267,12 +277,15 @@ def _rename(
 def _unsaid(reads: Reads, going: Going, entity: Entity, names: set[str]) -> set[str]:
     """Of these names of an entity, those that nothing which stays and mentions it says."""
     left, keys = set(names), keys_of(entity)
-    some = reads.edges(keys, direction="in", rel_types=None, limit=_SOME)
+    some = reads.graph.edges(EdgeSpec(keys, direction="in", limit=_SOME))
     _strike_said(reads, going, left, {edge.src for edge in some})
     # it is known from many, of which these do not say it
     if left and len(some) == _SOME:
         _strike_said(
-            reads, going, left, {edge.src for edge in reads.stored_edges(keys, direction="in")}
+            reads,
+            going,
+            left,
+            {edge.src for edge in reads.graph.stored_edges(keys, direction="in")},
         )
     return left
 
@@ -280,7 +293,7 @@ def _unsaid(reads: Reads, going: Going, entity: Entity, names: set[str]) -> set[
 def _strike_said(reads: Reads, going: Going, names: set[str], sources: set[str]) -> None:
     """Take off the names that one of these sources says."""
     for key in sorted(sources):
-        for record in reads.lookup([key], edges=0)[key]:
+        for record in reads.records.lookup([key], edges=0)[key]:
             if record.id not in going:
                 names -= {
                     name for name in names if any(_says(text, name) for text in _words_of(record))
@@ -311,13 +324,13 @@ def _move(
     before, after = labels.key(old), labels.key(new)
     mentioning = [
         edge.src
-        for edge in reads.stored_edges([before], direction="in")
+        for edge in reads.graph.stored_edges([before], direction="in")
         if edge.rel_type == "mentions"
     ]
     found, cut = moved(reads, before, new)
     edges += found
     places += cut
-    for each in reads.lookup(sorted(set(mentioning)), edges=0).values():
+    for each in reads.records.lookup(sorted(set(mentioning)), edges=0).values():
         for resource in each:
             if isinstance(resource, Resource) and resource.id not in going:
                 known = records.get(resource.id, resource)
@@ -325,7 +338,7 @@ def _move(
                     records[resource.id] = replace(
                         known, related_entities=_called(known.related_entities, old, new)
                     )
-                for edge in reads.stored_edges([labels.key(resource.name)], direction="out"):
+                for edge in reads.graph.stored_edges([labels.key(resource.name)], direction="out"):
                     if edge.rel_type == "entity" and SHARES + before in edge.properties:
                         shared = {
                             SHARES + after if k == SHARES + before else k: v
@@ -333,7 +346,7 @@ def _move(
                         }
                         places.append((edge.src, edge.rel_type, edge.dst))
                         edges.append(replace(edge, properties={**shared, SHARES + after: new}))
-                for moment in reads.referring([resource.id]):
+                for moment in reads.records.referring([resource.id]):
                     kept = records.get(moment.id, moment)
                     if moment.id not in going and isinstance(kept, Moment):
                         tags, refs = (
@@ -353,7 +366,7 @@ def moved(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Triple]]:
     it."""
     to = labels.key(name)
     edges, unlinked = [], []
-    for edge in reads.stored_edges([key], direction="both"):
+    for edge in reads.graph.stored_edges([key], direction="both"):
         unlinked.append((edge.src, edge.rel_type, edge.dst))
         properties = {**edge.properties, "dst_name": name} if edge.dst == key else edge.properties
         edges.append(

@@ -18,8 +18,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
-from ..kv import JournalEntry
-from ..store.contract import Batch, Preconditions, Store
+from ..kv import Entry
+from ..store.batch import Batch, Preconditions
+from ..store.contract import Store
 from .contract import LEASE, MAX_ATTEMPTS, Job, State
 from .cron import next_time
 
@@ -81,7 +82,9 @@ class StoredQueue:
         try:
             self._store.write(
                 Batch(
-                    journal=(_entry(job, kind),), struck=struck, expected=Preconditions(notes=notes)
+                    entries=(_entry(job, kind),),
+                    deleted_entries=struck,
+                    expected=Preconditions(entries=notes),
                 )
             )
         except ConflictError:
@@ -141,7 +144,7 @@ class StoredQueue:
 
     def jobs(self, state: State | None = None) -> list[Job]:
         live = sorted((job for job, _ in self._live()), key=lambda job: (job.not_before, job.id))
-        done = [_job(entry) for entry in self._store.journal(DONE)]
+        done = [_job(entry) for entry in self._store.kv.list(DONE)]
         done.sort(key=lambda job: (job.finished_at or job.created_at, job.id))
         each = {job.id: job for job in (*live, *done)}  # one may have been put away in between
         return [job for job in each.values() if state is None or job.state == state]
@@ -155,11 +158,11 @@ class StoredQueue:
 
     def _stored(self, id: str) -> Job | None:
         """A job; one that is done meanwhile is in the other place."""
-        entry = self._store.journal_entry(LIVE, id) or self._store.journal_entry(DONE, id)
+        entry = self._store.kv.get(LIVE, id) or self._store.kv.get(DONE, id)
         return None if entry is None else _job(entry)
 
     def retry(self, id: str) -> Job:
-        entry = self._store.journal_entry(LIVE, id)
+        entry = self._store.kv.get(LIVE, id)
         job = self.job(id) if entry is None else _job(entry)
         if entry is None or job.state not in ("waiting", "parked"):
             raise ConflictError(
@@ -174,15 +177,15 @@ class StoredQueue:
 
     def remove(self, id: str) -> None:
         self.job(id)
-        self._store.note([], struck=[(LIVE, id), (DONE, id)])
+        self._store.kv.put([], deleted=[(LIVE, id), (DONE, id)])
 
-    def _live(self) -> list[tuple[Job, JournalEntry]]:
-        return [(_job(entry), entry) for entry in self._store.journal(LIVE)]
+    def _live(self) -> list[tuple[Job, Entry]]:
+        return [(_job(entry), entry) for entry in self._store.kv.list(LIVE)]
 
     def _change(self, job: Job, change: Callable[[Job], Job]) -> Job:
         """Change a job that its worker still holds."""
         while True:
-            entry = self._store.journal_entry(LIVE, job.id)
+            entry = self._store.kv.get(LIVE, job.id)
             held = None if entry is None else _job(entry)
             if (
                 entry is None
@@ -208,11 +211,11 @@ class StoredQueue:
         self._tidied = now
         old = [
             job
-            for job in map(_job, self._store.journal(DONE))
+            for job in map(_job, self._store.kv.list(DONE))
             if job.finished_at and now - job.finished_at > REMEMBERED
         ]
         if old:
-            self._store.note([], struck=[(DONE, job.id) for job in old])
+            self._store.kv.put([], deleted=[(DONE, job.id) for job in old])
 
     def _failed(self, job: Job, error: str, again: bool) -> Job:
         job = replace(job, lease_until=None, error=error)
@@ -244,12 +247,12 @@ def _due(job: Job) -> datetime:
     return job.lease_until if job.state == "running" and job.lease_until else job.not_before
 
 
-def _entry(job: Job, kind: str = LIVE) -> JournalEntry:
-    return JournalEntry(kind, job.id, msgspec.json.encode(job))
+def _entry(job: Job, kind: str = LIVE) -> Entry:
+    return Entry(kind, job.id, msgspec.json.encode(job))
 
 
-def _job(entry: JournalEntry) -> Job:
-    return msgspec.json.decode(entry.data, type=Job)
+def _job(entry: Entry) -> Job:
+    return msgspec.json.decode(entry.value, type=Job)
 
 
 def _seconds(count: float) -> timedelta:

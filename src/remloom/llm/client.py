@@ -23,7 +23,7 @@ from .retry import WAIT, Retries
 from .routing import Models
 
 if TYPE_CHECKING:
-    from ..kv import Journal, JournalEntry
+    from ..kv import Entry, KeyValue
     from .budget import Budget, Spending
 
 __all__ = ["LLM", "Call"]
@@ -63,7 +63,7 @@ class LLM:
         model: Model,
         *,
         settings: Settings | None = None,
-        journal: Journal | None = None,
+        journal: KeyValue | None = None,
         opening: Callable[[str], Model] | None = None,
         owned: bool = False,
         wait: float = WAIT,
@@ -246,7 +246,7 @@ class LLM:
         """
         underway = Underway(waiting, self._places, self._spending, self._retries.complete)
         found: dict[int, Reply | ModelError] = {}
-        entries: list[JournalEntry] = []  # not noted yet
+        entries: list[Entry] = []  # not noted yet
         try:
             for some in underway.ended():
                 entries += [entry for item in some for entry in item.entries(self._run)]
@@ -263,9 +263,9 @@ class LLM:
             raise underway.error
         return found
 
-    def _note(self, entries: Sequence[JournalEntry]) -> None:
+    def _note(self, entries: Sequence[Entry]) -> None:
         if self._journal is not None and entries:
-            self._journal.note(entries)
+            self._journal.put(entries)
 
 
 def _remark(request: Request, error: Exception) -> str:

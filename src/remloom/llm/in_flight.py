@@ -21,7 +21,7 @@ from .contract import Model, Priced, Reply, Request
 from .ledger import Usage
 
 if TYPE_CHECKING:
-    from ..kv import JournalEntry
+    from ..kv import Entry
     from .budget import Spending
 
 __all__ = ["AskResult", "Ended", "Underway"]
@@ -47,7 +47,7 @@ class Ended(Struct, frozen=True):
     outcome: Reply | ModelError | None
     usage: Usage | None = None  # None: nothing was called
 
-    def entries(self, run: str) -> list[JournalEntry]:
+    def entries(self, run: str) -> list[Entry]:
         """What is noted of it."""
         noted = [] if self.usage is None else [replace(self.usage, run=run).entry()]
         if self.asked.identity and isinstance(self.outcome, Reply):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from ..kv import Journal, JournalEntry
+from ..kv import Entry, KeyRange, KeyValue
 
 __all__ = [
     "DAY",
@@ -68,11 +68,11 @@ class Usage(Struct, frozen=True, kw_only=True):
             seconds=self.seconds,
         )
 
-    def entry(self) -> JournalEntry:
+    def entry(self) -> Entry:
         """The call as it is noted."""
         from uuid_utils import uuid7
 
-        return JournalEntry(KIND, str(uuid7()), msgspec.json.encode(self))
+        return Entry(KIND, str(uuid7()), msgspec.json.encode(self))
 
 
 class Day(Struct, frozen=True, kw_only=True):
@@ -97,13 +97,15 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     total: UsageLine
 
 
-def rows(journal: Journal, *, run: str | None = None, since: datetime | None = None) -> list[Spent]:
+def rows(
+    journal: KeyValue, *, run: str | None = None, since: datetime | None = None
+) -> list[Spent]:
     """Every call, in the order in which they ended; those of one run, those that began since then.
     Old ones come first, a day's as one."""
     days = msgspec.json.Decoder(Day)
     calls = msgspec.json.Decoder(Usage)
-    found: list[Spent] = [days.decode(entry.data) for entry in _entries(journal, DAY)]
-    found += [calls.decode(entry.data) for entry in _entries(journal, KIND)]
+    found: list[Spent] = [days.decode(entry.value) for entry in _entries(journal, DAY)]
+    found += [calls.decode(entry.value) for entry in _entries(journal, KIND)]
     begin = since or datetime.min.replace(tzinfo=UTC)
     return [spent for spent in found if spent.at >= begin and run in (None, spent.run)]
 
@@ -160,8 +162,8 @@ def _median(times: Iterable[tuple[float, int]]) -> float:
     return sum(middle) / len(middle) if middle else 0.0
 
 
-def _entries(journal: Journal, kind: str) -> Iterator[JournalEntry]:
+def _entries(journal: KeyValue, kind: str) -> Iterator[Entry]:
     after = ""
-    while page := journal.journal(kind, after=after, limit=_AT_ONCE):
-        after = page[-1].id
+    while page := journal.list(kind, KeyRange(after=after, limit=_AT_ONCE)):
+        after = page[-1].key
         yield from page

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 
 from ..errors import ConflictError
-from ..kv import Journal, JournalEntry
+from ..kv import Entry, KeyRange, KeyValue
 from .ledger import DAY, KIND, Day, Spent, Usage, added
 
 __all__ = ["fold"]
@@ -15,7 +15,7 @@ __all__ = ["fold"]
 _AT_ONCE = 1_000  # calls read from the journal at a time
 
 
-def fold(journal: Journal, days: int) -> int:
+def fold(journal: KeyValue, days: int) -> int:
     """Add up the calls of days that ended so many days ago, those of a day, a task, a model and a
     run to one entry; returns how many calls that were.
 
@@ -33,12 +33,12 @@ def fold(journal: Journal, days: int) -> int:
 
 
 def _old(
-    journal: Journal, first: date
-) -> dict[tuple[date, str, str, str], list[tuple[JournalEntry, Usage]]]:
+    journal: KeyValue, first: date
+) -> dict[tuple[date, str, str, str], list[tuple[Entry, Usage]]]:
     """The oldest calls from before that day, by what they are folded by."""
-    found: dict[tuple[date, str, str, str], list[tuple[JournalEntry, Usage]]] = {}
-    for entry in journal.journal(KIND, limit=_AT_ONCE):  # by time
-        usage = msgspec.json.decode(entry.data, type=Usage)
+    found: dict[tuple[date, str, str, str], list[tuple[Entry, Usage]]] = {}
+    for entry in journal.list(KIND, KeyRange(limit=_AT_ONCE)):  # by time
+        usage = msgspec.json.decode(entry.value, type=Usage)
         day = usage.at.astimezone(UTC).date()
         if day >= first:
             break
@@ -46,12 +46,12 @@ def _old(
     return found
 
 
-def _folded(journal: Journal, day: date, calls: list[tuple[JournalEntry, Usage]]) -> bool:
+def _folded(journal: KeyValue, day: date, calls: list[tuple[Entry, Usage]]) -> bool:
     """Put calls of one kind into their day; False when somebody else changed it meanwhile."""
     usage = calls[0][1]
     id = "\n".join((day.isoformat(), usage.task, usage.model, usage.run))
-    stored = journal.journal_entry(DAY, id)
-    before = [msgspec.json.decode(stored.data, type=Day)] if stored else []
+    stored = journal.get(DAY, id)
+    before = [msgspec.json.decode(stored.value, type=Day)] if stored else []
     spent: list[Spent] = [*before, *(call for _, call in calls)]
     whole = Day(
         task=usage.task,
@@ -61,10 +61,10 @@ def _folded(journal: Journal, day: date, calls: list[tuple[JournalEntry, Usage]]
         line=added("", (some.line for some in spent)),
     )
     try:
-        journal.note(
-            [JournalEntry(DAY, id, msgspec.json.encode(whole))],
-            struck=[(KIND, entry.id) for entry, _ in calls],
-            expect=stored.version if stored else 0,
+        journal.put(
+            [Entry(DAY, id, msgspec.json.encode(whole))],
+            deleted=[(KIND, entry.key) for entry, _ in calls],
+            expected_version=stored.version if stored else 0,
         )
     except ConflictError:
         return False

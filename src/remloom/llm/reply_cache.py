@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from ..kv import Journal, JournalEntry
+from ..kv import Entry, KeyRange, KeyValue
 from .contract import Reply, Request
 
 __all__ = ["KIND", "discard", "find", "identify", "kept"]
@@ -21,20 +21,18 @@ def identify(model: str, request: Request) -> str:
     return sha256(msgspec.json.encode((model, request))).hexdigest()[:40]
 
 
-def kept(run: str, identity: str, reply: Reply, subjects: Sequence[str]) -> JournalEntry:
+def kept(run: str, identity: str, reply: Reply, subjects: Sequence[str]) -> Entry:
     """A reply as it is noted. It goes when one of the records that its request quotes is forgotten."""
-    return JournalEntry(
-        KIND, f"{run}/{identity}", msgspec.json.encode(reply), subjects=tuple(subjects)
-    )
+    return Entry(KIND, f"{run}/{identity}", msgspec.json.encode(reply), refs=tuple(subjects))
 
 
-def find(journal: Journal, run: str, identity: str) -> Reply | None:
+def find(journal: KeyValue, run: str, identity: str) -> Reply | None:
     """The reply that this run has got already, if any."""
-    entry = journal.journal_entry(KIND, f"{run}/{identity}")
-    return msgspec.json.decode(entry.data, type=Reply) if entry else None
+    entry = journal.get(KIND, f"{run}/{identity}")
+    return msgspec.json.decode(entry.value, type=Reply) if entry else None
 
 
-def discard(journal: Journal, run: str) -> None:
+def discard(journal: KeyValue, run: str) -> None:
     """Strike every reply of a run that is over."""
-    while page := journal.journal(KIND, prefix=f"{run}/", limit=_AT_ONCE):
-        journal.note([], struck=[(KIND, entry.id) for entry in page])
+    while page := journal.list(KIND, KeyRange(prefix=f"{run}/", limit=_AT_ONCE)):
+        journal.put([], deleted=[(KIND, entry.key) for entry in page])

@@ -111,7 +111,7 @@ def _close_dropped() -> None:
             with _lock:
                 looked = list(_open)
             for other in looked:
-                other.store.look()
+                other.store.admin.detect_deletion()
             continue
         if held is not None:
             try:

@@ -88,7 +88,7 @@ class Dreaming(Reading):
         if source is not None:
             report = self.read(source, glob=glob, progress=_told_as_reading(progress))
             uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
-        if self._store.pending(1):
+        if self._store.vectors.pending(1):
             self._queue.run()
         try:
             run = learn(means, uris, wanted, progress)
@@ -135,7 +135,7 @@ class Dreaming(Reading):
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
         means = self._means(positive(neighbours))
-        if self._store.pending(1):
+        if self._store.vectors.pending(1):
             self._queue.run()
         return dream(
             means, dreams=dreams, seed=seed, period=period, dry_run=dry_run, progress=progress, budget=budget,
@@ -310,10 +310,10 @@ class Dreaming(Reading):
         from ..sources import open_source
 
         texts = [] if held_out is None else passages(open_source(held_out))
-        if (texts or self._embedder is not None) and self._store.pending(1):
+        if (texts or self._embedder is not None) and self._store.vectors.pending(1):
             self._queue.run()
         embed = self._queue.windows if texts else None
-        return measure(self._store, rows(self._store), held_out=texts, embed=embed)
+        return measure(self._store, rows(self._store.kv), held_out=texts, embed=embed)
 
     def _chore(
         self,
@@ -328,7 +328,7 @@ class Dreaming(Reading):
         from ..dream.maintenance import run_maintenance
 
         llm = self._llm if model or (model is None and self.llm is not None) else None
-        if self._embedder is not None and self._store.pending(1):
+        if self._embedder is not None and self._store.vectors.pending(1):
             self._queue.run()
         writer = self._writer(kind, settings, dry_run=dry_run)
         return run_maintenance(
@@ -367,7 +367,7 @@ class Dreaming(Reading):
         from ..runs.run import find_run
 
         found = (
-            self._store.get(None, id)
+            self._store.records.get(None, id)
             for id in created_ids(self._store, find_run(self._store, run).id)
         )
         return [record for record in found if record is not None]

@@ -172,7 +172,7 @@ class Opened:
         if model is None:
             raise ModelNotConfiguredError
         opening = partial(open_model, settings=self._settings)
-        journal = self._store if self._store.capabilities.writable else None
+        journal = self._store.kv if self._store.capabilities.writable else None
         owned = self._given_model is None
         self._held.llm = LLM(
             model, settings=self._settings, journal=journal, opening=opening, owned=owned
@@ -206,17 +206,17 @@ class Opened:
     def _embed_query(self, text: str) -> Any:
         """The vector of a question, once the few texts that still wait for theirs have them."""
         queue = self._queue
-        stored = self._store.model()
+        stored = self._store.vectors.model()
         if stored and stored[0] and stored[0] != self._model_name:
             raise EmbedderMismatchError(
                 f"this memory's vectors were made by {stored[0]}, not by {self._model_name}",
                 remedy="run `remloom reembed`, or open it with the embedder it was written with",
                 stored=stored[0], given=self._model_name,
             )  # fmt: skip
-        waiting = len(self._store.pending(_AT_ONCE + 1))
+        waiting = len(self._store.vectors.pending(_AT_ONCE + 1))
         if 0 < waiting <= _AT_ONCE and self._store.capabilities.writable:
             queue.run(_AT_ONCE)
-        elif not waiting and stored is None and self._store.unembedded(self._model_name, 1):
+        elif not waiting and stored is None and self._store.vectors.unembedded(self._model_name, 1):
             raise EmbedderError(
                 "what this memory holds was written without an embedder, and has no vectors yet",
                 remedy="run `remloom reembed`, or call embed_pending()",

@@ -50,7 +50,7 @@ class Care(Records):
 
         if since is not None:
             aware(since)
-        calls = ledger.rows(self._store, since=since)
+        calls = ledger.rows(self._store.kv, since=since)
         if run is not None:
             within = {
                 call.run
@@ -68,18 +68,22 @@ class Care(Records):
         and says why."""
         queue: EmbeddingQueue | None = self.__dict__.get("_queue")
         failed = {"embedding_error": str(queue.error)} if queue is not None and queue.error else {}
-        return {"tenant": self.tenant, **self._store.stats(), **failed}
+        return {"tenant": self.tenant, **self._store.admin.stats().as_dict(), **failed}
 
     def check(self) -> list[str]:
         """Verify the files and every index against its table; a line for each disagreement, none
         when all is well."""
         from ..store.copy import unfinished
 
-        return [*self._store.check(), *unfinished(self._store), *place(self._settings).unfinished()]
+        return [
+            *self._store.admin.check(),
+            *unfinished(self._store),
+            *place(self._settings).unfinished(),
+        ]
 
     def settle(self) -> None:
         """Finish background work on indexes now; may take minutes. Answers are right without."""
-        self._store.settle()
+        self._store.admin.optimize()
 
     def export(
         self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True

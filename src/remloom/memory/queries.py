@@ -12,6 +12,7 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Answer, Direction, Hit
 from ..predicates import Predicate
+from ..store.specs import SearchSpec
 from .arguments import aware, names, positive
 from .closing import weakly
 from .records import Records
@@ -108,8 +109,8 @@ class Queries(Records):
 
         schema = known_schema(schema)
         found = duplicates.search(
-            lambda count: self._store.search_vector(
-                vector, schema=schema, where=where, limit=count, min_score=min_score
+            lambda count: self._store.search.vector(
+                vector, SearchSpec(schema=schema, where=where, limit=count, min_score=min_score)
             ),
             positive(limit),
         )
@@ -141,7 +142,9 @@ class Queries(Records):
 
         schema = None if schema is None else known_schema(schema)
         found = duplicates.search(
-            lambda count: self._store.search_text(text, schema=schema, where=where, limit=count),
+            lambda count: self._store.search.text(
+                text, SearchSpec(schema=schema, where=where, limit=count)
+            ),
             positive(limit),
         )
         return Answer(query_type="search", records=found)
@@ -214,7 +217,7 @@ class Queries(Records):
         if not isinstance(prefix, str):
             raise InvalidInputError(f"a prefix is text, not {type(prefix).__name__}")
         return (
-            self._store.complete(labels.key(prefix), positive(limit))
+            self._store.records.complete(labels.key(prefix), positive(limit))
             if prefix.strip(" \t\n\"'")
             else []
         )

@@ -12,7 +12,10 @@ import msgspec
 
 from ..errors import EmbedderError, VectorError
 from ..model import Edge, Message, ReadReport, Record
-from ..store.contract import Batch, Preconditions, Reads, Written
+from ..store.batch import Batch, Preconditions
+from ..store.contract import Reads
+from ..store.results import Written
+from ..store.specs import ChunkRange
 from .arguments import Progress
 from .records import Records
 
@@ -37,9 +40,11 @@ class Reading(Records):
         Raises:
             EmbedderError: there is no embedder, or it does not work; the queue is kept.
         """
-        self._store.unpark()
+        self._store.vectors.unpark()
         done = self._queue.run(progress=progress)
-        if self._store.model() is None and self._store.unembedded(self._model_name, 1):
+        if self._store.vectors.model() is None and self._store.vectors.unembedded(
+            self._model_name, 1
+        ):
             return self._queue.move(progress)
         return done
 
@@ -138,7 +143,7 @@ class Reading(Records):
 
         messages = list(messages)
         check_uri(uri)
-        there = self._store.chunks(uri, limit=1, last=True) if append else []
+        there = self._store.records.chunks(uri, ChunkRange(limit=1, last=True)) if append else []
         check_appendable(uri, there)
         if not there:
             from_messages(messages, uri=uri)  # a chat begins with a message
@@ -184,7 +189,7 @@ class Reading(Records):
             extractor=self._extractor,
             progress=progress,
         )
-        if self._embedder is None or not self._store.pending(1):
+        if self._embedder is None or not self._store.vectors.pending(1):
             return report
         failed = ""
         if wait:
@@ -195,7 +200,7 @@ class Reading(Records):
         else:
             self._queue.start()
         return msgspec.structs.replace(
-            report, pending=self._store.queued()[0], embedding_error=failed
+            report, pending=self._store.vectors.queue_lengths()[0], embedding_error=failed
         )
 
     @cached_property
@@ -220,7 +225,7 @@ def _without(
     from ..dream.remake import remake
     from ..store.forget import add_derived, keys_of
 
-    going = {id: record for id in removed if (record := reads.get(None, id)) is not None}
+    going = {id: record for id in removed if (record := reads.records.get(None, id)) is not None}
     add_derived(reads, going)
     remade = remake(reads, going)
     written = [item for item in items if not isinstance(item, Edge)]

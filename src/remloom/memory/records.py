@@ -14,7 +14,11 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNam
 from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
 from ..predicates import Eq, Query
 from ..store import validation
-from ..store.contract import SCHEMAS, Batch, EdgeOrder, Preconditions, Reads, Written
+from ..store.batch import Batch, Preconditions
+from ..store.contract import Reads
+from ..store.results import Written
+from ..store.schemas import SCHEMAS
+from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import asked, aware, names, of, positive, text
 from .engine import Opened
 
@@ -92,7 +96,7 @@ class Records(Opened):
         reads: Reads | None = None,
     ) -> Batch:
         model = self._model_name
-        if not model and (stored := (reads or self._store).model()):
+        if not model and (stored := (reads or self._store).vectors.model()):
             # whoever opens it with that embedder finds these texts in the queue
             model = stored[0]
         prepared = validation.build(
@@ -116,9 +120,9 @@ class Records(Opened):
             and any(record.embed for record in prepared.records)
         ):
             self._queue.start()
-        if prepared.places:
+        if prepared.positions:
             return msgspec.structs.replace(
-                written, ids=tuple(written.ids[place] for place in prepared.places)
+                written, ids=tuple(written.ids[place] for place in prepared.positions)
             )
         return written
 
@@ -153,7 +157,7 @@ class Records(Opened):
 
         def work(reads: Reads) -> Batch:
             ends = labels.key(_label(reads, src)), labels.key(_label(reads, dst))
-            edges = reads.edges([ends[0]], direction="out", rel_types=None, limit=None)
+            edges = reads.graph.edges(EdgeSpec([ends[0]], direction="out"))
             types = {edge.rel_type for edge in edges if edge.dst == ends[1]}
             found = [name for name in types if labels.key(name) == labels.key(rel_type)]
             if not found:
@@ -226,7 +230,7 @@ class Records(Opened):
         receipt = forget(
             self._store, targets, build=build, remakes=(read.remake, dreamt.remake), dry_run=dry_run
         )
-        if not dry_run and self._embedder is not None and self._store.pending(1):
+        if not dry_run and self._embedder is not None and self._store.vectors.pending(1):
             self._queue.start()
         return receipt
 
@@ -290,11 +294,11 @@ class Records(Opened):
         if as_of is not None:
             aware(as_of)
 
-        record = self._store.get(None, text(id_or_label, "an id or label"))
+        record = self._store.records.get(None, text(id_or_label, "an id or label"))
         records = (
             [record]
             if record
-            else self._store.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
+            else self._store.records.lookup([labels.key(id_or_label)])[labels.key(id_or_label)]
         )
         if not records:
             records = targets(self._store, [id_or_label])[id_or_label]
@@ -304,8 +308,8 @@ class Records(Opened):
             keys = list(dict.fromkeys((*keys, *(labels.key(record.name) for record in records))))
 
         def at(direction: Direction) -> list[dict[str, Any]]:
-            edges = self._store.edges(
-                keys, direction=direction, rel_types=None, limit=100, as_of=as_of
+            edges = self._store.graph.edges(
+                EdgeSpec(keys, direction=direction, limit=100, as_of=as_of)
             )
             return [msgspec.to_builtins(edge) for edge in edges]
 
@@ -320,8 +324,8 @@ class Records(Opened):
             "records": [
                 record_dict(record)
                 | {
-                    "parents": self._store.parents(record.id),
-                    "children": self._store.children(record.id),
+                    "parents": self._store.records.parents(record.id),
+                    "children": self._store.records.children(record.id),
                 }
                 | self._grounds(record.id)
                 for record in records
@@ -330,7 +334,7 @@ class Records(Opened):
             "edges_in": at("in"),
             "edge_counts": [
                 msgspec.to_builtins(count)
-                for count in self._store.count_edges(keys, direction="both", as_of=as_of)
+                for count in self._store.graph.count_by_type(keys, direction="both", as_of=as_of)
             ],
         }
 
@@ -371,7 +375,7 @@ class Records(Opened):
         Raises:
             NotFoundError: no record has this id.
         """
-        itself = self._store.get(None, text(id, "an id"))
+        itself = self._store.records.get(None, text(id, "an id"))
         if itself is None:
             raise NotFoundError(f"no record has the id {id!r}", id=id)
         found: dict[str, dict[str, Any]] = {}
@@ -380,7 +384,7 @@ class Records(Opened):
             record, depth = queue.pop(0)
             if record.id in found:
                 continue
-            above = self._store.parents(record.id)
+            above = self._store.records.parents(record.id)
             hit = Hit(record=record)
             found[record.id] = {
                 "depth": depth, "id": record.id, "name": record.name, "schema": record.schema, "source": hit.source,
@@ -390,7 +394,7 @@ class Records(Opened):
             queue += [
                 (parent, depth + 1)
                 for id in above
-                if (parent := self._store.get(None, id)) is not None
+                if (parent := self._store.records.get(None, id)) is not None
             ]
         if isinstance(itself, Entity):
             from ..store.history import told
@@ -421,9 +425,9 @@ class Records(Opened):
             aware(as_of)
         if limit is not None:
             positive(limit)
-        return self._store.edges(
-            [labels.key(self._label(label_or_id))],
-            direction=direction, rel_types=names(edge_types) or None, limit=limit, order=EdgeOrder(), as_of=as_of,
+        return self._store.graph.edges(
+            EdgeSpec([labels.key(self._label(label_or_id))],
+            direction=direction, rel_types=names(edge_types) or None, limit=limit, order=EdgeOrder(), as_of=as_of),
         )  # fmt: skip
 
     def _label(self, label_or_id: str) -> str:
@@ -443,7 +447,7 @@ class Records(Opened):
             raise InvalidInputError(
                 f"the window ends {end.isoformat()}, before it starts {start.isoformat()}"
             )
-        return self._store.moments_between(start, end)
+        return self._store.records.moments_between(start, end)
 
     def get_moments_by_type(self, type: str) -> list[Moment]:
         """Moments of a type, in order of their start. Source: seed 2."""
@@ -457,15 +461,15 @@ class Records(Opened):
         Raises:
             UnknownNameError: a field that resources do not have.
         """
-        return self._store.query("resources", asked(query))  # type: ignore[return-value]
+        return self._store.records.query("resources", asked(query))  # type: ignore[return-value]
 
     def query_entities(self, query: Query) -> list[Entity]:
         """Entities by predicate; a bare name that is no field means a property."""
-        return self._store.query("entities", asked(query))  # type: ignore[return-value]
+        return self._store.records.query("entities", asked(query))  # type: ignore[return-value]
 
     def query_moments(self, query: Query) -> list[Moment]:
         """Moments by predicate."""
-        return self._store.query("moments", asked(query))  # type: ignore[return-value]
+        return self._store.records.query("moments", asked(query))  # type: ignore[return-value]
 
     def create_index(self, schema: str, field: str) -> None:
         """Make predicates and SQL on one field of a schema fast. Source: seed 2.
@@ -482,11 +486,11 @@ class Records(Opened):
             if not schema.strip() or get_close_matches(schema.lower(), SCHEMAS, n=1, cutoff=0.8):
                 raise UnknownNameError("schema", schema, list(SCHEMAS))
             schema = "entities"
-        self._store.create_index(schema, field)
+        self._store.sql.create_index(schema, field)
 
 
 def _found(reads: Reads, kind: type[_R], id: str) -> _R:
-    record = reads.get(kind.schema, text(id, "an id"))
+    record = reads.records.get(kind.schema, text(id, "an id"))
     if record is None:
         raise NotFoundError(
             f"no record of {kind.schema} has the id {id!r}",
@@ -500,7 +504,7 @@ def _found(reads: Reads, kind: type[_R], id: str) -> _R:
 def _free(reads: Reads, entity: Entity) -> None:
     """Refuse a new name or type if another has both: nobody could tell the two apart."""
     key = labels.key(entity.name)
-    for other in reads.lookup([key], edges=0)[key]:
+    for other in reads.records.lookup([key], edges=0)[key]:
         same = (
             isinstance(other, Entity)
             and other.type == entity.type
@@ -537,7 +541,7 @@ def _check_parents(reads: Reads, prepared: Batch) -> None:
     for moment in moments:
         parent = moment.parent_moment
         if parent == moment.id or not (
-            not parent or parent in beside or reads.get("moments", parent)
+            not parent or parent in beside or reads.records.get("moments", parent)
         ):
             raise InvalidInputError(
                 f"the moment {moment.name[:60]!r}: its parent_moment {parent!r} is "
@@ -559,7 +563,7 @@ def _by_label(reads: Reads, items: Iterable[Record | Edge]) -> Iterator[Record |
 
 
 def _label(reads: Reads, label_or_id: str) -> str:
-    record = reads.get(None, label_or_id) if _may_be_id(label_or_id) else None
+    record = reads.records.get(None, label_or_id) if _may_be_id(label_or_id) else None
     return label_or_id if record is None else record.name
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from ..model import Hit, Record, Resource, cited
-from ..store.contract import Match
+from ..store.results import Match
 
 __all__ = ["search", "source_of", "text_of"]
 

@@ -11,8 +11,11 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
 from ..model import Answer, Hit
-from ..store.contract import SCHEMAS, Match, Store
+from ..store.contract import Store
 from ..store.history import lookup_at
+from ..store.results import Match
+from ..store.schemas import SCHEMAS
+from ..store.specs import NameSpec, SearchSpec
 from . import duplicates
 from .label_resolution import resolve, told
 from .select import compiled
@@ -86,7 +89,7 @@ class Executor:
         """
         keys = [labels.key(label) for label in query.labels]
         found = (
-            self.store.lookup(keys)
+            self.store.records.lookup(keys)
             if as_of is None
             else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
         )
@@ -98,7 +101,7 @@ class Executor:
         if missing and as_of is None:  # names are resolved by what there is now
             meant = resolve(self.store, missing)
             missing = [label for label in missing if label not in meant]
-            whole = self.store.lookup([one.key for one in meant.values()])
+            whole = self.store.records.lookup([one.key for one in meant.values()])
             hits += [
                 Hit(record=record, score=one.score, matched=one.key)
                 for one in meant.values()
@@ -122,7 +125,7 @@ class Executor:
         for label in list(dict.fromkeys(missing))[:MAX_SUGGESTIONS]:
             if len(hits) >= MAX_SUGGESTIONS:
                 break
-            for match in self.store.fuzzy(label, type=None, threshold=0.5, limit=SUGGESTIONS):
+            for match in self.store.search.names(label, NameSpec(threshold=0.5, limit=SUGGESTIONS)):
                 hits.setdefault(match.record.id, _hit(match))
         return list(hits.values())[:MAX_SUGGESTIONS]
 
@@ -134,8 +137,8 @@ class Executor:
         )
 
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
-        return self.store.fuzzy(
-            query.text, type=query.type, threshold=query.threshold, limit=query.limit
+        return self.store.search.names(
+            query.text, NameSpec(type=query.type, threshold=query.threshold, limit=query.limit)
         )
 
     def search(self, query: Search) -> Answer:
@@ -147,7 +150,7 @@ class Executor:
         hits = duplicates.search(
             lambda count: self.search_matches(replace(query, limit=count)), query.limit
         )
-        waiting = len(self.store.pending(WAITING))
+        waiting = len(self.store.vectors.pending(WAITING))
         return Answer(
             query_type="search",
             statement=render(query),
@@ -162,19 +165,20 @@ class Executor:
                 "SEARCH needs an embedder, and this memory was opened without one",
                 remedy="set REMLOOM_EMBEDDER (for example to minilm), or find text by its words with search_text",
             )
-        return self.store.search_vector(
+        return self.store.search.vector(
             self._embed(query.text),
-            schema=schema,
-            where=query.where,
-            limit=query.limit,
-            min_score=query.min_score,
+            SearchSpec(
+                schema=schema, where=query.where, limit=query.limit, min_score=query.min_score
+            ),
         )
 
     def sql(self, query: Sql) -> Answer:
         """The rows of a SELECT, at most `MAX_ROWS`; `metadata["truncated"]` says whether there were
         more."""
         select, statement = compiled(query.text)
-        columns, rows, truncated = self.store.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
+        columns, rows, truncated = self.store.sql.select(
+            select, limit=MAX_ROWS, timeout=SQL_TIMEOUT
+        )
         return Answer(
             query_type="sql",
             statement=statement,

@@ -66,7 +66,10 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
                 ),
             ]
         case Search():
-            schema, (model, dims) = known_schema(query.schema), store.model() or ("the embedder", 0)
+            schema, (model, dims) = (
+                known_schema(query.schema),
+                store.vectors.model() or ("the embedder", 0),
+            )
             rows = [
                 ("embed", f"the text, by {model}"),
                 (
@@ -84,7 +87,7 @@ def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
             select, text = compiled(query.text)
             rows = [
                 ("sql", text),
-                *(("plan", line) for line in store.explain(select, limit=MAX_ROWS)),
+                *(("plan", line) for line in store.sql.explain(select, limit=MAX_ROWS)),
             ]
             return [*rows, ("limits", f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only")]
         case Traverse():

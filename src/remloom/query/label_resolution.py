@@ -15,6 +15,7 @@ from msgspec import Struct
 from .. import labels
 from ..model import Entity, Record
 from ..store.contract import Store
+from ..store.specs import NameSpec
 from ..text.analysis import STOP_WORDS
 
 __all__ = ["Resolved", "resolve", "told"]
@@ -70,7 +71,7 @@ def told(resolved: dict[str, Resolved]) -> dict[str, Any]:
 def _people(store: Store, label: str) -> list[Resolved]:
     words = labels.key(label).split("-")
     people: dict[str, Resolved] = {}
-    for match in store.fuzzy(label, type=PERSON, threshold=0.5, limit=_LOOKED_AT):
+    for match in store.search.names(label, NameSpec(type=PERSON, threshold=0.5, limit=_LOOKED_AT)):
         if isinstance(match.record, Entity):
             keys = (labels.key(name) for name in (match.record.name, *match.record.aliases))
             if key := next((key for key in keys if _has(key.split("-"), words)), ""):
@@ -89,9 +90,9 @@ def _has(words: Sequence[str], part: Sequence[str]) -> bool:
 
 def _begun(store: Store, label: str) -> list[Resolved]:
     start = labels.key(label) + "-"
-    keys = [labels.key(name) for name in store.complete(start, _LOOKED_AT)]
+    keys = [labels.key(name) for name in store.records.complete(start, _LOOKED_AT)]
     found: dict[str, Resolved] = {}
-    for key, records in store.lookup(keys, edges=0).items():
+    for key, records in store.records.lookup(keys, edges=0).items():
         if key.startswith(start):
             found |= {
                 one.id: Resolved(label, one, key, "the only name that begins so") for one in records

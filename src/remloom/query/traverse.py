@@ -16,7 +16,9 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Answer, Entity, Hit, Record, Resource, Stage, record_dict
-from ..store.contract import EdgeOrder, Step, Store, Walk
+from ..store.contract import Store
+from ..store.results import Step, Walk
+from ..store.specs import EdgeOrder, EdgeSpec, WalkSpec
 from .label_resolution import resolve, told
 from .statements import Fuzzy, Lookup, Search, Sql, Start, Traverse, render
 
@@ -72,8 +74,8 @@ def _answer(
         by_depth[found[1]].append(found)
     stages, keys = _stages(store, query, by_depth, as_of)
     nodes = [_node(record, depth, path) for record, depth, path in kept]
-    summary = store.edge_keys(
-        keys, direction=query.direction, rel_types=types, limit=SUMMARY, as_of=as_of
+    summary = store.graph.edge_keys(
+        EdgeSpec(keys, direction=query.direction, rel_types=types, limit=SUMMARY, as_of=as_of)
     )
     metadata: dict[str, Any] = {
         "total_nodes": len(nodes),
@@ -98,7 +100,7 @@ def _answer(
     if as_of is not None:
         metadata["as_of"] = as_of.isoformat()
     if query.max_depth == 0:
-        counts = store.count_edges(keys, direction=query.direction, as_of=as_of)
+        counts = store.graph.count_by_type(keys, direction=query.direction, as_of=as_of)
         metadata["edge_counts"] = [
             {"rel_type": count.rel_type, "direction": count.direction, "count": count.count}
             for count in counts
@@ -130,12 +132,12 @@ def _starts(executor: Executor, query: Start, as_of: datetime | None) -> _Starts
     store = executor.store
     if isinstance(query, Lookup):
         wanted = {labels.key(label): label for label in query.labels}
-        found = store.lookup(list(wanted), edges=SHOWN_EDGES + 1, as_of=as_of)
+        found = store.records.lookup(list(wanted), edges=SHOWN_EDGES + 1, as_of=as_of)
         missing = [label for key, label in wanted.items() if not found[key]]
         if not missing:
             return _Starts(_distinct(found.values()))
         meant = resolve(store, missing)
-        whole = store.lookup(
+        whole = store.records.lookup(
             [one.key for one in meant.values()], edges=SHOWN_EDGES + 1, as_of=as_of
         )
         ids = {one.record.id for one in meant.values()}
@@ -153,7 +155,7 @@ def _starts(executor: Executor, query: Start, as_of: datetime | None) -> _Starts
     keys = list(dict.fromkeys(labels.key(record.name) for record in records))
     shown = {
         r.id: r
-        for found in store.lookup(keys, edges=SHOWN_EDGES + 1, as_of=as_of).values()
+        for found in store.records.lookup(keys, edges=SHOWN_EDGES + 1, as_of=as_of).values()
         for r in found
     }
     told_of = {"start_truncated": True} if truncated else {}
@@ -174,9 +176,9 @@ def _selected(executor: Executor, query: Sql) -> tuple[list[Record], bool]:
     at = columns.index(column)
     values = list(dict.fromkeys(str(row[at]) for row in answer.rows if row[at]))
     if column == "id":
-        found = [store.get(schema, value) for value in values]
+        found = [store.records.get(schema, value) for value in values]
         return [record for record in found if record is not None], answer.metadata["truncated"]
-    by_key = store.lookup([labels.key(value) for value in values], edges=0)
+    by_key = store.records.lookup([labels.key(value) for value in values], edges=0)
     records = _distinct(
         [record for record in found if record.schema == schema] for found in by_key.values()
     )
@@ -191,7 +193,7 @@ def edge_types(store: Store, asked: Sequence[str]) -> list[str] | None:
     """The stored spellings of the edge types asked for (`reports_to` is `reports-to`); None is all."""
     if not asked:
         return None
-    stored = store.rel_types()
+    stored = store.graph.edge_types()
     if not stored:
         return list(asked)
     spellings: dict[str, list[str]] = {}
@@ -218,15 +220,17 @@ def _walk(
 ) -> tuple[Walk, list[_Found]]:
     side, field, way = query.order
     by_edge, deep = side == "edge", query.strategy == "depth-first"
-    walk = store.walk(
-        sources,
-        rel_types=types,
-        direction=query.direction,
-        depth=query.max_depth,
-        breadth=query.fan_out,
-        order=EdgeOrder(field, way) if by_edge else EdgeOrder(),
-        limit=query.limit if by_edge and not deep else None,
-        as_of=as_of,
+    walk = store.graph.walk(
+        WalkSpec(
+            sources,
+            rel_types=types,
+            direction=query.direction,
+            depth=query.max_depth,
+            breadth=query.fan_out,
+            order=EdgeOrder(field, way) if by_edge else EdgeOrder(),
+            limit=query.limit if by_edge and not deep else None,
+            as_of=as_of,
+        ),
     )
     steps: Sequence[Step] = walk.steps
     if deep and by_edge:
@@ -273,7 +277,7 @@ def _load(
     store: Store, steps: Sequence[Step], as_of: datetime | None, edges: int = SHOWN_EDGES + 1
 ) -> list[_Found]:
     """The records at the keys reached, each once."""
-    found = store.lookup([step.key for step in steps], edges=edges, as_of=as_of)
+    found = store.records.lookup([step.key for step in steps], edges=edges, as_of=as_of)
     nodes = {}
     for step in steps:
         for record in found[step.key]:
@@ -313,7 +317,7 @@ def _stages(
             [key for key in dict.fromkeys(path[-1] for _, _, path in found) if key not in known]
         )
         known.update(new[-1])
-    edges = store.degrees_by(new, direction=query.direction, as_of=as_of)
+    edges = store.graph.count_by_group(new, direction=query.direction, as_of=as_of)
     stages = []
     for depth, found in enumerate(by_depth):
         executed = (

@@ -149,7 +149,7 @@ class _Sentences:
         """Add the sentences of a turn, which the person named spoke or did not."""
         import numpy as np
 
-        windows = store.vectors(turn.id)
+        windows = store.vectors.get(turn.id)
         # The first window is the whole turn, where there are several.
         for number, window in enumerate(windows[1:] or windows):
             text = turn.content[window.start : window.end]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import log2
 
 from ..model import Resource, edge_types
-from ..store.contract import EdgeOrder, Store
+from ..store.contract import Store
+from ..store.specs import EdgeOrder, EdgeSpec
 from .candidates import Path
 
 __all__ = ["mentions", "rarity", "relations"]
@@ -17,16 +18,16 @@ _RELATED = 20  # things looked at that are related to it
 
 def rarity(store: Store, key: str) -> float:
     """Rate a mention of something, 0..1: the less, the more of them there are."""
-    return 1 / log2(2 + store.degrees([key], direction="in"))
+    return 1 / log2(2 + store.graph.count([key], direction="in"))
 
 
 def mentions(
     store: Store, keys: Sequence[str], before: Path = ()
 ) -> Iterator[tuple[Resource, Path]]:
     """Yield the resources with an edge to one of these keys, newest edges first, and the path."""
-    edges = store.edge_keys(keys, direction="in", rel_types=None, limit=_MENTIONS)
+    edges = store.graph.edge_keys(EdgeSpec(keys, direction="in", limit=_MENTIONS))
     by_src = {src: (src, rel_type, dst) for src, rel_type, dst in reversed(edges)}
-    for src, records in store.lookup(list(by_src), edges=0).items():
+    for src, records in store.records.lookup(list(by_src), edges=0).items():
         for record in records:
             if isinstance(record, Resource):
                 yield record, (*before, by_src[src])
@@ -37,11 +38,13 @@ def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
 
     Edges that only tell how texts hang together are not followed.
     """
-    types = [name for name in store.rel_types() if name not in edge_types.STRUCTURAL]
+    types = [name for name in store.graph.edge_types() if name not in edge_types.STRUCTURAL]
     if not types or not keys:
         return
     order = EdgeOrder("weight")
-    edges = store.edges(keys, direction="both", rel_types=types, limit=_RELATED, order=order)
+    edges = store.graph.edges(
+        EdgeSpec(keys, direction="both", rel_types=types, limit=_RELATED, order=order)
+    )
     seen = set(keys)
     for edge in edges:
         for own, other in ((edge.src, edge.dst), (edge.dst, edge.src)):

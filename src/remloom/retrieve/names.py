@@ -13,6 +13,7 @@ from .. import labels
 from ..errors import LabelError
 from ..model import Entity, Record, Resource, edge_types
 from ..store.contract import Store
+from ..store.specs import EdgeSpec, NameSpec
 from ..text.analysis import STOP_WORDS, term_set
 
 __all__ = ["Named", "names_in", "relocated", "speaker_key", "subjects", "without_speakers"]
@@ -49,7 +50,7 @@ def names_in(store: Store, text: str) -> list[Named]:
     Of labels that overlap, the longest counts. Typos in capitalised words are forgiven.
     """
     phrases = _phrases(text)
-    records_by_key = store.lookup(list(dict.fromkeys(phrases.values())), edges=0)
+    records_by_key = store.records.lookup(list(dict.fromkeys(phrases.values())), edges=0)
     names: list[Named] = []
     # The longest phrases come first, so what overlaps a name already taken is shorter.
     for (start, end), key in phrases.items():
@@ -95,16 +96,18 @@ def _may_be_misspelt(text: str, start: int, end: int) -> bool:
 
 
 def _similar(store: Store, name: str) -> list[Record]:
-    matches = store.fuzzy(name, type="entities", threshold=_SIMILAR, limit=1)
+    matches = store.search.names(name, NameSpec(type="entities", threshold=_SIMILAR, limit=1))
     return [match.record for match in matches]
 
 
 def _speaks(store: Store, record: Entity | Resource) -> bool:
     spoken_by = edge_types.SPOKEN_BY.name
-    if not isinstance(record, Entity) or spoken_by not in store.rel_types():
+    if not isinstance(record, Entity) or spoken_by not in store.graph.edge_types():
         return False
     keys = [labels.key(record.name)]
-    return bool(store.edge_keys(keys, direction="in", rel_types=[spoken_by], limit=1))
+    return bool(
+        store.graph.edge_keys(EdgeSpec(keys, direction="in", rel_types=[spoken_by], limit=1))
+    )
 
 
 def speaker_key(record: Record) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..model import RecallHit, Record, Resource, edge_types
 from ..store.contract import Store
+from ..store.specs import EdgeSpec
 
 __all__ = ["with_neighbours"]
 
@@ -18,7 +19,7 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
 
     What is a hit itself is left out.
     """
-    if not hits or edge_types.NEXT.name not in store.rel_types():
+    if not hits or edge_types.NEXT.name not in store.graph.edge_types():
         return list(hits)
     keys = {hit.id: labels.key(hit.name) for hit in hits if hit.schema == "resources"}
     previous, following = _chain_edges(store, set(keys.values()), reach)
@@ -28,7 +29,7 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
     neighbours.update(*before.values(), *after.values())
     records = {
         key: [record for record in some if record.id not in keys]
-        for key, some in store.lookup(sorted(neighbours), edges=0).items()
+        for key, some in store.records.lookup(sorted(neighbours), edges=0).items()
     }
     return [
         replace(
@@ -55,8 +56,8 @@ def _chain_edges(
         seen |= front
         # two edges a key, and one more would tell that there are others
         limit = 3 * len(fresh) + 1
-        edges = store.edge_keys(
-            fresh, direction="both", rel_types=[edge_types.NEXT.name], limit=limit
+        edges = store.graph.edge_keys(
+            EdgeSpec(fresh, direction="both", rel_types=[edge_types.NEXT.name], limit=limit)
         )
         for src, _, dst in edges:
             following[src] = dst

@@ -12,6 +12,7 @@ from msgspec import Struct
 from .. import labels
 from ..model import Entity, Record, Resource
 from ..store.contract import Store
+from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
 from .links import mentions, rarity, relations
 from .question import Question
@@ -34,8 +35,8 @@ class Signal(Struct, frozen=True):
 
 def _by_text(store: Store, question: Question, count: int) -> Ranking:
     """Rank the records with the words of the question (BM25)."""
-    found = store.search_text(
-        question.text, schema="resources", where=question.predicate, limit=count
+    found = store.search.text(
+        question.text, SearchSpec(schema="resources", where=question.predicate, limit=count)
     )
     # A list that is not full holds every record with any of the words: one without them is worth
     # nothing.
@@ -47,8 +48,8 @@ def _by_vector(store: Store, question: Question, count: int) -> Ranking | None:
     """Rank the records by the window that is nearest in meaning."""
     if question.vector is None:
         return None
-    found = store.search_vector(
-        question.vector, schema="resources", where=question.predicate, limit=count, min_score=None
+    found = store.search.vector(
+        question.vector, SearchSpec(schema="resources", where=question.predicate, limit=count)
     )
     return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
 

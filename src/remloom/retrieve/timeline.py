@@ -25,7 +25,7 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
     moments = _outermost(_moments(store, window))[-limit:] if where is None else []
     if not moments:
         query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
-        records = store.query("resources", query)
+        records = store.records.query("resources", query)
         by_text = {text_of(record) or record.id: record for record in records}
         return [_hit(record, window) for record in by_text.values()]
     resources_each = (limit - len(moments)) // len(moments)
@@ -39,7 +39,9 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
 
 def _moments(store: Store, window: Window) -> list[Moment]:
     """The moments that overlap the window, each once, in order."""
-    overlapping = (moment for span in window.spans for moment in store.moments_between(*span))
+    overlapping = (
+        moment for span in window.spans for moment in store.records.moments_between(*span)
+    )
     return list({moment.id: moment for moment in overlapping}.values())
 
 
@@ -53,7 +55,7 @@ def _longest_resources(store: Store, moment: Moment, window: Window, count: int)
     """The longest resources of a moment that are of the window, in order."""
     inside: list[Resource] = []
     for id in moment.resource_refs[:_REFERENCES]:
-        record = store.get("resources", id)
+        record = store.records.get("resources", id)
         if not isinstance(record, Resource):
             continue
         if record.starts_at is None or record.starts_at in window:

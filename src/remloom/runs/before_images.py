@@ -14,8 +14,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..kv import Entry
 from ..model import Edge, Record
-from ..store.contract import BatchRecord, JournalEntry, Store, Vector
+from ..store.batch import BatchRecord, Vector
+from ..store.contract import Store
 from ..store.forget import label_subject
 from ..store.validation import new_id, referred
 
@@ -93,30 +95,30 @@ class BeforeImages:
         self._store = store
         self._run_id = run_id
 
-    def of_record(self, stored: Record, item: BatchRecord) -> JournalEntry:
+    def of_record(self, stored: Record, item: BatchRecord) -> Entry:
         """The image of a stored record that is about to be changed to `item`.
 
         It is dropped when one of the records that it rests on is forgotten.
         """
         id = f"{self._run_id}/{stored.id}"
         changed_at = item.record.updated_at or datetime.now(UTC)
-        entry = self._store.journal_entry(BEFORE_RECORD, id)
+        entry = self._store.kv.get(BEFORE_RECORD, id)
         if entry is not None:
-            image = msgspec.json.decode(entry.data, type=BeforeRecord)
+            image = msgspec.json.decode(entry.value, type=BeforeRecord)
             moved = replace(image, changed_at=changed_at)
-            return replace(entry, data=msgspec.json.encode(moved))
-        parents = tuple(self._store.parents(stored.id))
-        model = self._store.model()
+            return replace(entry, value=msgspec.json.encode(moved))
+        parents = tuple(self._store.records.parents(stored.id))
+        model = self._store.vectors.model()
         image = BeforeRecord(
             schema=stored.schema,
             record=msgspec.Raw(msgspec.json.encode(stored)),
             parents=parents,
-            vectors=tuple(self._store.vectors(stored.id)),
+            vectors=tuple(self._store.vectors.get(stored.id)),
             changed_at=changed_at,
             model=model[0] if model else "",
         )
         about = dict.fromkeys((stored.id, *parents, *referred(stored)))
-        return JournalEntry(BEFORE_RECORD, id, msgspec.json.encode(image), tuple(about))
+        return Entry(BEFORE_RECORD, id, msgspec.json.encode(image), tuple(about))
 
     def of_edge(
         self,
@@ -124,7 +126,7 @@ class BeforeImages:
         after: Edge,
         records_by_key: Mapping[str, Sequence[Record]],
         changed: Iterable[BatchRecord],
-    ) -> JournalEntry:
+    ) -> Entry:
         """The image of an edge that is about to become `after`.
 
         Args:
@@ -132,9 +134,9 @@ class BeforeImages:
             changed: the records that are written together with it.
         """
         id = f"{self._run_id}/{edge_digest(after)}"
-        entry = self._store.journal_entry(BEFORE_EDGE, id)
+        entry = self._store.kv.get(BEFORE_EDGE, id)
         if entry is not None:
-            image = replace(msgspec.json.decode(entry.data, type=BeforeEdge), after=after)
+            image = replace(msgspec.json.decode(entry.value, type=BeforeEdge), after=after)
         else:
             image = BeforeEdge(before, after)
         ends = {after.src, after.dst}
@@ -143,21 +145,21 @@ class BeforeImages:
         # a label may have nothing but its edges
         about.update(label_subject(end) for end in ends)
         data = msgspec.json.encode(image)
-        return JournalEntry(BEFORE_EDGE, id, data, tuple(sorted(about)))
+        return Entry(BEFORE_EDGE, id, data, tuple(sorted(about)))
 
-    def of_entry(self, stored: JournalEntry) -> JournalEntry | None:
+    def of_entry(self, stored: Entry) -> Entry | None:
         """The image of a stored entry; None if the run wrote it, or its image is stored already."""
         if last_writer(stored) == self._run_id:
             return None
-        id = f"{self._run_id}/{entry_digest(stored.kind, stored.id)}"
-        if self._store.journal_entry(BEFORE_ENTRY, id) is not None:
+        id = f"{self._run_id}/{entry_digest(stored.namespace, stored.key)}"
+        if self._store.kv.get(BEFORE_ENTRY, id) is not None:
             return None
-        image = BeforeEntry(stored.kind, stored.id, stored.data)
-        return JournalEntry(BEFORE_ENTRY, id, msgspec.json.encode(image), stored.subjects)
+        image = BeforeEntry(stored.namespace, stored.key, stored.value)
+        return Entry(BEFORE_ENTRY, id, msgspec.json.encode(image), stored.refs)
 
-    def of_creation(self, created: Created) -> JournalEntry:
+    def of_creation(self, created: Created) -> Entry:
         """The entry that says what a write creates."""
-        return JournalEntry(CREATED, f"{self._run_id}/{new_id()}", msgspec.json.encode(created))
+        return Entry(CREATED, f"{self._run_id}/{new_id()}", msgspec.json.encode(created))
 
 
 def merge_edge(stored: Edge | None, new: Edge) -> Edge:
@@ -200,9 +202,9 @@ def entry_digest(kind: str, id: str) -> str:
     return digest(msgspec.json.encode((kind, id)))
 
 
-def last_writer(entry: JournalEntry) -> str:
+def last_writer(entry: Entry) -> str:
     """The id of the run that wrote an entry last; empty where the entry does not say."""
-    value = msgspec.json.decode(entry.data)
+    value = msgspec.json.decode(entry.value)
     return str(value.get("run", "")) if isinstance(value, dict) else ""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
+from ..kv import Entry, KeyRange
 from ..llm.reply_cache import KIND as REPLY
-from ..store.contract import JournalEntry, Store
+from ..store.contract import Store
 
 __all__ = ["CHECKPOINT", "encode_part", "forgotten_leftovers", "leftovers"]
 
@@ -15,7 +16,7 @@ CHECKPOINT = "checkpoint"  # kind of the entries that hold a state machine's sta
 
 def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
     """The keys of all that is kept for a run to go on."""
-    return [(entry.kind, entry.id) for entry in _entries(store, run_id)]
+    return [(entry.namespace, entry.key) for entry in _entries(store, run_id)]
 
 
 def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
@@ -24,13 +25,13 @@ def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
 
     def is_gone(id: str) -> bool:
         if id not in known:
-            known[id] = store.get(None, id) is None
+            known[id] = store.records.get(None, id) is None
         return known[id]
 
     return [
-        (entry.kind, entry.id)
+        (entry.namespace, entry.key)
         for entry in _entries(store, run_id)
-        if any(is_gone(id) for id in entry.subjects)
+        if any(is_gone(id) for id in entry.refs)
     ]
 
 
@@ -39,6 +40,6 @@ def encode_part(id: str) -> str:
     return base64.urlsafe_b64encode(id.encode()).decode()
 
 
-def _entries(store: Store, run_id: str) -> Iterator[JournalEntry]:
-    yield from store.journal(REPLY, prefix=f"{run_id}/")
-    yield from store.journal(CHECKPOINT, prefix=f"{encode_part(run_id)}/")
+def _entries(store: Store, run_id: str) -> Iterator[Entry]:
+    yield from store.kv.list(REPLY, KeyRange(prefix=f"{run_id}/"))
+    yield from store.kv.list(CHECKPOINT, KeyRange(prefix=f"{encode_part(run_id)}/"))

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..store.contract import JournalEntry, Store
+from ..kv import Entry, KeyRange
+from ..store.contract import Store
 
 __all__ = [
     "FAILED_ITEM",
@@ -52,7 +53,7 @@ def failed_item_entry(
     name: str = "",
     details: Mapping[str, Any] = {},
     run_id: str = "",
-) -> JournalEntry:
+) -> Entry:
     """The entry of an item that just failed.
 
     Args:
@@ -60,8 +61,8 @@ def failed_item_entry(
         name, details, run_id: see `FailedItem`.
     """
     key = failed_item_key(kind, item)
-    stored = store.journal_entry(*key)
-    attempts = msgspec.json.decode(stored.data, type=FailedItem).attempts if stored else 0
+    stored = store.kv.get(*key)
+    attempts = msgspec.json.decode(stored.value, type=FailedItem).attempts if stored else 0
     failed = FailedItem(
         kind=kind,
         item=item,
@@ -72,7 +73,7 @@ def failed_item_entry(
         details=dict(details),
         run=run_id,
     )
-    return JournalEntry(*key, msgspec.json.encode(failed), tuple(record_ids))
+    return Entry(*key, msgspec.json.encode(failed), tuple(record_ids))
 
 
 def describe_failure(error: Exception | str) -> str:
@@ -85,5 +86,5 @@ def describe_failure(error: Exception | str) -> str:
 
 def failed_items(store: Store, kind: str = "") -> list[FailedItem]:
     """The items that wait to be retried; of all kinds of runs by default."""
-    entries = store.journal(FAILED_ITEM, prefix=f"{kind}/" if kind else "")
-    return [msgspec.json.decode(entry.data, type=FailedItem) for entry in entries]
+    entries = store.kv.list(FAILED_ITEM, KeyRange(prefix=f"{kind}/" if kind else ""))
+    return [msgspec.json.decode(entry.value, type=FailedItem) for entry in entries]

@@ -41,7 +41,7 @@ def _stop(store: Store, writer: Writer, reason: str) -> Run:
     # a reply that came after its record was forgotten must not wait for the run to go on
     keys = forgotten_leftovers(store, run.id)
     if keys:
-        store.note([], struck=keys)
+        store.kv.put([], deleted=keys)
     return run
 
 

@@ -15,8 +15,11 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ChangedError, ConflictError
+from ..kv import Entry, KeyRange
 from ..model import Edge, Entity, Moment, Record, Resource
-from ..store.contract import SCHEMAS, Batch, BatchRecord, JournalEntry, Preconditions, Store
+from ..store.batch import Batch, BatchRecord, Preconditions
+from ..store.contract import Store
+from ..store.schemas import SCHEMAS
 from ..store.validation import searchable_text
 from .before_images import (
     BEFORE_EDGE,
@@ -104,7 +107,7 @@ class _EntryPlan(Struct, frozen=True):
     """What becomes of key-value entries."""
 
     deleted: list[tuple[str, str]]
-    written: list[JournalEntry]  # as they were before
+    written: list[Entry]  # as they were before
 
 
 class _Rollback:
@@ -119,11 +122,11 @@ class _Rollback:
         self._created = list(_created(store, run.id))
         self._created_states = {state for made in self._created for state in made.edge_states}
         self._edge_images = {
-            entry.id.rpartition("/")[2]: msgspec.json.decode(entry.data, type=BeforeEdge)
+            entry.key.rpartition("/")[2]: msgspec.json.decode(entry.value, type=BeforeEdge)
             for entry in self._entries(BEFORE_EDGE)
         }
         self._record_images = [
-            msgspec.json.decode(entry.data, type=BeforeRecord)
+            msgspec.json.decode(entry.value, type=BeforeRecord)
             for entry in self._entries(BEFORE_RECORD)
         ]
         self._later = [
@@ -133,7 +136,7 @@ class _Rollback:
         ]
         # what there still is of it
         ids = {id for made in self._created for id in made.ids}
-        records = [store.get(None, id) for id in ids]
+        records = [store.records.get(None, id) for id in ids]
         self._standing = {record.id: record for record in records if record is not None}
         self._removed = {
             id: record for id, record in self._standing.items() if not self._was_edited(record)
@@ -159,21 +162,21 @@ class _Rollback:
         )
         # where edges of others stay at a label, a placeholder keeps its name
         placeholders = {key: (record.name, "") for record in removed for key in _keys(record)}
-        model, dims = store.model() or ("", 0)
+        model, dims = store.vectors.model() or ("", 0)
         batch = Batch(
             tuple(records.written),
             tuple(edges.written),
             names=placeholders,
-            removed=tuple(self._removed),
-            unlinked=tuple(edges.deleted),
+            deleted=tuple(self._removed),
+            deleted_edges=tuple(edges.deleted),
             dims=dims if any(item.vectors for item in records.written) else 0,
             model=model,
-            struck=(*entries.deleted, *leftovers(store, run.id)),
-            journal=(*entries.written, run_entry(rolled_back), last_change_entry()),
+            deleted_entries=(*entries.deleted, *leftovers(store, run.id)),
+            entries=(*entries.written, run_entry(rolled_back), last_change_entry()),
             expected=Preconditions(
                 records={record.id: record.updated_at for record in removed} | records.current,
                 edges=edges.current,
-                notes={LAST_CHANGE: self._version},
+                entries={LAST_CHANGE: self._version},
             ),
         )
         store.write(batch)
@@ -234,9 +237,9 @@ class _Rollback:
             superseded = _metadata(record).get(SUPERSEDED)
             if isinstance(superseded, dict) and superseded.get("run", self._run.id) != self._run.id:
                 runs.add(superseded["run"])
-            children = self._store.children(id) if id in self._removed else ()
+            children = self._store.records.children(id) if id in self._removed else ()
             for child_id in children:
-                child = self._store.get(None, child_id)
+                child = self._store.records.get(None, child_id)
                 if child_id in self._removed or child is None:
                     continue
                 run_id = str(_metadata(child).get("run", ""))
@@ -268,7 +271,7 @@ class _Rollback:
         }
 
     def _has_image(self, run: Run, kind: str, id: str) -> bool:
-        return self._store.journal_entry(kind, f"{run.id}/{id}") is not None
+        return self._store.kv.get(kind, f"{run.id}/{id}") is not None
 
     # -- what it wrote -----------------------------------------------------------------------------
 
@@ -279,8 +282,8 @@ class _Rollback:
         lost_keys = self._lost_keys(keys)
         sources = list(dict.fromkeys(image.after.src for image in self._edge_images.values()))
         stored = [
-            *(store.stored_edges(keys, direction="both") if keys else ()),
-            *(store.stored_edges(sources, direction="out") if sources else ()),
+            *(store.graph.stored_edges(keys, direction="both") if keys else ()),
+            *(store.graph.stored_edges(sources, direction="out") if sources else ()),
         ]
         plan = _EdgePlan({}, [], [], 0)
         kept = 0
@@ -304,7 +307,7 @@ class _Rollback:
 
     def _lost_keys(self, keys: Sequence[str]) -> set[str]:
         """Of these keys, those that no record has any more afterwards."""
-        records_by_key = self._store.lookup(keys, edges=0) if keys else {}
+        records_by_key = self._store.records.lookup(keys, edges=0) if keys else {}
         return {key for key, records in records_by_key.items() if self._are_removed(records)}
 
     def _are_removed(self, records: Sequence[Record]) -> bool:
@@ -330,7 +333,7 @@ class _Rollback:
         kept = 0
         for image in self._record_images:
             before: Record = msgspec.json.decode(image.record, type=SCHEMAS[image.schema])
-            stored = self._store.get(image.schema, before.id)
+            stored = self._store.records.get(image.schema, before.id)
             if before.id in self._removed:
                 continue
             if stored is None:
@@ -349,8 +352,8 @@ class _Rollback:
 
     def _restored(self, image: BeforeRecord, before: Record) -> BatchRecord:
         """A record as it was; its vectors, too, if they are those of the embedder in use."""
-        model = self._store.model()
-        reworded = bool(image.vectors) and self._store.vectors(before.id) != list(image.vectors)
+        model = self._store.vectors.model()
+        reworded = bool(image.vectors) and self._store.vectors.get(before.id) != list(image.vectors)
         usable = reworded and model is not None and image.model == model[0]
         return BatchRecord(
             before,
@@ -367,25 +370,25 @@ class _Rollback:
         keys = _keys(record)
         if not set(keys) & set(ends):
             return False
-        records_by_key = self._store.lookup(keys, edges=0)
+        records_by_key = self._store.records.lookup(keys, edges=0)
         return all(map(self._are_removed, records_by_key.values()))
 
     def _plan_entries(self) -> _EntryPlan:
         """Entries of the run go, or are as they were; what another run wrote since stays."""
-        images: dict[tuple[str, str], JournalEntry] = {}
+        images: dict[tuple[str, str], Entry] = {}
         for entry in self._entries(BEFORE_ENTRY):
-            image = msgspec.json.decode(entry.data, type=BeforeEntry)
-            restored = JournalEntry(image.kind, image.id, image.data, entry.subjects)
+            image = msgspec.json.decode(entry.value, type=BeforeEntry)
+            restored = Entry(image.kind, image.id, image.data, entry.refs)
             images[image.kind, image.id] = restored
         created = {key for made in self._created for key in made.entry_keys}
         deleted = [
-            (entry.kind, entry.id)
+            (entry.namespace, entry.key)
             for kind in (CREATED, BEFORE_RECORD, BEFORE_EDGE, BEFORE_ENTRY)
             for entry in self._entries(kind)
         ]
-        written: list[JournalEntry] = []
+        written: list[Entry] = []
         for key in (*created, *(images.keys() - created)):
-            stored = self._store.journal_entry(*key)
+            stored = self._store.kv.get(*key)
             if stored is not None and not self._is_own(key, stored, created):
                 continue
             # one that the run wrote and that is gone now was deleted by somebody else
@@ -396,18 +399,18 @@ class _Rollback:
         return _EntryPlan(deleted, written)
 
     def _is_own(
-        self, key: tuple[str, str], stored: JournalEntry, created: Collection[tuple[str, str]]
+        self, key: tuple[str, str], stored: Entry, created: Collection[tuple[str, str]]
     ) -> bool:
         """Whether the run was the last to write an entry, as far as the entry says."""
         return key in created and last_writer(stored) in ("", self._run.id)
 
-    def _entries(self, kind: str) -> list[JournalEntry]:
-        return self._store.journal(kind, prefix=f"{self._run.id}/")
+    def _entries(self, kind: str) -> list[Entry]:
+        return self._store.kv.list(kind, KeyRange(prefix=f"{self._run.id}/"))
 
 
 def _created(store: Store, run_id: str) -> Iterator[Created]:
-    for entry in store.journal(CREATED, prefix=f"{run_id}/"):
-        yield msgspec.json.decode(entry.data, type=Created)
+    for entry in store.kv.list(CREATED, KeyRange(prefix=f"{run_id}/")):
+        yield msgspec.json.decode(entry.value, type=Created)
 
 
 def _metadata(record: Record) -> Mapping[str, object]:

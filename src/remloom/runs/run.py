@@ -19,8 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
+from ..kv import Entry, KeyRange
 from ..model import Edge, Record
-from ..store.contract import Batch, JournalEntry, Preconditions, Store
+from ..store.batch import Batch, Preconditions
+from ..store.contract import Store
 from ..store.validation import new_id
 from .cleanup import leftovers
 
@@ -119,9 +121,9 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
             if last and last.status in ("running", "stopped"):
                 useless = leftovers(store, last.id)
         batch = Batch(
-            struck=tuple(useless),
-            journal=(run_entry(run), last_change_entry()),
-            expected=Preconditions(notes={LAST_CHANGE: version}),
+            deleted_entries=tuple(useless),
+            entries=(run_entry(run), last_change_entry()),
+            expected=Preconditions(entries={LAST_CHANGE: version}),
         )
         try:
             store.write(batch)
@@ -136,13 +138,13 @@ def last_change_version(store: Store) -> int:
 
     So of two processes that begin at the same moment only one does.
     """
-    stored = store.journal_entry(*LAST_CHANGE)
+    stored = store.kv.get(*LAST_CHANGE)
     return stored.version if stored else 0
 
 
-def last_change_entry() -> JournalEntry:
+def last_change_entry() -> Entry:
     """The entry whose next version tells other processes that a run began or was rolled back."""
-    return JournalEntry(*LAST_CHANGE, b"{}")
+    return Entry(*LAST_CHANGE, b"{}")
 
 
 def can_resume(last: Run | None, settings: dict[str, Any]) -> bool:
@@ -155,15 +157,15 @@ def can_resume(last: Run | None, settings: dict[str, Any]) -> bool:
 def list_runs(store: Store, kind: str = "", *, limit: int | None = None) -> Iterator[Run]:
     """The runs, of all kinds by default, the newest first."""
     after, count = "", 0
-    while page := store.journal(RUN, after=after, limit=_PAGE, newest_first=True):
+    while page := store.kv.list(RUN, KeyRange(after=after, limit=_PAGE, newest_first=True)):
         for entry in page:
-            run = msgspec.json.decode(entry.data, type=Run)
+            run = msgspec.json.decode(entry.value, type=Run)
             if kind in ("", run.kind):
                 yield run
                 count += 1
                 if count == limit:
                     return
-        after = page[-1].id
+        after = page[-1].key
 
 
 def find_run(store: Store, id: str) -> Run:
@@ -175,9 +177,9 @@ def find_run(store: Store, id: str) -> Run:
     """
     if not isinstance(id, str):
         raise InvalidInputError(f"the id of a run is text, not {type(id).__name__}")
-    exact = store.journal_entry(RUN, id) if id else None
+    exact = store.kv.get(RUN, id) if id else None
     if exact:
-        return msgspec.json.decode(exact.data, type=Run)
+        return msgspec.json.decode(exact.value, type=Run)
     matches = [
         run for run in list_runs(store) if id and (run.id.startswith(id) or run.id.endswith(id))
     ]
@@ -193,9 +195,9 @@ def find_run(store: Store, id: str) -> Run:
     )
 
 
-def run_entry(run: Run, **changes: Any) -> JournalEntry:
+def run_entry(run: Run, **changes: Any) -> Entry:
     """The entry of a run, with these fields changed."""
-    return JournalEntry(RUN, run.id, msgspec.json.encode(replace(run, **changes)))
+    return Entry(RUN, run.id, msgspec.json.encode(replace(run, **changes)))
 
 
 def is_alive(run: Run) -> bool:

@@ -10,8 +10,11 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import InvalidInputError
+from ..kv import Entry
 from ..model import Resource
-from ..store.contract import Batch, BatchRecord, JournalEntry, Preconditions, Store
+from ..store.batch import Batch, BatchRecord, Preconditions
+from ..store.contract import Store
+from ..store.specs import SearchSpec
 from .before_images import BeforeImages
 from .write_plan import made_by_run
 
@@ -27,7 +30,7 @@ class SupersedePlan(Struct, frozen=True):
     """The records to hide, what they are now, and how many new ones no search finds."""
 
     hidden: tuple[BatchRecord, ...]
-    images: tuple[JournalEntry, ...]
+    images: tuple[Entry, ...]
     expected: dict[str, datetime | None]  # of the old and the new: id to `updated_at`
     unfindable: int
 
@@ -43,7 +46,7 @@ class SupersedePlan(Struct, frozen=True):
         return Batch(
             self.hidden,
             model=model,
-            journal=self.images,
+            entries=self.images,
             expected=Preconditions(records=self.expected),
         )
 
@@ -58,11 +61,11 @@ def plan_supersede(store: Store, pairs: Mapping[str, str], run_id: str) -> Super
     """
     images = BeforeImages(store, run_id)
     hidden: list[BatchRecord] = []
-    entries: list[JournalEntry] = []
+    entries: list[Entry] = []
     expected: dict[str, datetime | None] = {}
     unfindable = 0
     for old_id, new_id in pairs.items():
-        old, new = store.get("resources", old_id), store.get("resources", new_id)
+        old, new = store.records.get("resources", old_id), store.records.get("resources", new_id)
         if not isinstance(old, Resource) or not isinstance(new, Resource):
             continue
         if SUPERSEDED in old.metadata:
@@ -95,21 +98,19 @@ def _hide(store: Store, record: Resource, by: str, run_id: str) -> BatchRecord:
         metadata={**record.metadata, SUPERSEDED: superseded},
     )
     keys = (labels.key(hidden.name),)
-    return BatchRecord(hidden, keys, text="", parents=tuple(store.parents(record.id)))
+    return BatchRecord(hidden, keys, text="", parents=tuple(store.records.parents(record.id)))
 
 
 def _is_findable(store: Store, record: Resource) -> bool:
     """Whether a search for a record's own text finds it."""
-    windows = store.vectors(record.id)
+    windows = store.vectors.get(record.id)
     if windows:
         import numpy as np
 
         vector = np.frombuffer(windows[0].data, np.float32).tolist()
-        matches = store.search_vector(
-            vector, schema="resources", where=None, limit=_SEARCH_LIMIT, min_score=None
-        )
+        matches = store.search.vector(vector, SearchSpec(schema="resources", limit=_SEARCH_LIMIT))
     else:
-        matches = store.search_text(
-            record.content, schema="resources", where=None, limit=_SEARCH_LIMIT
+        matches = store.search.text(
+            record.content, SearchSpec(schema="resources", limit=_SEARCH_LIMIT)
         )
     return any(match.record.id == record.id for match in matches)

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..kv import Entry
 from ..model import Edge, Entity, Moment, Record, Resource
-from ..store.contract import Batch, BatchRecord, JournalEntry, Preconditions, Store
+from ..store.batch import Batch, BatchRecord, Preconditions
+from ..store.contract import Store
 from ..store.validation import referred
 from .before_images import (
     BeforeImages,
@@ -66,15 +68,15 @@ class WritePlan(Struct, frozen=True):
     existing: Mapping[str, Record]
     by_key: Mapping[str, Sequence[Record]]
     edges: tuple[EdgeChange, ...]
-    entries: tuple[JournalEntry, ...]
+    entries: tuple[Entry, ...]
     deleted: tuple[EntryKey, ...]
-    stored_entries: Mapping[EntryKey, JournalEntry]
+    stored_entries: Mapping[EntryKey, Entry]
 
     @property
     def ids(self) -> list[str]:
         """The id of every record that was given, in order."""
         ids = [item.record.id for item in self.batch.records]
-        positions = self.batch.places
+        positions = self.batch.positions
         return [ids[position] for position in positions] if positions else ids
 
     @property
@@ -95,7 +97,7 @@ class WritePlan(Struct, frozen=True):
             for key, stored in self.stored_entries.items()
             if key[0] == FAILED_ITEM and last_writer(stored) == run_id
         }
-        failed = {entry.id for entry in self.entries if entry.kind == FAILED_ITEM}
+        failed = {entry.key for entry in self.entries if entry.namespace == FAILED_ITEM}
         more = sum((FAILED_ITEM, id) not in own for id in failed)
         fewer = sum(key in own for key in self.deleted)
         return more - fewer
@@ -135,7 +137,7 @@ class WritePlan(Struct, frozen=True):
         }
         return {change.digest for change in self.edges if change.ends & new_keys}
 
-    def images(self, images: BeforeImages, run_id: str) -> list[JournalEntry]:
+    def images(self, images: BeforeImages, run_id: str) -> list[Entry]:
         """The entries by which the write can be taken back."""
         edges = {change.digest: change for change in self.edges}
         at_new_labels = self.edges_at_new_labels()
@@ -150,20 +152,20 @@ class WritePlan(Struct, frozen=True):
             ids=tuple(
                 item.record.id for item in self.changed if item.record.id not in self.existing
             ),
-            entry_keys=tuple((entry.kind, entry.id) for entry in self.entries),
+            entry_keys=tuple((entry.namespace, entry.key) for entry in self.entries),
             edge_states=tuple(edge_state(edges[digest].after) for digest in at_new_labels),
         )
         if created.ids or created.entry_keys:
             entries.append(images.of_creation(created))
         return entries
 
-    def to_batch(self, embedded: Batch, images: Sequence[JournalEntry], run_id: str) -> Batch:
+    def to_batch(self, embedded: Batch, images: Sequence[Entry], run_id: str) -> Batch:
         """The batch to write: what changes, with vectors, images and preconditions.
 
         Nothing is written if anything that the plan rests on has changed since.
         """
         expected = Preconditions(
-            there=self._prerequisites(),
+            existing=self._prerequisites(),
             records={record.id: record.updated_at for record, _ in self.overwritten(run_id)},
             edges={
                 (change.edge.src, change.edge.rel_type, change.edge.dst): change.before
@@ -173,16 +175,16 @@ class WritePlan(Struct, frozen=True):
         return replace(
             embedded,
             edges=tuple(change.edge for change in self.edges),
-            places=(),
-            struck=self.deleted,
-            journal=(*self.entries, *images),
+            positions=(),
+            deleted_entries=self.deleted,
+            entries=(*self.entries, *images),
             expected=expected,
         )
 
     def _prerequisites(self) -> tuple[str, ...]:
         """Ids of the records that must exist, or nothing of the batch may be written."""
         ids = {id for item in self.changed for id in item.parents}
-        ids.update(id for entry in self.entries for id in entry.subjects)
+        ids.update(id for entry in self.entries for id in entry.refs)
         for item in self.changed:
             if item.record.id not in self.existing:
                 ids.update(referred(item.record))
@@ -193,7 +195,7 @@ def find_existing(store: Store, batch: Batch) -> dict[str, Record]:
     """The stored records with ids of the batch, by id."""
     existing = {}
     for item in batch.records:
-        stored = None if item.fresh else store.get(None, item.record.id)
+        stored = None if item.fresh else store.records.get(None, item.record.id)
         if stored is not None:
             existing[item.record.id] = stored
     return existing
@@ -213,15 +215,15 @@ def plan_write(
     batch: Batch,
     existing: Mapping[str, Record],
     changed: tuple[BatchRecord, ...],
-    entries: tuple[JournalEntry, ...],
+    entries: tuple[Entry, ...],
     deleted: tuple[EntryKey, ...],
 ) -> WritePlan:
     """Compare a batch with what the store holds."""
     with store.snapshot():
         by_key = _records_by_key(store, batch)
         edges = _edge_changes(store, batch.edges)
-    keys = [*((entry.kind, entry.id) for entry in entries), *deleted]
-    stored = {key: store.journal_entry(*key) for key in keys}
+    keys = [*((entry.namespace, entry.key) for entry in entries), *deleted]
+    stored = {key: store.kv.get(*key) for key in keys}
     return WritePlan(
         batch=batch,
         changed=changed,
@@ -242,7 +244,7 @@ def made_by_run(record: Record, run_id: str) -> bool:
 def _records_by_key(store: Store, batch: Batch) -> dict[str, list[Record]]:
     keys = {key for item in batch.records for key in item.keys}
     keys.update(end for edge in batch.edges for end in (edge.src, edge.dst))
-    return store.lookup(list(keys), edges=0) if keys else {}
+    return store.records.lookup(list(keys), edges=0) if keys else {}
 
 
 def _edge_changes(store: Store, edges: Sequence[Edge]) -> tuple[EdgeChange, ...]:
@@ -261,7 +263,7 @@ def _edge_changes(store: Store, edges: Sequence[Edge]) -> tuple[EdgeChange, ...]
 def _stored_edges(store: Store, edges: Iterable[Edge], digests: set[str]) -> dict[str, Edge]:
     """The stored edges that these are merged into, in force or not, by digest."""
     sources = list({edge.src for edge in edges})
-    stored = store.stored_edges(sources, direction="out") if sources else []
+    stored = store.graph.stored_edges(sources, direction="out") if sources else []
     by_digest = {edge_digest(edge): edge for edge in stored}
     return {digest: edge for digest, edge in by_digest.items() if digest in digests}
 
@@ -276,7 +278,7 @@ def _is_stored(store: Store, stored: Record | None, item: BatchRecord) -> bool:
         return False
     if _without_origin(stored) != _without_origin(item.record):
         return False
-    return set(store.parents(stored.id)) == set(item.parents)
+    return set(store.records.parents(stored.id)) == set(item.parents)
 
 
 def _without_origin(record: Any) -> Any:

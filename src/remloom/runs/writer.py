@@ -11,8 +11,11 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from ..errors import BudgetError, ChangedError
+from ..kv import Entry
 from ..model import Edge, Moment, Record, Resource
-from ..store.contract import Batch, BatchRecord, JournalEntry, Store, Vector, Written
+from ..store.batch import Batch, BatchRecord, Vector
+from ..store.contract import Store
+from ..store.results import Written
 from ..store.validation import build, embedded_text
 from .before_images import BeforeImages
 from .run import Diff, Run, Status, run_entry
@@ -98,7 +101,7 @@ class Writer:
         edges: Iterable[Edge] = (),
         *,
         superseded: Mapping[str, str] = {},
-        entries: Iterable[JournalEntry] = (),
+        entries: Iterable[Entry] = (),
         deleted: Iterable[EntryKey] = (),
     ) -> list[str]:
         """Write records and edges as one batch that can be taken back.
@@ -131,20 +134,20 @@ class Writer:
         """Store the run's counts, as a sign of life."""
         if not self._dry_run:
             with self._writing:
-                self._store.note([run_entry(self.run)])
+                self._store.kv.put([run_entry(self.run)])
 
     def finish(self, status: Status = "done", reason: str = "") -> Run:
         """End the run; returns it as it was stored."""
         run = replace(self.run, status=status, reason=reason, finished_at=datetime.now(UTC))
         if not self._dry_run:
-            self._store.note([run_entry(run)])
+            self._store.kv.put([run_entry(run)])
         self._run = run
         return run
 
     def _write(
         self,
         items: Sequence[Record | Edge],
-        entries: tuple[JournalEntry, ...],
+        entries: tuple[Entry, ...],
         deleted: tuple[EntryKey, ...],
     ) -> list[str]:
         batch = build(items, tenant=self._tenant, model=self._model)
@@ -184,7 +187,7 @@ class Writer:
         """Write a batch, and with it the run with this receipt and these counts added."""
         run = self.run
         entry = run_entry(run, receipt=_sum(run.receipt, receipt), counts=_sum(run.counts, counts))
-        written = self._store.write(replace(batch, journal=(*batch.journal, entry)))
+        written = self._store.write(replace(batch, entries=(*batch.entries, entry)))
         # only now: an attempt that failed adds nothing
         self._add_to_receipt(receipt)
         self.count(**counts)

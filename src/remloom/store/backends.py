@@ -218,7 +218,7 @@ class _Database:
             found.delete(tenant)
 
     def backup(self, store: Store, tenant: str, target: Path) -> None:
-        store.backup(str(target))
+        store.admin.backup(str(target))
 
 
 def _hnsw(settings: Settings) -> dict[str, int]:

@@ -21,10 +21,12 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, StoreError
-from ..kv import JournalEntry
+from ..kv import Entry, KeyRange
 from ..model import Copied, Edge, Entity, Moment, Record, Resource
 from .backends import place
-from .contract import ERASING, INDEX, Batch, BatchRecord, Store, Vector
+from .batch import Batch, BatchRecord, Vector
+from .contract import ERASURES, INDEXES, Store
+from .stats import Stats
 from .validation import searchable_text
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ __all__ = ["copy", "copy_tenant", "unfinished"]
 
 # journal kind of the mark in a target that is not complete; the id is the source
 _UNDER_WAY = "copy"
-_OWN = frozenset((_UNDER_WAY, ERASING))  # kinds that speak of one store alone
+_OWN = frozenset((_UNDER_WAY, ERASURES))  # kinds that speak of one store alone
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
 
@@ -112,9 +114,9 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
         ConflictError: the target has memories of its own.
         StoreError: the two differ afterwards, because the source was written to meanwhile.
     """
-    theirs, ours = source.stats(), target.stats()
-    resumed = target.journal_entry(_UNDER_WAY, origin) is not None
-    empty = not (any(ours["records"].values()) or ours["journal"].keys() - {ERASING})
+    theirs, ours = source.admin.stats(), target.admin.stats()
+    resumed = target.kv.get(_UNDER_WAY, origin) is not None
+    empty = not (any(ours.records.values()) or ours.entries.keys() - {ERASURES})
     if not resumed and not empty:
         wanted = _sums(source)
         if _totals(theirs) == _totals(ours) and wanted == _sums(target):
@@ -123,9 +125,9 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
             "the target has memories of its own, and they would be mixed",
             remedy="copy into a new tenant (--as NAME), or delete this one first",
         )
-    target.note([JournalEntry(_UNDER_WAY, origin, b"{}")])
+    target.kv.put([Entry(_UNDER_WAY, origin, b"{}")])
     copying = _Copying(
-        source, target, resumed, sum(theirs["records"].values()) + theirs["edges"], progress
+        source, target, resumed, sum(theirs.records.values()) + theirs.edges, progress
     )
     written = copying.run()
     expected, found = _sums(source), _sums(target)
@@ -134,15 +136,15 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
             f"source and target differ: {expected}; and {found}",
             remedy="the source was written to meanwhile: run the same command again, and it goes on",
         )
-    target.note([], struck=[(_UNDER_WAY, origin)])
+    target.kv.put([], deleted=[(_UNDER_WAY, origin)])
     return _copied(found, written=written, resumed=resumed)
 
 
 def unfinished(store: Store) -> list[str]:
     """The copy into this store that was broken off; a line, or none."""
     return [
-        f"not all of {entry.id} was copied here: the same `remloom copy` goes on"
-        for entry in store.journal(_UNDER_WAY, limit=1)
+        f"not all of {entry.key} was copied here: the same `remloom copy` goes on"
+        for entry in store.kv.list(_UNDER_WAY, KeyRange(limit=1))
     ]
 
 
@@ -154,13 +156,13 @@ class _Copying:
     ) -> None:
         self._source, self._target = source, target
         self._resumed = resumed
-        self._model, self._dims = source.model() or ("", 0)
+        self._model, self._dims = source.vectors.model() or ("", 0)
         self._total, self._done, self._progress = total, 0, progress
         self._written = 0
 
     def run(self) -> int:
         """Returns how many records and edges were written; the others were there already."""
-        for kind in self._source.stats()["journal"]:
+        for kind in self._source.admin.stats().entries:
             self._journal(kind)
         self._records()
         self._edges()
@@ -170,20 +172,20 @@ class _Copying:
         if kind in _OWN:
             return
         for entries in _batches(_entries(self._source, kind), _AT_ONCE):
-            if kind == INDEX:
+            if kind == INDEXES:
                 for entry in entries:
-                    schema, _, field = entry.id.partition(".")
-                    self._target.create_index(schema, field)
+                    schema, _, field = entry.key.partition(".")
+                    self._target.sql.create_index(schema, field)
             else:
-                self._target.note(entries)
+                self._target.kv.put(entries)
 
     def _records(self) -> None:
         there = {
             record.id: _digest(record, windows)
             for record, windows in _with_vectors(self._target, self._resumed)
         }
-        waiting = {pending.id for pending in self._source.pending(_TEXTS_AT_ONCE)}
-        parked = self._source.queued()[1] > 0
+        waiting = {pending.id for pending in self._source.vectors.pending(_TEXTS_AT_ONCE)}
+        parked = self._source.vectors.queue_lengths()[1] > 0
         for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
             batch = []
             for record, windows in records:
@@ -204,21 +206,21 @@ class _Copying:
 
     def _edges(self) -> None:
         there = (
-            {_ends(edge): _edge_digest(edge) for edge in self._target.all_edges()}
+            {_ends(edge): _edge_digest(edge) for edge in self._target.graph.all_edges()}
             if self._resumed
             else {}
         )
-        for edges in _batches(self._source.all_edges(), _AT_ONCE):
+        for edges in _batches(self._source.graph.all_edges(), _AT_ONCE):
             changed = [edge for edge in edges if there.get(_ends(edge)) != _edge_digest(edge)]
             # a merge would keep parts of it
             stale = tuple(_ends(edge) for edge in changed if _ends(edge) in there)
             if changed:
-                self._target.write(Batch(edges=tuple(changed), unlinked=stale))
+                self._target.write(Batch(edges=tuple(changed), deleted_edges=stale))
             for edge in edges:
                 there.pop(_ends(edge), None)
             self._advance(len(edges), len(changed))
         for gone in _batches(there, _AT_ONCE):
-            self._target.write(Batch(unlinked=tuple(gone)))
+            self._target.write(Batch(deleted_edges=tuple(gone)))
 
     def _advance(self, count: int, written: int) -> None:
         self._done += count
@@ -264,8 +266,8 @@ def _parents_first(records: Iterable[Record]) -> Iterator[Record]:
 def _with_vectors(
     store: Store, wanted: bool, ordered: Callable[[Iterable[Record]], Iterator[Record]] = iter
 ) -> Iterator[tuple[Record, list[Vector]]]:
-    for records in _batches(ordered(store.records()), _AT_ONCE) if wanted else ():
-        windows = store.vectors_of([record.id for record in records])
+    for records in _batches(ordered(store.records.all()), _AT_ONCE) if wanted else ():
+        windows = store.vectors.of([record.id for record in records])
         yield from ((record, windows.get(record.id, [])) for record in records)
 
 
@@ -279,11 +281,11 @@ def _ends(edge: Edge) -> tuple[str, str, str]:
     return edge.src, edge.rel_type, edge.dst
 
 
-def _entries(store: Store, kind: str) -> Iterator[JournalEntry]:
+def _entries(store: Store, kind: str) -> Iterator[Entry]:
     after = ""
-    while found := store.journal(kind, after=after, limit=_AT_ONCE):
+    while found := store.kv.list(kind, KeyRange(after=after, limit=_AT_ONCE)):
         yield from found
-        after = found[-1].id
+        after = found[-1].key
 
 
 # -- what tells one content from another -----------------------------------------------------------
@@ -295,13 +297,13 @@ def _sums(store: Store) -> _Sums:
         sums.add(_digest(record, windows))
         sums.records += 1
         sums.vectors += len(windows)
-    for edge in store.all_edges():
+    for edge in store.graph.all_edges():
         sums.add(_edge_digest(edge))
         sums.edges += 1
-    for kind in store.stats()["journal"]:
+    for kind in store.admin.stats().entries:
         if kind not in _OWN:
             for entry in _entries(store, kind):
-                sums.add(_hash(_encode([entry.kind, entry.id, entry.data, entry.subjects])))
+                sums.add(_hash(_encode([entry.namespace, entry.key, entry.value, entry.refs])))
                 sums.journal += 1
     return sums
 
@@ -337,5 +339,5 @@ def _copied(sums: _Sums, *, written: int, resumed: bool) -> Copied:
     )  # fmt: skip
 
 
-def _totals(stats: dict[str, Any]) -> tuple[Any, ...]:
-    return stats["records"], stats["edges"], stats["vectors"]["count"]
+def _totals(stats: Stats) -> tuple[Any, ...]:
+    return stats.records, stats.edges, stats.vectors.count

@@ -18,10 +18,13 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
+from ..kv import KeyRange
 from ..model import Edge, Entity, Moment, Receipt, Record, Resource, edge_types
 from ..predicates import Eq, Query
 from . import history
-from .contract import Batch, Reads, Store
+from .batch import Batch
+from .contract import Reads, Store
+from .specs import ChunkRange, NameSpec
 from .sweep import Trace, sweep
 from .validation import EXTRACTED
 
@@ -100,7 +103,8 @@ def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
     for name, records in found.items():
         if not records:
             near = dict.fromkeys(
-                match.record.name for match in store.fuzzy(name, type=None, threshold=0.5, limit=3)
+                match.record.name
+                for match in store.search.names(name, NameSpec(threshold=0.5, limit=3))
             )
             remedy = (
                 f"did you mean {' or '.join(map(repr, near))}?"
@@ -135,7 +139,7 @@ def forget(
         ids = tuple(plan.going)
         return Receipt(
             records=len(ids),
-            vectors=sum(len(windows) for windows in store.vectors_of(ids).values()),
+            vectors=sum(len(windows) for windows in store.vectors.of(ids).values()),
             keys=sum(len(keys_of(record)) for record in plan.going.values()),
             edges=len(plan.edges) + len(plan.cut),
             derived=len(ids) - len(plan.asked),
@@ -202,7 +206,7 @@ def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence
     keys = frozenset(
         _given_up(reads, going, [key for record in going.values() for key in keys_of(record)])
     )
-    edges = tuple(reads.stored_edges(sorted(keys), direction="both")) if keys else ()
+    edges = tuple(reads.graph.stored_edges(sorted(keys), direction="both")) if keys else ()
     return _Plan(asked, going, keys, edges, tuple(loose), remade)
 
 
@@ -221,7 +225,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     ]
     moved = [link for remade in plan.remade for link in remade.moved]
     parented = [
-        replace(record, parents=tuple(reads.parents(record.id)))
+        replace(record, parents=tuple(reads.records.parents(record.id)))
         if isinstance(record, Resource)
         else record
         for record in records.values()
@@ -233,21 +237,23 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     struck = [place for record in records.values() for place in _past(reads, record)]
     return replace(
         batch,
-        removed=(*plan.going, *subjects),
-        unlinked=(*moved, *plan.cut),
-        struck=tuple(struck),
+        deleted=(*plan.going, *subjects),
+        deleted_edges=(*moved, *plan.cut),
+        deleted_entries=tuple(struck),
         exact=True,
     )
 
 
 def _left(reads: Reads, cut: set[Triple]) -> set[str]:
     """The labels of thin entities that no edge will lead to once these are gone: they go with them."""
-    found = reads.lookup(sorted({key for src, _, dst in cut for key in (src, dst)}), edges=0)
+    found = reads.records.lookup(
+        sorted({key for src, _, dst in cut for key in (src, dst)}), edges=0
+    )
     return {
         key
         for key, records in found.items()
         if all(isinstance(record, Entity) and record.thin for record in records)
-        and {_triple(edge) for edge in reads.stored_edges([key], direction="both")} <= cut
+        and {_triple(edge) for edge in reads.graph.stored_edges([key], direction="both")} <= cut
     }
 
 
@@ -255,27 +261,27 @@ def _outgrown(reads: Reads, remade: Iterable[Record]) -> set[str]:
     """The labels that records have and will not have."""
     found: set[str] = set()
     for record in remade:
-        if (old := reads.get(None, record.id)) is not None:
+        if (old := reads.records.get(None, record.id)) is not None:
             found.update(set(keys_of(old)) - set(keys_of(record)))
     return found
 
 
 def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
     """What is noted of an entity that gives up names: how it was called before."""
-    old = reads.get("entities", remade.id)
+    old = reads.records.get("entities", remade.id)
     lost = set(keys_of(old)) - set(keys_of(remade)) if isinstance(old, Entity) else set()
     if not lost:
         return []
     kind, prefix = history.last_of(remade.id)
-    return [(kind, entry.id) for entry in reads.journal(kind, prefix=prefix)]
+    return [(kind, entry.key) for entry in reads.kv.list(kind, KeyRange(prefix=prefix))]
 
 
 def add_derived(reads: Reads, going: dict[str, Record]) -> None:
     """Add all that was derived from these records."""
     queue = list(going)
     while queue:
-        for child in reads.children(queue.pop()):
-            if child not in going and (record := reads.get(None, child)) is not None:
+        for child in reads.records.children(queue.pop()):
+            if child not in going and (record := reads.records.get(None, child)) is not None:
                 going[child] = record
                 queue.append(child)
 
@@ -287,13 +293,15 @@ def _add_emptied(reads: Reads, going: dict[str, Record]) -> None:
         if isinstance(record, Resource) and record.uri and not record.generation:
             by_source.setdefault(record.uri, []).append(record)
     for uri, parts in by_source.items():
-        if all(part.id in going for part in reads.chunks(uri, limit=len(parts) + 1)):
+        if all(
+            part.id in going for part in reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
+        ):
             going.update((record.id, record) for record in _describing(reads, parts))
 
 
 def _given_up(reads: Reads, going: Going, keys: Iterable[str]) -> set[str]:
     """Of these keys, those that only records which go have."""
-    held = reads.lookup(sorted(set(keys)), edges=0)
+    held = reads.records.lookup(sorted(set(keys)), edges=0)
     return {key for key, records in held.items() if all(record.id in going for record in records)}
 
 
@@ -301,7 +309,7 @@ def _loose(reads: Reads, going: Going) -> list[Triple]:
     """Edges that reading made of a record that goes, at a key that somebody else has too: a note
     called "Paris" and Paris."""
     read = {key for record in going.values() if _is_read(record) for key in keys_of(record)}
-    held = reads.lookup(sorted(read), edges=0)
+    held = reads.records.lookup(sorted(read), edges=0)
     shared = [
         key
         for key, records in held.items()
@@ -310,7 +318,7 @@ def _loose(reads: Reads, going: Going) -> list[Triple]:
     ]
     if not shared:
         return []
-    edges = reads.stored_edges(shared, direction="out")
+    edges = reads.graph.stored_edges(shared, direction="out")
     return [
         _triple(edge) for edge in edges if edge.rel_type in edge_types.READ and edge.src in shared
     ]
@@ -332,9 +340,9 @@ def orphans(
     """
     cut = set(loose)
     keys = {key for record in going.values() for key in keys_of(record)}
-    edges = reads.stored_edges(sorted(keys), direction="both") if keys else []
+    edges = reads.graph.stored_edges(sorted(keys), direction="both") if keys else []
     places = sorted(keys | {edge.dst for edge in edges} | set(named))
-    known = reads.lookup(places, edges=0)
+    known = reads.records.lookup(places, edges=0)
     found = {
         record.id: record
         for records in known.values()
@@ -348,13 +356,13 @@ def orphans(
     for id, entity in found.items():
         own = keys_of(entity)
         going_too = sum(bool({edge.src, edge.dst} & set(own)) for edge in edges)
-        many = reads.degrees(own, direction="both") > going_too + _MANY
-        around[id] = None if many else reads.stored_edges(own, direction="both")
+        many = reads.graph.count(own, direction="both") > going_too + _MANY
+        around[id] = None if many else reads.graph.stored_edges(own, direction="both")
     holders: dict[str, list[str]] = {}
     ends = {key for some in around.values() for edge in some or () for key in (edge.src, edge.dst)}
     # that reading or dreaming made: what they tell of, texts speak of
     moments: set[str] = set()
-    for key, records in reads.lookup(sorted(ends), edges=0).items():
+    for key, records in reads.records.lookup(sorted(ends), edges=0).items():
         holders[key] = [record.id for record in records]
         moments.update(
             r.id
@@ -396,14 +404,14 @@ def _triple(edge: Edge) -> Triple:
 
 
 def _records(reads: Reads, name: str) -> list[Record]:
-    if (record := reads.get(None, name)) is not None:
+    if (record := reads.records.get(None, name)) is not None:
         return [record]
-    if found := reads.chunks(name):
+    if found := reads.records.chunks(name):
         return [*found, *_described(reads, found), *_describing(reads, found)]
     try:
         named = [
             record
-            for records in reads.lookup([labels.key(name)], edges=0).values()
+            for records in reads.records.lookup([labels.key(name)], edges=0).values()
             for record in records
         ]
     except LabelError:
@@ -413,19 +421,19 @@ def _records(reads: Reads, name: str) -> list[Record]:
     # What a source was called may be left when every chunk of it was forgotten: no index leads
     # there.
     return [
-        *reads.query("entities", Query().filter(Eq("properties.uri", name))),
-        *reads.query("moments", Query().filter(Eq("metadata.uri", name))),
+        *reads.records.query("entities", Query().filter(Eq("properties.uri", name))),
+        *reads.records.query("moments", Query().filter(Eq("metadata.uri", name))),
     ]
 
 
 def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
     """The entities that stand for the source of these chunks as a whole."""
     keys = {labels.key(chunks[0].name)}
-    edges = reads.stored_edges(sorted(keys), direction="out")
+    edges = reads.graph.stored_edges(sorted(keys), direction="out")
     keys.update(edge.dst for edge in edges if edge.rel_type == "part_of")
     return [
         record
-        for records in reads.lookup(sorted(keys), edges=0).values()
+        for records in reads.records.lookup(sorted(keys), edges=0).values()
         for record in records
         if isinstance(record, Entity) and record.properties.get("uri") == chunks[0].uri
     ]
@@ -435,7 +443,7 @@ def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
     """The moments of the source of these chunks."""
     return [
         moment
-        for moment in reads.referring([c.id for c in chunks])
+        for moment in reads.records.referring([c.id for c in chunks])
         if moment.metadata.get("uri") == chunks[0].uri
     ]
 
@@ -443,5 +451,5 @@ def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
 def _source_of(reads: Reads, record: Record) -> list[Record]:
     """The chunks and moments of the source that an entity stands for."""
     uri = record.properties.get("uri") if isinstance(record, Entity) else None
-    chunks = reads.chunks(uri) if isinstance(uri, str) and uri else []
+    chunks = reads.records.chunks(uri) if isinstance(uri, str) and uri else []
     return [*chunks, *_described(reads, chunks)] if chunks else []

@@ -19,7 +19,7 @@ from msgspec.structs import force_setattr, replace
 
 from .. import labels
 from ..errors import NotFoundError
-from ..kv import JournalEntry
+from ..kv import Entry, KeyRange
 from ..model import Entity, Record
 from .contract import Store
 from .encoding import micros, moment_of
@@ -71,9 +71,9 @@ def last_of(id: str) -> tuple[str, str]:
     return CHANGE, id + _MARK
 
 
-def noted(old: Entity, new: Entity, last: JournalEntry | None) -> list[JournalEntry]:
+def noted(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
     """The entries for a change of an entity, whose last one was this; the first is the change."""
-    before = None if last is None else _decode(last.data)
+    before = None if last is None else _decode(last.value)
     at = micros(new.updated_at) or 0
     if before is not None:
         at = max(at, (micros(before.at) or 0) + 1)
@@ -92,35 +92,34 @@ def noted(old: Entity, new: Entity, last: JournalEntry | None) -> list[JournalEn
         added=tuple(name for name in now if name not in was),
     )
     entries = [
-        JournalEntry(
+        Entry(
             CHANGE,
             f"{new.id}{_MARK}{at:0{_DIGITS}}",
             msgspec.json.encode(change),
-            subjects=(new.id,),
+            refs=(new.id,),
         )
     ]
     lost = _keys(old).keys() - _keys(new).keys()
-    entries += [
-        JournalEntry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", subjects=(new.id,))
-        for key in lost
-    ]
+    entries += [Entry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", refs=(new.id,)) for key in lost]
     return entries
 
 
-def number(entry: JournalEntry) -> int:
+def number(entry: Entry) -> int:
     """Which change of its entity it is, from 1."""
-    return _decode(entry.data).number
+    return _decode(entry.value).number
 
 
 def changes(store: Store, id: str) -> Iterator[Change]:
     """The changes of an entity that are kept, newest first."""
     kind, prefix = last_of(id)
     after = ""
-    while found := store.journal(kind, prefix=prefix, after=after, limit=_PAGE, newest_first=True):
+    while found := store.kv.list(
+        kind, KeyRange(prefix=prefix, after=after, limit=_PAGE, newest_first=True)
+    ):
         yield from (
-            _decode(entry.data) for entry in found if len(entry.id) == len(prefix) + _DIGITS
+            _decode(entry.value) for entry in found if len(entry.key) == len(prefix) + _DIGITS
         )
-        after = found[-1].id
+        after = found[-1].key
 
 
 def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
@@ -173,19 +172,19 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
     Raises:
         NotFoundError: see `entity_at`.
     """
-    found = store.lookup(keys, as_of=at)
+    found = store.records.lookup(keys, as_of=at)
     for key in found:
         there = {record.id for record in found[key]}
         former = [
-            entry.id.rpartition(_MARK)[2]
-            for entry in store.journal(NAME, prefix=_short(key) + _MARK)
+            entry.key.rpartition(_MARK)[2]
+            for entry in store.kv.list(NAME, KeyRange(prefix=_short(key) + _MARK))
         ]
         for id in dict.fromkeys(former):
-            record = None if id in there else store.get("entities", id)
+            record = None if id in there else store.records.get("entities", id)
             if record is not None:
                 named = labels.key(record.name)
                 found[key] += [
-                    one for one in store.lookup([named], as_of=at)[named] if one.id == id
+                    one for one in store.records.lookup([named], as_of=at)[named] if one.id == id
                 ]
         then = [record_at(store, record, at) for record in found[key]]
         found[key] = [

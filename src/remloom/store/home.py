@@ -413,7 +413,7 @@ def backup(store: Store, folder: Path, target: Path) -> None:
         kept = None
         with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
             kept = (folder / tenant_file.NAME).read_bytes()
-        store.backup(str(target / _DATABASE))
+        store.admin.backup(str(target / _DATABASE))
         os.chmod(target / _DATABASE, 0o600)
         if kept is not None:  # last, for nothing opens a folder without it
             folders.write_new(target / tenant_file.NAME, kept)

@@ -20,7 +20,9 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
 from ..model import Edge, Record, Resource
-from .contract import SCHEMAS, Batch, BatchRecord, Store, Vector
+from .batch import Batch, BatchRecord, Vector
+from .contract import Store
+from .schemas import SCHEMAS
 from .validation import build, checked, checked_edge, searchable_text
 
 __all__ = ["export", "import_"]
@@ -70,7 +72,7 @@ def export(
     store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True
 ) -> dict[str, int]:
     """Write a whole memory; returns how many lines of each kind."""
-    name, dims = (store.model() or ("", 0)) if vectors else ("", 0)
+    name, dims = (store.vectors.model() or ("", 0)) if vectors else ("", 0)
     digest = sha256()
     end = _EndLine(0, 0)
 
@@ -80,15 +82,15 @@ def export(
         stream.write(data)
 
     write(_Header(FORMAT, tenant, name, dims))
-    records = store.records()
+    records = store.records.all()
     while some := list(islice(records, _BATCH)):
-        windows = store.vectors_of([record.id for record in some]) if vectors else {}
+        windows = store.vectors.of([record.id for record in some]) if vectors else {}
         for record in some:
             found = [_window(vector) for vector in windows.get(record.id, ())]
             write(_RecordLine(record.schema, msgspec.Raw(_encode(record)), found))
             end.vectors += len(found)
         end.records += len(some)
-    for edge in store.all_edges():
+    for edge in store.graph.all_edges():
         write(_EdgeLine(edge))
         end.edges += 1
     end.sha256 = digest.hexdigest()

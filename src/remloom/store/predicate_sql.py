@@ -3,44 +3,80 @@ always bound."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
 
-from ..errors import InvalidInputError, UnknownNameError
-from ..predicates import And, Matches, Not, Or, Predicate, VectorSimilar
+from ..errors import InvalidInputError
+from ..predicates import MOST_RESULTS, And, Matches, Not, Or, Predicate, Query, VectorSimilar
 from ..sql.conditions import Conditions
 from ..sql.writer import Writer
-from .contract import SCHEMAS
+from .results import Match
+from .schemas import check_schema
+from .specs import SearchSpec
 
-__all__ = ["Compiler", "Condition", "asks_regex", "check_window", "direction", "known", "split"]
+__all__ = [
+    "Compiler",
+    "Condition",
+    "VectorSearch",
+    "asks_regex",
+    "order_direction",
+    "refuse_search",
+    "search_similar",
+]
 
 Condition: TypeAlias = tuple[str, list[Any]]  # a boolean SQL expression and its parameters
+VectorSearch: TypeAlias = Callable[[Sequence[float], SearchSpec], list[Match]]
 
 
-def known(schema: str) -> str:
-    """The schema's name, if there is one.
+def search_similar(
+    search: VectorSearch, schema: str, query: Query
+) -> tuple[Predicate, list[Match] | None]:
+    """Return the filter without its VectorSimilar, and what that finds, best first; None without
+    one.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no such schema.
+        InvalidInputError: a negative limit or offset; two VectorSimilar, or one whose top_k or
+            min_score is not valid.
     """
-    if schema not in SCHEMAS:
-        raise UnknownNameError("schema", schema, list(SCHEMAS))
-    return schema
+    check_schema(schema)
+    _check_not_negative(query.count, "limit")
+    _check_not_negative(query.skip, "offset")
+    similar, others = _split(query.where)
+    if similar is None:
+        return others, None
+    limit, least = similar.top_k, similar.min_score
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_RESULTS:
+        raise InvalidInputError(
+            f"top_k is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}"
+        )
+    if not isinstance(least, (int, float)) or not -1 <= least <= 1:  # NaN is neither
+        raise InvalidInputError(f"min_score is a cosine, a number from -1 to 1, not {least!r}")
+    spec = SearchSpec(schema=schema, where=others, limit=limit, min_score=least)
+    return others, search(similar.query, spec)
 
 
-def split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
-    """The VectorSimilar of a filter, and the filter without it."""
+def refuse_search(_vector: Sequence[float], _spec: SearchSpec) -> NoReturn:
+    """Refuse to search by vector: an update sees its own transaction, the index does not."""
+    raise InvalidInputError(
+        "nothing is searched by likeness inside `update`", remedy="search before it"
+    )
+
+
+def _split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
+    """Return the VectorSimilar of a filter, and the filter without it."""
     if isinstance(where, VectorSimilar):
         return where, And(())
-    if isinstance(where, And):
-        found = [part for part in where.predicates if isinstance(part, VectorSimilar)]
-        if len(found) > 1:
-            raise InvalidInputError(
-                "a query takes one VectorSimilar", remedy="run one query for each vector"
-            )
-        if found:
-            return found[0], And(tuple(part for part in where.predicates if part is not found[0]))
-    return None, where
+    if not isinstance(where, And):
+        return None, where
+    similar = [part for part in where.predicates if isinstance(part, VectorSimilar)]
+    if not similar:
+        return None, where
+    if len(similar) > 1:
+        raise InvalidInputError(
+            "a query takes one VectorSimilar", remedy="run one query for each vector"
+        )
+    return similar[0], And(tuple(part for part in where.predicates if part is not similar[0]))
 
 
 def asks_regex(where: Predicate) -> bool:
@@ -92,19 +128,17 @@ class Compiler(Conditions):
             ) from None
 
 
-def direction(way: str) -> str:
-    """An order, as SQL.
+def order_direction(order: str) -> str:
+    """Return an order as SQL.
 
     Raises:
         InvalidInputError: it is neither asc nor desc.
     """
-    if way.lower() not in ("asc", "desc"):
-        raise InvalidInputError(f"an order is asc or desc, not {way!r}")
-    return way.upper()
+    if order.lower() not in ("asc", "desc"):
+        raise InvalidInputError(f"an order is asc or desc, not {order!r}")
+    return order.upper()
 
 
-def check_window(count: int | None, skip: int) -> None:
-    """Refuse a limit or an offset below nothing."""
-    for number, what in ((count, "limit"), (skip, "offset")):
-        if number is not None and number < 0:
-            raise InvalidInputError(f"{what} may not be negative, it is {number}")
+def _check_not_negative(number: int | None, name: str) -> None:
+    if number is not None and number < 0:
+        raise InvalidInputError(f"{name} may not be negative, it is {number}")

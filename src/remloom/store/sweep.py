@@ -20,6 +20,7 @@ from .. import labels
 from ..model import Edge, Entity, Moment, Record, Resource, edge_types
 from ..text.analysis import STOP_WORDS
 from .contract import Store
+from .specs import EdgeSpec, SearchSpec
 from .validation import EXTRACTED
 
 __all__ = ["Trace", "sweep", "tokens"]
@@ -66,10 +67,10 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
         trace: these words.
         ids, keys: records that were made of what was forgotten, and labels that lay beside it.
     """
-    held = store.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
+    held = store.records.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
     # what leads on from them was perhaps theirs
     shared = [key for key, records in held.items() if records]
-    led = store.edges(shared, direction="out", rel_types=None, limit=_BESIDE) if shared else ()
+    led = store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)) if shared else ()
     near = _near(store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in led)))))
     own: set[str] = set()  # words of sources that stay
     phrases: set[tuple[str, ...]] = set()
@@ -92,7 +93,7 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
             if (
                 isinstance(record, Entity)
                 and record.thin
-                and not store.degrees([key], direction="both")
+                and not store.graph.count([key], direction="both")
             ):
                 found[f"label {key}"] = key
     return tuple(f"{place}: {word!r}" for place, word in found.items())
@@ -117,14 +118,16 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> dict[str, Record]:
     """The records that are looked at."""
     found = {
-        id: record for id in list(ids)[:_BESIDE] if (record := store.get(None, id)) is not None
+        id: record
+        for id in list(ids)[:_BESIDE]
+        if (record := store.records.get(None, id)) is not None
     }
-    for records in store.lookup(list(keys)[:_BESIDE], edges=0).values() if keys else ():
+    for records in store.records.lookup(list(keys)[:_BESIDE], edges=0).values() if keys else ():
         found.update((record.id, record) for record in records)
     step = max(1, len(trace.texts) // _PROBES)
     for text in trace.texts[::step][:_PROBES]:
         if words := _rarest(text):
-            for match in store.search_text(words, schema=None, where=None, limit=_HITS):
+            for match in store.search.text(words, SearchSpec(limit=_HITS)):
                 found[match.record.id] = match.record
     return found
 
@@ -134,9 +137,9 @@ def _edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
     some = list(keys)[:_BESIDE]
     if not some:
         return ()
-    if store.degrees(some, direction="both") > _EDGES:
-        return store.edges(some, direction="both", rel_types=None, limit=_EDGES)
-    return store.stored_edges(some, direction="both")
+    if store.graph.count(some, direction="both") > _EDGES:
+        return store.graph.edges(EdgeSpec(some, direction="both", limit=_EDGES))
+    return store.graph.stored_edges(some, direction="both")
 
 
 def _rarest(text: str) -> str:
@@ -237,5 +240,5 @@ def _look(
 
 def _is_said(store: Store, word: str) -> bool:
     """Whether a source that stays says a word."""
-    matches = store.search_text(word, schema=None, where=None, limit=_HITS)
+    matches = store.search.text(word, SearchSpec(limit=_HITS))
     return any(word in tokens(text) for match in matches for text in _own(match.record))

@@ -29,7 +29,7 @@ from ..errors import (
     VectorError,
 )
 from ..model import Edge, Entity, Moment, Record, Resource
-from .contract import Batch, BatchRecord, Vector
+from .batch import Batch, BatchRecord, Vector
 from .json_values import check as check_free
 
 __all__ = [
@@ -226,8 +226,8 @@ def build(
         place = {identity: number for number, identity in enumerate(records)}
         places = tuple(place[identity] for identity in given)
     return Batch(
-        records=tuple(records.values()), edges=tuple(edges), names=names, removed=tuple(removed),
-        unlinked=tuple(unlinked), dims=dims, model=model, places=places,
+        records=tuple(records.values()), edges=tuple(edges), names=names, deleted=tuple(removed),
+        deleted_edges=tuple(unlinked), dims=dims, model=model, positions=places,
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from msgspec import Struct
 
 from ..errors import RemloomError
 from ..model import Answer, Edge
-from ..store.contract import SCHEMAS
+from ..store.schemas import SCHEMAS
 
 if TYPE_CHECKING:
     from ..memory import Memory

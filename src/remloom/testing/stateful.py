@@ -25,7 +25,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from .. import labels
 from ..model import Edge, Entity, Resource
 from ..store import validation
-from ..store.contract import EdgeOrder, Store
+from ..store.contract import Store
+from ..store.specs import EdgeOrder, NameSpec, SearchSpec, WalkSpec
 
 __all__ = ["StoreMachine"]
 
@@ -119,7 +120,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        self.store.settle()
+        self.store.admin.optimize()
 
     @rule()
     def reopen(self) -> None:
@@ -130,7 +131,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_label_is_found_with_its_edges(self) -> None:
-        found = self.store.lookup([labels.key(name) for name in NAMES])
+        found = self.store.records.lookup([labels.key(name) for name in NAMES])
         ends = {key for pair in self.edges for key in pair}
         for key, records in found.items():
             assert bool(records) == (key in self.entities or key in ends)
@@ -145,7 +146,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def every_text_is_found_by_its_words(self) -> None:
         for word in WORDS:
-            found = self.store.search_text(word, schema="resources", where=None, limit=100)
+            found = self.store.search.text(word, SearchSpec(schema="resources", limit=100))
             assert {m.record.id for m in found} == {
                 id for id, r in self.resources.items() if word in r.content
             }
@@ -156,29 +157,21 @@ class StoreMachine(RuleBasedStateMachine):
             return
         for resource in list(self.resources.values())[-2:]:
             query = list(resource.embedding or ())
-            (best,) = self.store.search_vector(
-                query, schema="resources", where=None, limit=1, min_score=None
-            )
+            (best,) = self.store.search.vector(query, SearchSpec(schema="resources", limit=1))
             cosines = [_cosine(query, other.embedding or ()) for other in self.resources.values()]
             assert abs(best.score - max(cosines)) < 2e-3, "vectors are kept in 16 bits"
 
     @invariant()
     def names_are_found_by_likeness(self) -> None:
         for key, id in list(self.entities.items())[-2:]:
-            matches = self.store.fuzzy(key, type="thing", threshold=0.9, limit=3)
+            matches = self.store.search.names(key, NameSpec(type="thing", threshold=0.9, limit=3))
             assert (matches[0].record.id, matches[0].score) == (id, 1.0)
 
     @invariant()
     def a_walk_reaches_what_edges_reach(self) -> None:
         for start in sorted({src for src, _ in self.edges})[:2]:
-            walk = self.store.walk(
-                [start],
-                rel_types=None,
-                direction="out",
-                depth=9,
-                breadth=None,
-                order=EdgeOrder(),
-                limit=None,
+            walk = self.store.graph.walk(
+                WalkSpec([start], direction="out", depth=9, order=EdgeOrder()),
             )
             reached, waiting = {start}, [start]
             while waiting:
@@ -190,7 +183,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_index_agrees_with_its_table(self) -> None:
-        assert self.store.check() == []
+        assert self.store.admin.check() == []
 
     def _write(self, item: Resource | Entity | Edge) -> tuple[str, ...]:
         return self.store.write(validation.build([item], tenant="stateful", model="")).ids

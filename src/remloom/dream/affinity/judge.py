@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import BudgetError, ModelError
+from ...kv import Entry
 from ...llm import LLM, Call, Quote
 from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
-from ...store.contract import JournalEntry, Store
+from ...store.contract import Store
 from ..context import quote_resource
 from .link import ENTITY, RELATED
 
@@ -52,8 +53,8 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
     }
     verdicts: dict[Pair, Verdict] = {}
     for pair, (first, second) in pairs.items():
-        if (entry := store.journal_entry(JUDGED, _id(first, second))) is not None:
-            verdicts[pair] = msgspec.json.decode(entry.data, type=Verdict)
+        if (entry := store.kv.get(JUDGED, _id(first, second))) is not None:
+            verdicts[pair] = msgspec.json.decode(entry.value, type=Verdict)
     waiting = [pair for pair in pairs if pair not in verdicts]
     names = {_pair(edge): _shared(edge) for edge in edges if edge.rel_type == ENTITY}
     replies = llm.ask_all([_asking(*pairs[pair], names.get(pair, "")) for pair in waiting])
@@ -72,7 +73,7 @@ def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tup
             verdicts[pair] = reply
             data = msgspec.json.encode(reply)
             writer.write(
-                entries=[JournalEntry(JUDGED, item, data, subjects=tuple(ids))],
+                entries=[Entry(JUDGED, item, data, refs=tuple(ids))],
                 deleted=[failed_item_key(KIND, item)],
             )
     if spent:
@@ -95,7 +96,7 @@ def _id(first: Resource, second: Resource) -> str:
 
 def _resources(store: Store, pairs: set[Pair]) -> dict[str, Resource]:
     keys = sorted({key for pair in pairs for key in pair})
-    found = store.lookup(keys, edges=0) if keys else {}
+    found = store.records.lookup(keys, edges=0) if keys else {}
     return {
         key: record
         for key, records in found.items()

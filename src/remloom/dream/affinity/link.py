@@ -19,6 +19,7 @@ from ... import labels
 from ...model import SHARES, Edge, Resource
 from ...runs.writer import Writer
 from ...store.contract import Store
+from ...store.specs import EdgeSpec
 from ...text.analysis import term_set
 from ..vectors import matrix, typical
 from .siblings import occasions
@@ -153,7 +154,7 @@ class _Pool:
 
         read = [
             record
-            for record in store.records("resources")
+            for record in store.records.all("resources")
             if isinstance(record, Resource) and not record.generation and record.content.strip()
         ]
         bearers = Counter(labels.key(resource.name) for resource in read)
@@ -163,7 +164,7 @@ class _Pool:
         self._vectors = matrix(store, [resource.id for resource in self.resources])
         self._telling = np.array(_telling(self.resources), bool) & self._vectors.any(axis=1)
         self._occasion = np.array(occasions(self.resources), np.int64)
-        self._model = (store.model() or ("", 0))[0]
+        self._model = (store.vectors.model() or ("", 0))[0]
         self._names = _names(store, self.resources, self.keys)
         self._named: dict[str, list[int]] = {}
         for place, names in enumerate(self._names):
@@ -284,10 +285,10 @@ def _names(
         if isinstance(speaker := resource.metadata.get("speaker"), str) and speaker.strip():
             speakers.setdefault(resource.uri, set()).add(labels.key(speaker))
     mentioned: dict[str, dict[str, str]] = {}
-    if "mentions" in store.rel_types():
+    if "mentions" in store.graph.edge_types():
         for low in range(0, len(keys), _BLOCK):
-            for edge in store.edges(
-                keys[low : low + _BLOCK], direction="out", rel_types=["mentions"], limit=None
+            for edge in store.graph.edges(
+                EdgeSpec(keys[low : low + _BLOCK], direction="out", rel_types=["mentions"])
             ):
                 mentioned.setdefault(edge.src, {})[edge.dst] = str(
                     edge.properties.get("dst_name") or edge.dst
@@ -317,10 +318,12 @@ def _addresses(name: str, speakers: Collection[str]) -> bool:
 
 def _unknown(store: Store, edges: Sequence[Edge]) -> Iterator[Edge]:
     """The edges that say more than what is there: a new one, a higher weight, another shared name."""
-    types = [name for name in (RELATED, ENTITY) if name in store.rel_types()]
+    types = [name for name in (RELATED, ENTITY) if name in store.graph.edge_types()]
     keys = list(dict.fromkeys(labels.key(edge.src) for edge in edges))
     stored = (
-        store.edges(keys, direction="out", rel_types=types, limit=None) if types and keys else []
+        store.graph.edges(EdgeSpec(keys, direction="out", rel_types=types))
+        if types and keys
+        else []
     )
     known = {(edge.src, edge.rel_type, edge.dst): edge for edge in stored}
     for edge in edges:

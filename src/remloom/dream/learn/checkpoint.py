@@ -21,13 +21,13 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
+from ...kv import Entry, KeyRange
 from ...runs.cleanup import CHECKPOINT, encode_part
-from ...store.contract import JournalEntry
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from ...kv import Journal
+    from ...kv import KeyValue
 
 __all__ = ["CheckpointSaver"]
 
@@ -51,7 +51,7 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
             one before.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: KeyValue) -> None:
         super().__init__()
         self._journal = journal
         self.record_ids: tuple[str, ...] = ()
@@ -66,10 +66,10 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
         """The checkpoint with the config's id, or else the latest of its thread."""
         id = get_checkpoint_id(config)
         if id:
-            entry = self._journal.journal_entry(CHECKPOINT, _prefix(config) + id)
+            entry = self._journal.get(CHECKPOINT, _prefix(config) + id)
         else:
-            latest = self._journal.journal(
-                CHECKPOINT, prefix=_prefix(config), limit=1, newest_first=True
+            latest = self._journal.list(
+                CHECKPOINT, KeyRange(prefix=_prefix(config), limit=1, newest_first=True)
             )
             entry = latest[0] if latest else None
         return self._decode(entry) if entry else None
@@ -97,10 +97,10 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
         parent = get_checkpoint_id(config) or ""
         stored = _StoredCheckpoint(kind, data, meta_kind, meta, parent)
         prefix = _prefix(config)
-        entry = JournalEntry(
+        entry = Entry(
             CHECKPOINT, prefix + checkpoint["id"], msgspec.json.encode(stored), self.record_ids
         )
-        self._journal.note([entry], struck=self._keys(prefix))
+        self._journal.put([entry], deleted=self._keys(prefix))
         return stored_as
 
     def put_writes(
@@ -115,16 +115,17 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
     def delete_thread(self, thread_id: str) -> None:
         """Delete everything of a thread."""
         keys = self._keys(f"{encode_part(thread_id)}/")
-        self._journal.note([], struck=keys)
+        self._journal.put([], deleted=keys)
 
     def _keys(self, prefix: str) -> list[tuple[str, str]]:
         return [
-            (entry.kind, entry.id) for entry in self._journal.journal(CHECKPOINT, prefix=prefix)
+            (entry.namespace, entry.key)
+            for entry in self._journal.list(CHECKPOINT, KeyRange(prefix=prefix))
         ]
 
-    def _decode(self, entry: JournalEntry) -> CheckpointTuple:
-        stored = msgspec.json.decode(entry.data, type=_StoredCheckpoint)
-        thread, namespace, id = entry.id.split("/")
+    def _decode(self, entry: Entry) -> CheckpointTuple:
+        stored = msgspec.json.decode(entry.value, type=_StoredCheckpoint)
+        thread, namespace, id = entry.key.split("/")
         configured = {"thread_id": _decode_part(thread), "checkpoint_ns": _decode_part(namespace)}
         parent: RunnableConfig = {"configurable": {**configured, "checkpoint_id": stored.parent}}
         return CheckpointTuple(

@@ -42,7 +42,7 @@ def run_graph(learner: Learner) -> None:
     """Learn everything, as the state machine; from its checkpoint on, if the run has one."""
     context = learner.context
     run_id = context.writer.id
-    saver = CheckpointSaver(context.store)
+    saver = CheckpointSaver(context.store.kv)
     config: RunnableConfig = {
         "configurable": {"thread_id": run_id},
         "recursion_limit": _STEPS_LIMIT,

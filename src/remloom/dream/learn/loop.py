@@ -168,7 +168,7 @@ class Learner:
         return all(map(self._was_learned, lesson.ids))
 
     def _was_learned(self, id: str) -> bool:
-        return self.context.store.journal_entry(LEARNED, id) is not None
+        return self.context.store.kv.get(LEARNED, id) is not None
 
     def _cycle_progress(self, label: str) -> Callable[[int, int], None]:
         return lambda done, total: self._report("dreaming", done, total, label)

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import GoneError
+from ...kv import Entry
 from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
-from ...store.contract import JournalEntry
 from ..context import DreamContext
 from ..synthesis import Insight, derived_id
 from .pending import EntityLearning, Step, pending_steps
@@ -67,7 +67,7 @@ def write_outcomes(
     uri: str,
     passages: Sequence[Passage],
     outcomes: Sequence[StepOutcome],
-    entries: Sequence[JournalEntry] = (),
+    entries: Sequence[Entry] = (),
 ) -> list[str]:
     """Write the outcomes of a section, and that its passages were learned, in one transaction.
 
@@ -127,7 +127,7 @@ def _write(
     uri: str,
     passages: Sequence[Passage],
     outcomes: Sequence[StepOutcome],
-    entries: Sequence[JournalEntry],
+    entries: Sequence[Entry],
 ) -> list[str]:
     by_id = {passage.id: passage for passage in passages}
     failures: dict[str, list[StepOutcome]] = {}
@@ -216,7 +216,7 @@ def _failure(
     by_id: Mapping[str, Passage],
     passage: Passage,
     failed: Sequence[StepOutcome],
-) -> JournalEntry:
+) -> Entry:
     """The entry of a passage with failed steps."""
     pending = pending_steps(passage.ids, [(outcome.step, outcome.learning) for outcome in failed])
     about = dict.fromkeys(passage.ids)

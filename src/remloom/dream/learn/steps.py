@@ -19,6 +19,7 @@ from ...errors import LabelError, ModelError
 from ...llm import Call, Quote
 from ...model import Entity, Record, Resource
 from ...runs.failures import describe_failure
+from ...store.specs import EdgeSpec
 from ..context import DreamContext, quote_resource
 from ..nothing import is_nothing
 from ..synthesis import Idea, parse_insight, synthesis_call
@@ -192,7 +193,7 @@ def _by_known_names(
     context: DreamContext, learnings: dict[str, EntityLearning]
 ) -> list[EntityLearning]:
     """The learnings under the names that memory knows their entities by: it may know an alias."""
-    records_by_key = context.store.lookup(list(learnings), edges=0) if learnings else {}
+    records_by_key = context.store.records.lookup(list(learnings), edges=0) if learnings else {}
     renamed = []
     for key, learning in learnings.items():
         entities = [record for record in records_by_key[key] if isinstance(record, Entity)]
@@ -223,15 +224,17 @@ def _known_of_entities(
     """For each learning the insights about its entity that are most like it, from before."""
     store = context.store
     with store.snapshot():
-        if not learnings or ABOUT not in store.rel_types():
+        if not learnings or ABOUT not in store.graph.edge_types():
             return [[] for _ in learnings]
         sources = []
         for learning in learnings:
             key = labels.key(learning.entity)
-            edges = store.edge_keys([key], direction="in", rel_types=[ABOUT], limit=_RECENT)
+            edges = store.graph.edge_keys(
+                EdgeSpec([key], direction="in", rel_types=[ABOUT], limit=_RECENT)
+            )
             sources.append([src for src, _, _ in edges])
         every = [src for group in sources for src in group]
-        records_by_key = store.lookup(every, edges=0)
+        records_by_key = store.records.lookup(every, edges=0)
     known = []
     for learning, group in zip(learnings, sources, strict=True):
         records = [record for src in group for record in records_by_key[src]]

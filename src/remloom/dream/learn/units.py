@@ -12,9 +12,10 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
+from ...kv import Entry
 from ...model import Resource
 from ...predicates import Eq, Query
-from ...store.contract import JournalEntry, Store
+from ...store.contract import Store
 from .pending import PendingSteps
 
 __all__ = [
@@ -88,7 +89,7 @@ class Section(Struct, frozen=True):
 
 def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list[Lesson]:
     """What was read, in order, but for what was learned before; None: from all sources."""
-    learned = {entry.id for entry in store.journal(LEARNED)}
+    learned = {entry.key for entry in store.kv.list(LEARNED)}
     # by source and day; not the resources themselves: there may be very many
     grouped: dict[tuple[str, str], list[tuple[int, str, datetime | None]]] = {}
     for resource in _read_resources(store, uris):
@@ -104,10 +105,10 @@ def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list
     return sorted(lessons, key=_order)
 
 
-def learned_entries(passage: Passage, run: str) -> list[JournalEntry]:
+def learned_entries(passage: Passage, run: str) -> list[Entry]:
     """The entries that say that a run learned a passage."""
     data = msgspec.json.encode({"run": run})
-    return [JournalEntry(LEARNED, id, data, (id,)) for id in passage.ids]
+    return [Entry(LEARNED, id, data, (id,)) for id in passage.ids]
 
 
 def cut_passages(
@@ -120,7 +121,7 @@ def cut_passages(
     groups: list[list[Resource]] = []
     words = 0
     for id in ids:
-        resource = store.get("resources", id)
+        resource = store.records.get("resources", id)
         if not isinstance(resource, Resource) or not resource.content.strip():
             continue
         count = len(resource.content.split())
@@ -147,12 +148,12 @@ def _read_resources(store: Store, uris: Collection[str] | None) -> Iterable[Reso
     """The resources that were read, not derived, and that have words."""
     records: Iterable[object]
     if uris is None:
-        records = store.records("resources")
+        records = store.records.all("resources")
     else:
         records = (
             record
             for uri in uris
-            for record in store.query("resources", Query().filter(Eq("uri", uri)))
+            for record in store.records.query("resources", Query().filter(Eq("uri", uri)))
         )
     for record in records:
         if isinstance(record, Resource) and not record.generation and record.content.strip():

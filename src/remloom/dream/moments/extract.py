@@ -21,6 +21,7 @@ from ...model import Edge, Moment, Resource
 from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
 from ...store.contract import Store
+from ...store.specs import EdgeSpec
 from ..vectors import matrix
 from . import describe
 from .sessions import MADE_BY, Session, happened, sessions
@@ -130,11 +131,11 @@ def outgrown(
     """Moments made before of some of these resources (by a model if `told`, else by rules) that are
     not among the kept ones: a chat that grew is parted elsewhere. They keep id, name and edges, and
     leave the timeline."""
-    if "includes" not in store.rel_types():
+    if "includes" not in store.graph.edge_types():
         return []
     keys = list(dict.fromkeys(labels.key(resource.name) for resource in resources))
-    edges = store.edges(keys, direction="in", rel_types=["includes"], limit=None)
-    found = store.lookup(list(dict.fromkeys(edge.src for edge in edges)), edges=0)
+    edges = store.graph.edges(EdgeSpec(keys, direction="in", rel_types=["includes"]))
+    found = store.records.lookup(list(dict.fromkeys(edge.src for edge in edges)), edges=0)
     ids = {resource.id for resource in resources}
     return [
         _retired(record)
@@ -199,7 +200,7 @@ def _told(
 ) -> Moment:  # fmt: skip
     """A moment by rules. One that is there for these resources stays as it is, and one that grew
     keeps its name."""
-    stored = store.get("moments", id)
+    stored = store.records.get("moments", id)
     refs = tuple(resource.id for resource in resources)
     if (
         isinstance(stored, Moment)
@@ -255,7 +256,7 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Edge]:
     wanted = {moment.id for moment in moments}
     beside = {
         moment.id: moment
-        for moment in (*store.moments_between(first, last), *moments)
+        for moment in (*store.records.moments_between(first, last), *moments)
         if _is_whole(moment)
     }
     ordered = sorted(beside.values(), key=lambda moment: (moment.starts_at or lowest, moment.name))

@@ -12,11 +12,12 @@ from msgspec import Meta, Struct
 from ... import labels
 from ...errors import BudgetError, LabelError, ModelError
 from ...ingest.documents import identity, label
+from ...kv import Entry
 from ...llm import LLM, Call
 from ...model import Edge, Moment, Person, Resource, Speaker
 from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
-from ...store.contract import JournalEntry, Store
+from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import quote_resource
 from . import describe
@@ -86,7 +87,7 @@ def tell(
             next run.
     """
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
-    waiting = [piece for piece in pieces if store.journal_entry(TOLD, piece.id) is None]
+    waiting = [piece for piece in pieces if store.kv.get(TOLD, piece.id) is None]
     replies = llm.ask_all([_asking(piece) for piece in waiting])
     writer.count_calls(replies)
     spent: BudgetError | None = None
@@ -109,7 +110,9 @@ def _pieces(store: Store, session: Session, whole: Moment) -> Iterator[_Piece]:
     spans = session.parts or ((0, len(session.resources)),)
     for first, last in spans:
         stored = (
-            store.get("moments", part_id(session.resources[first:last])) if session.parts else None
+            store.records.get("moments", part_id(session.resources[first:last]))
+            if session.parts
+            else None
         )
         within = stored if isinstance(stored, Moment) else whole
         piece: list[Resource] = []
@@ -176,9 +179,7 @@ def _write(
     ]
     edges += [part_of(moment, piece.within) for moment in moments]
     data = msgspec.json.encode({"model": model, "moments": [moment.id for moment in moments]})
-    done = JournalEntry(
-        TOLD, piece.id, data, subjects=tuple(resource.id for resource in piece.resources)
-    )
+    done = Entry(TOLD, piece.id, data, refs=tuple(resource.id for resource in piece.resources))
     writer.count(told=len(moments), nothing=int(not moments))
     before = outgrown(store, piece.resources, {moment.id for moment in moments}, told=True)
     writer.write(
@@ -230,7 +231,7 @@ def _named(store: Store, piece: _Piece, name: str) -> str:
     shown = label(name)
     taken = any(
         isinstance(record, Moment)
-        for record in store.lookup([labels.key(shown)], edges=0)[labels.key(shown)]
+        for record in store.records.lookup([labels.key(shown)], edges=0)[labels.key(shown)]
     )
     return label(f"{shown}, {_bounds(piece)[0].date().isoformat()}") if taken else shown
 

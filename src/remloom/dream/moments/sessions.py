@@ -63,7 +63,9 @@ def sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Ses
     found = []
     for moment in moments:
         if any(_within(known.get(id), since) for id in moment.resource_refs):
-            whole = (known.get(id) or store.get("resources", id) for id in moment.resource_refs)
+            whole = (
+                known.get(id) or store.records.get("resources", id) for id in moment.resource_refs
+            )
             found.append(
                 _session(store, [one for one in whole if isinstance(one, Resource)], moment, now)
             )
@@ -82,10 +84,10 @@ def sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Ses
 def _recent(store: Store, since: datetime | None) -> list[Resource]:
     read: Iterable[Record]
     if since is None:
-        read = store.records("resources")
+        read = store.records.all("resources")
     else:  # each by its own index
         found = [
-            store.query("resources", Query(Gte(field, since)))
+            store.records.query("resources", Query(Gte(field, since)))
             for field in ("created_at", "starts_at")
         ]
         read = {record.id: record for record in chain(*found)}.values()
@@ -105,7 +107,9 @@ def _moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
     of their start."""
     found: dict[str, Moment] = {}
     for low in range(0, len(resources), _AT_ONCE):
-        some = store.referring([resource.id for resource in resources[low : low + _AT_ONCE]])
+        some = store.records.referring(
+            [resource.id for resource in resources[low : low + _AT_ONCE]]
+        )
         found |= {moment.id: moment for moment in some if MADE_BY not in moment.metadata}
     timed = [(moment.starts_at, moment.id) for moment in found.values() if moment.starts_at]
     return [found[id] for _, id in sorted(timed)]
@@ -130,7 +134,7 @@ def _session(
     if going_on or len(whole) < 2 * _LEAST:
         return Session(resources=whole, moment=moment, open=going_on)
     vectors = matrix(store, [resource.id for resource in whole])
-    stored = store.model()
+    stored = store.vectors.model()
     if stored is None or not vectors.any(axis=1).all():
         return Session(resources=whole, moment=moment, waiting=stored is not None)
     return Session(resources=whole, moment=moment, parts=_parts(vectors, stored[0]))

@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import GoneError, ModelError
+from ...kv import Entry
 from ...llm import Call
 from ...model import Resource
 from ...runs.failures import failed_item_entry, failed_item_key, failed_items
-from ...store.contract import JournalEntry
 from ..context import DreamContext, quote_resource, years_of
 from ..periods import Period, period_bounds
 from ..synthesis import Idea, Insight, derived_id, parse_insight, synthesis_call
@@ -198,7 +198,7 @@ def _load_nodes(context: DreamContext, plans: Sequence[_DreamPlan]) -> list[_Dre
     """The dreams of which at least two records still stand."""
     dreams = []
     for plan in plans:
-        records = [context.store.get("resources", id) for id in plan.node_ids]
+        records = [context.store.records.get("resources", id) for id in plan.node_ids]
         resources = [record for record in records if isinstance(record, Resource)]
         nodes = tuple(resource for resource in resources if resource.content.strip())
         if len(nodes) > 1:
@@ -300,7 +300,7 @@ def _write(
             lost = len(records) - len(standing)
             context.writer.count(rem_dream=-lost, forgotten=lost)
             records = standing
-            entries = [entry for entry in entries if gone.isdisjoint(entry.subjects)]
+            entries = [entry for entry in entries if gone.isdisjoint(entry.refs)]
 
 
 def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight) -> Resource:
@@ -324,7 +324,7 @@ def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight
     )
 
 
-def _failure(context: DreamContext, dream: _Dream, error: ModelError) -> JournalEntry:
+def _failure(context: DreamContext, dream: _Dream, error: ModelError) -> Entry:
     plan = dream.plan
     about = dict.fromkeys((*plan.node_ids, *(resource.id for resource in dream.seen)))
     return failed_item_entry(

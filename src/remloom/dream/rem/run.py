@@ -73,7 +73,7 @@ def dream(
     if dry_run:
         records = context.writer.diff.records
     else:
-        records = [store.get("resources", id) for id in created_ids(store, run.id)]
+        records = [store.records.get("resources", id) for id in created_ids(store, run.id)]
     written = [record for record in records if isinstance(record, Resource)]
     return DreamResult(run=run, dreams=written, failed=failed_items(store, RUN_KIND))
 
@@ -92,6 +92,6 @@ def _wave_progress(
 
 def _latest_year(store: Store) -> str:
     latest = Query().filter(Exists("starts_at")).order_by("starts_at", "desc").limit(1)
-    records = store.query("resources", latest)
+    records = store.records.query("resources", latest)
     at = records[0].starts_at if records and isinstance(records[0], Resource) else None
     return f"{at.year:04}" if at else ""

@@ -39,7 +39,7 @@ def build_pool(
     One pass over the store.
     """
     current, every = [], []
-    for record in store.records("resources"):
+    for record in store.records.all("resources"):
         if not isinstance(record, Resource) or not record.content.strip():
             continue
         later = until and record.starts_at and record.starts_at > until

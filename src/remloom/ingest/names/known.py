@@ -80,10 +80,10 @@ class KnownNames:
             word: word if plain and "-" not in word and "_" not in word else labels.key(word)
             for word in set(chain.from_iterable(parts))
         }
-        first = self._store.first_words(list(set(keys_of.values())))
+        first = self._store.records.first_words(list(set(keys_of.values())))
         keys = _runs(([keys_of[word] for word in part] for part in parts), first)
         while some := list(islice(keys, _AT_ONCE)):
-            for key, records in self._store.lookup(some, edges=0).items():
+            for key, records in self._store.records.lookup(some, edges=0).items():
                 for record in records:
                     if isinstance(record, Entity) and record.type not in _WHOLE:
                         found.setdefault(key, record)

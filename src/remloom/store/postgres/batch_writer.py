@@ -9,7 +9,8 @@ edge; every text is in the index once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,19 +19,26 @@ from ... import labels
 from ...model import Entity, Moment, Record
 from .. import history
 from .. import validation as batches
-from ..contract import Batch, BatchRecord, Vector, Written
+from ..batch import Batch, BatchRecord, Vector
 from ..encoding import type_of
+from ..results import Written
 from . import bm25_index, kv, trigram_index
 from .binary_arrays import Column, columns, parts
+from .database import Database
 from .deletion import delete
 from .edge_writer import RECORDS, REPLACING, Linking
 from .embedding_model import register_model
 from .halfvec import Half
-from .preconditions import expect
+from .preconditions import check
 from .rows import RECORD_KINDS, STORED, decode, row_of
 from .short_keys import short
 
-__all__ = ["Writing"]
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["Writing", "write"]
+
+_T = TypeVar("_T")
 
 # Who has a key. (OFFSET 0: one probe a key, whatever the planner thinks.)
 _HOLDERS = """
@@ -77,20 +85,20 @@ class Writing(Linking):
     def apply(self, batch: Batch) -> Written:
         """Make a batch true. See `contract.Store.write`."""
         if batch.expected:
-            expect(self, batch.expected)
-        if batch.removed:
-            delete(self, batch.removed, derived=True)
+            check(self, batch.expected)
+        if batch.deleted:
+            delete(self, batch.deleted, derived=True)
         model = 0
         if batch.dims or any(record.embed for record in batch.records):
             model = register_model(self.cursor, self.tenant, batch.model, batch.dims)
         self.display = batch.names
-        loosened = self.unlink(batch.unlinked)
+        loosened = self.unlink(batch.deleted_edges)
         ids, outcomes = self._records(batch, model) if batch.records else ([], [])
         edges = self.link(batch.edges)
         if loosened:
             self.loosen(loosened)
-        if batch.journal or batch.struck:
-            kv.apply(self.cursor, self.tenant, batch.journal, batch.struck)
+        if batch.entries or batch.deleted_entries:
+            kv.put(self.cursor, self.tenant, batch.entries, batch.deleted_entries)
         return Written(
             tuple(ids),
             created=outcomes.count("created"),
@@ -265,11 +273,13 @@ class Writing(Linking):
         entries = {
             id: history.noted(old, new, last.get(places[id])) for id, (old, new) in changed.items()
         }
-        kv.add(self.cursor, self.tenant, [entry for some in entries.values() for entry in some])
+        kv.put_many(
+            self.cursor, self.tenant, [entry for some in entries.values() for entry in some]
+        )
         full = [
             places[id] for id, some in entries.items() if history.number(some[0]) > history.KEPT
         ]
-        kv.drop_first(self.cursor, self.tenant, history.CHANGE, full)
+        kv.delete_first(self.cursor, self.tenant, history.CHANGE, full)
 
     def _number(
         self, changes: Iterable[_Change]
@@ -352,7 +362,7 @@ class Writing(Linking):
                 *columns("tti", rows), self.tenant,
             )  # fmt: skip
 
-    def vectors(self, model: int, dims: int, windows: dict[str, tuple[Vector, ...]]) -> None:
+    def vectors(self, model: int, dims: int, windows: Mapping[str, tuple[Vector, ...]]) -> None:
         """Store the windows of records that have none of this model."""
         rows = [
             (id, part, vector.start, vector.end, vector.digest or None, Half(vector.data))
@@ -389,3 +399,16 @@ def _updated(item: BatchRecord, old: Record) -> BatchRecord | None:
 
 def _embedded(item: BatchRecord) -> str:
     return batches.embedded_text(item.record)
+
+
+def write(server: Database, tenant: str, work: Callable[[Writing], _T]) -> _T:
+    """Run `work` in a transaction of the tenant that is on disk when this returns. See
+    `Database.write`."""
+
+    def run(cursor: Cursor[Any]) -> _T:
+        writing = Writing(server, cursor, tenant)
+        result = work(writing)
+        writing.close()
+        return result
+
+    return server.write(tenant, run)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...model import Moment
 from .. import validation as batches
-from ..contract import Deletion
 from ..json_values import encode_free
+from ..results import Deletion
 from . import bm25_index, kv
 from .rows import COLUMNS, STORED, decode
 
@@ -36,7 +36,7 @@ def delete(writing: Writing, ids: Iterable[str], *, derived: bool) -> Deletion:
         ]
         if fresh:
             doomed |= {row[0]: row[1:] for row in writing.all(STORED, fresh)}
-    kv.drop(writing.cursor, writing.tenant, list({*wanted, *doomed}))
+    kv.delete_about(writing.cursor, writing.tenant, list({*wanted, *doomed}))
     if not doomed:
         return Deletion()
     gone = list(doomed)

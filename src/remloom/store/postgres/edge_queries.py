@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from ...errors import UnknownNameError
 from ...model import Direction
-from ..contract import EdgeOrder
 from ..encoding import micros
+from ..specs import EdgeOrder
 from .statements import SQL
 
 __all__ = ["SIDES", "at_time", "edge_keys", "edges", "walk"]

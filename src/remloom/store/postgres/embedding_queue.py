@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from ..contract import Pending, Vector
+from ..batch import Vector, VectorBatch
+from ..results import Pending
 from ..validation import embedded_text
+from .batch_writer import Writing, write
 from .binary_arrays import Column
 from .database import Database
 from .embedding_model import register_model
 from .halfvec import floats
 from .rows import COLUMNS, decode
+from .stats import queue_lengths
 
-if TYPE_CHECKING:
-    from .batch_writer import Writing
+__all__ = ["PostgresVectors"]
 
-__all__ = ["Embeddings", "adopt", "embed", "park", "unpark"]
-
+_T = TypeVar("_T")
 _ATTEMPTS = 3  # failed embeddings of a text before it is parked
 
 
-class Embeddings:
-    """Reads them, of one tenant. See `contract.Store` for what every method guarantees."""
+class PostgresVectors:
+    """The vectors of one tenant. See `components.Vectors`."""
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    def __init__(self, server: Database, tenant: str, grown: Callable[[int | None], None]) -> None:
         self._server = server
         self._tenant = tenant
+        self._grown = grown  # is told how many vectors were written (None: not counted)
 
     def _fetch(self, sql: str, *values: Any) -> list[Any]:
         return self._server.fetch(self._tenant, sql, (self._tenant, *values))
@@ -43,7 +45,7 @@ class Embeddings:
             for id, tries, error, doc, *row in rows
         ]
 
-    def unembedded(self, model: str, limit: int, after: int) -> list[Pending]:
+    def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
         rows = self._fetch(
             f"SELECT r.id, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.doc > %s"
             " AND NOT EXISTS (SELECT FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)"
@@ -52,7 +54,7 @@ class Embeddings:
         )  # fmt: skip
         return [Pending(id, embedded_text(decode(*row)), version=doc) for id, doc, *row in rows]
 
-    def cached(self, digests: Sequence[bytes], model: str) -> dict[bytes, bytes]:
+    def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
         rows = self._fetch(
             "SELECT DISTINCT ON (v.digest) v.digest, halfvec_send(v.data) FROM remloom.vectors v"
             " JOIN remloom.models m USING (tenant_id, model) WHERE v.tenant_id = %s AND v.digest = ANY (%s) AND"
@@ -60,6 +62,30 @@ class Embeddings:
             list(digests), model,
         )  # fmt: skip
         return {digest: floats(data) for digest, data in rows}
+
+    def queue_lengths(self) -> tuple[int, int]:
+        with self._server.read(self._tenant) as cursor:
+            return queue_lengths(cursor, self._tenant)
+
+    def put(self, batch: VectorBatch) -> None:
+        self._write(lambda writing: _put(writing, batch))
+        self._grown(sum(map(len, batch.vectors.values())))
+
+    def adopt(self, model: str) -> None:
+        self._write(lambda writing: _adopt(writing, model))
+        self._grown(None)
+
+    def park(self, id: str, error: str) -> None:
+        self._write(lambda writing: _park(writing, id, error))
+
+    def unpark(self) -> int:
+        return self._write(_unpark)
+
+    def _write(self, work: Callable[[Writing], _T]) -> _T:
+        return write(self._server, self._tenant, work)
+
+    def get(self, id: str) -> list[Vector]:
+        return self.of([id]).get(id, [])
 
     def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
         rows = self._fetch(
@@ -78,16 +104,9 @@ class Embeddings:
         return rows[0] if rows else None
 
 
-def embed(
-    writing: Writing,
-    vectors: dict[str, tuple[Vector, ...]],
-    versions: Mapping[str, int],
-    model: str,
-    dims: int,
-    *,
-    current: bool,
-) -> None:
+def _put(writing: Writing, batch: VectorBatch) -> None:
     """Store the vectors of records, and take them off the queue."""
+    vectors, versions = batch.vectors, batch.versions
     if versions:
         sql = "SELECT id, doc FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])"
         now = dict(writing.all(sql, Column("t", list(versions))))
@@ -96,21 +115,23 @@ def embed(
             for id, some in vectors.items()
             if id in now and versions.get(id, now[id]) == now[id]
         }
-    number = register_model(writing.cursor, writing.tenant, model, dims, current=current)
+    number = register_model(
+        writing.cursor, writing.tenant, batch.model, batch.dims, current=batch.current
+    )
     ids = Column("t", list(vectors))
     writing.do(
         "DELETE FROM remloom.vectors WHERE tenant_id = %s AND model = %s AND id = ANY (%b::text[])",
         number,
         ids,
     )
-    writing.vectors(number, dims, vectors)
-    if current:
+    writing.vectors(number, batch.dims, vectors)
+    if batch.current:
         writing.do(
             "DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%b::text[])", ids
         )
 
 
-def adopt(writing: Writing, model: str) -> None:
+def _adopt(writing: Writing, model: str) -> None:
     """Switch to a model whose vectors are complete."""
     found = writing.all(
         "SELECT model FROM remloom.models WHERE tenant_id = %s AND name = %s ORDER BY model DESC LIMIT 1",
@@ -130,7 +151,7 @@ def adopt(writing: Writing, model: str) -> None:
     )
 
 
-def park(writing: Writing, id: str, error: str) -> None:
+def _park(writing: Writing, id: str, error: str) -> None:
     """Count a failed attempt."""
     writing.cursor.execute(
         f"UPDATE remloom.pending SET attempts = attempts + 1, error = %s, parked = attempts + 1 >= {_ATTEMPTS}"
@@ -139,7 +160,7 @@ def park(writing: Writing, id: str, error: str) -> None:
     )
 
 
-def unpark(writing: Writing) -> int:
+def _unpark(writing: Writing) -> int:
     """Put every parked text back in the queue; returns how many."""
     return writing.do(
         "UPDATE remloom.pending SET parked = false, attempts = 0 WHERE tenant_id = %s AND parked"

@@ -1,15 +1,16 @@
-"""Edges at labels, and walks along them: one statement each."""
+"""Edges at labels, and walks along them: one statement each. See `components.Graph`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge
-from ..contract import EdgeCount, EdgeOrder, Walk
+from ..results import EdgeCount, Walk
+from ..specs import EdgeSpec, WalkSpec
 from . import edge_queries
 from .binary_arrays import Column
 from .database import Database
@@ -19,15 +20,12 @@ from .short_keys import is_short, short
 from .statements import SQL
 from .traversal import WalkRow
 
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
-__all__ = ["Graph"]
+__all__ = ["PostgresGraph"]
 
 _EdgeKey = tuple[str, str, str]  # src, rel, dst
 
 
-class Graph:
+class PostgresGraph:
     """The edges of one tenant."""
 
     def __init__(self, server: Database, tenant: str) -> None:
@@ -54,51 +52,33 @@ class Graph:
             return self.lookup(keys, edges, as_of)
         return rows
 
-    def rel_types(self) -> list[str]:
+    def edge_types(self) -> list[str]:
         edge_types = [name for (name,) in self._call(SQL.edge_types, {})]
         self._edge_types = edge_types
         return edge_types
 
-    def edges(
-        self,
-        keys: Sequence[str],
-        direction: Direction,
-        rel_types: Sequence[str] | None,
-        limit: int | None,
-        order: EdgeOrder,
-        as_of: datetime | None,
-    ) -> list[Edge]:
-        sql = edge_queries.edges(order, direction, typed=rel_types is not None)
-        values = {"keys": _unique(keys), "rels": self._known(rel_types), "limit": limit}
-        rows = self._call(sql, values | at_time(as_of))
-        return self._edges_of(rows)
+    def edges(self, spec: EdgeSpec) -> list[Edge]:
+        sql = edge_queries.edges(spec.order, spec.direction, typed=spec.rel_types is not None)
+        return self._edges_of(self._call(sql, self._values(spec)))
 
-    def stored(self, keys: Sequence[str], direction: Direction) -> list[Edge]:
-        """Every edge at these very keys, whatever its validity."""
+    def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
         sides = Column("i", SIDES[direction])
         return self._edges_of(self._call(SQL.stored_edges, {"keys": _unique(keys), "sides": sides}))
 
-    def edge_keys(
-        self,
-        keys: Sequence[str],
-        direction: Direction,
-        rel_types: Sequence[str] | None,
-        limit: int,
-        as_of: datetime | None,
-    ) -> list[_EdgeKey]:
-        sql = edge_queries.edge_keys(direction, typed=rel_types is not None)
-        values = {
-            "keys": _unique(keys),
-            "rels": self._known(rel_types),
-            "limit": limit,
-            # an edge may come from each of its ends
-            "total": limit * len(SIDES[direction]),
-        }
-        rows = self._call(sql, values | at_time(as_of))
-        return list(islice(self._with_whole_keys(rows), limit))
+    def edge_keys(self, spec: EdgeSpec) -> list[_EdgeKey]:
+        sql = edge_queries.edge_keys(spec.direction, typed=spec.rel_types is not None)
+        # an edge may come from each of its ends
+        total = None if spec.limit is None else spec.limit * len(SIDES[spec.direction])
+        rows = self._call(sql, self._values(spec) | {"total": total})
+        return list(islice(self._with_whole_keys(rows), spec.limit))
 
     def count(
-        self, keys: Sequence[str], direction: Direction, as_of: datetime | None
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
+    ) -> int:
+        return self.count_by_group([keys], direction=direction, as_of=as_of)[0]
+
+    def count_by_type(
+        self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
     ) -> list[EdgeCount]:
         values = _positions([keys]) | {"sides": Column("i", SIDES[direction])} | at_time(as_of)
         directions: tuple[Direction, Direction] = ("out", "in")
@@ -109,50 +89,50 @@ class Graph:
         ]
         return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
-    def degrees_by(
-        self, groups: Sequence[Sequence[str]], direction: Direction, as_of: datetime | None
+    def count_by_group(
+        self,
+        groups: Sequence[Sequence[str]],
+        *,
+        direction: Direction,
+        as_of: datetime | None = None,
     ) -> list[int]:
         values = _positions(groups) | {"sides": Column("i", SIDES[direction])} | at_time(as_of)
         edges = dict(self._call(SQL.degrees, values))
         return list(accumulate(edges.get(position, 0) for position in range(len(groups))))
 
-    def all(self, cursor: Cursor[Any]) -> Iterable[Edge]:
-        """Every edge, in key order, from a cursor that fetches as it goes."""
+    def all_edges(self) -> Iterator[Edge]:
         tenant = {"tenant": self._tenant}
-        # read first: the cursor is in the middle of its rows from then on
-        whole = dict(cursor.connection.execute(SQL.all_whole_keys, tenant).fetchall())
-        cursor.execute(SQL.all_edges, tenant)
-        for src, rel, dst, *values in cursor:
-            yield edge_of((whole.get(src, src), rel, whole.get(dst, dst), *values))
+        with self._server.stream(self._tenant) as cursor:
+            # read first: the cursor is in the middle of its rows from then on
+            whole = dict(cursor.connection.execute(SQL.all_whole_keys, tenant).fetchall())
+            cursor.execute(SQL.all_edges, tenant)
+            for src, rel, dst, *values in cursor:
+                yield edge_of((whole.get(src, src), rel, whole.get(dst, dst), *values))
 
-    def walk(
-        self,
-        starts: Sequence[str],
-        rel_types: Sequence[str] | None,
-        direction: Direction,
-        depth: int,
-        breadth: int | None,
-        order: EdgeOrder,
-        limit: int | None,
-        as_of: datetime | None,
-    ) -> Walk:
-        typed = rel_types is not None
+    def walk(self, spec: WalkSpec) -> Walk:
+        typed = spec.rel_types is not None
         values = {
-            "starts": _unique(starts),
-            "depth": depth,
-            "limit": breadth,
-            "shown": limit,
-            "rels": self._known(rel_types),
-            "side": SIDES[direction][0],
+            "starts": _unique(spec.starts),
+            "depth": spec.depth,
+            "limit": spec.breadth,
+            "shown": spec.limit,
+            "rels": self._known(spec.rel_types),
+            "side": SIDES[spec.direction][0],
         }
-        sql = edge_queries.walk(order, direction, typed=typed, aliased=self._aliased)
-        row = WalkRow(*self._call(sql, values | at_time(as_of))[0])
+        sql = edge_queries.walk(spec.order, spec.direction, typed=typed, aliased=self._aliased)
+        row = WalkRow(*self._call(sql, values | at_time(spec.as_of))[0])
         if row.aliased:
             self._aliased = True
-            return self.walk(starts, rel_types, direction, depth, breadth, order, limit, as_of)
+            return self.walk(spec)
         return row.walk()
 
     # -- what they share ---------------------------------------------------------------------------
+
+    def _values(self, spec: EdgeSpec) -> dict[str, Any]:
+        """Return the parameters of a statement for edges."""
+        rels = self._known(spec.rel_types)
+        values = {"keys": _unique(spec.keys), "rels": rels, "limit": spec.limit}
+        return values | at_time(spec.as_of)
 
     def _edges_of(self, rows: Iterable[Any]) -> list[Edge]:
         """The edges of rows, each once."""
@@ -177,7 +157,7 @@ class Graph:
         """The edge types; one that was never used is refused."""
         for name in rel_types or ():
             # Types are read anew before one is refused: somebody may have used it meanwhile.
-            if name not in self._edge_types and (known := self.rel_types()) and name not in known:
+            if name not in self._edge_types and (known := self.edge_types()) and name not in known:
                 raise UnknownNameError("edge type", name, known)
         return None if rel_types is None else list(rel_types)
 

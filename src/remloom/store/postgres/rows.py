@@ -8,9 +8,9 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
-from ..contract import SCHEMAS
 from ..encoding import moment_of, times_of, type_of
 from ..json_values import encode_free
+from ..schemas import SCHEMAS
 
 __all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
 

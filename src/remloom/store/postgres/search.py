@@ -1,18 +1,20 @@
-"""Finding records by likeness: names by trigrams, texts by BM25, vectors by HNSW."""
+"""Search: names by trigrams, texts by BM25, vectors by HNSW. See `components.Search`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import labels
 from ...errors import LabelError, VectorError
 from ...predicates import All, And, Predicate
-from ..contract import Match
 from ..indexes.name_similarity import GOOD, Found, words_of
-from ..predicate_sql import Compiler
+from ..results import Match
+from ..schemas import check_schema
+from ..specs import NameSpec, SearchSpec
 from ..validation import to_vector
 from . import bm25_index
+from .compilers import Compilers
 from .database import Database
 from .halfvec import Half
 from .rows import COLUMNS, decode
@@ -23,32 +25,31 @@ from .vector_search import Near, Nearest, Serving, serving
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Likeness"]
+__all__ = ["PostgresSearch"]
 
 # times the limit is asked of an index first when hits may be filtered out or be windows of one
 # record
 _OVERFETCH = 4
 
 
-class Likeness:
-    """FUZZY and SEARCH over one tenant.
+class PostgresSearch:
+    """Search over one tenant.
 
     Args:
         ef: candidates that an HNSW search keeps.
     """
 
-    def __init__(
-        self, server: Database, tenant: str, compiler: Callable[[str], Compiler], ef: int
-    ) -> None:
+    def __init__(self, server: Database, tenant: str, compilers: Compilers, ef: int) -> None:
         self._server = server
         self._tenant = tenant
-        self._compiler = compiler
+        self._compilers = compilers
         self._ef = ef
         self._serving: Serving | None = None  # as it was at the last search
 
     # -- names -------------------------------------------------------------------------------------
 
-    def fuzzy(self, text: str, type: str | None, threshold: float, limit: int) -> list[Match]:
+    def names(self, text: str, spec: NameSpec) -> list[Match]:
+        type, threshold, limit = spec.type, spec.threshold, spec.limit
         try:
             key = labels.key(text)
         except LabelError:
@@ -94,10 +95,9 @@ class Likeness:
 
     # -- texts -------------------------------------------------------------------------------------
 
-    def text(
-        self, text: str, schema: str | None, where: Predicate | None, limit: int
-    ) -> list[Match]:
-        condition, values = self._condition(schema, where)
+    def text(self, text: str, spec: SearchSpec) -> list[Match]:
+        where, limit = spec.where, spec.limit
+        condition, values = self._condition(spec.schema, where)
         with self._server.filtering(self._tenant, where) as cursor:
             numbers, scores = bm25_index.score(cursor, self._tenant, text)
             matches: list[Match] = []
@@ -120,14 +120,9 @@ class Likeness:
 
     # -- vectors -----------------------------------------------------------------------------------
 
-    def vector(
-        self,
-        vector: Sequence[float],
-        schema: str,
-        where: Predicate | None,
-        limit: int,
-        min_score: float | None,
-    ) -> list[Match]:
+    def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
+        schema, where, limit = check_schema(spec.schema or ""), spec.where, spec.limit
+        min_score = spec.min_score
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, where, schema)
         ef = max(self._ef, limit)
@@ -178,7 +173,7 @@ class Likeness:
             text, values = " AND r.schema = %s", [schema]
         if where is not None and not isinstance(where, All):
             as_schema = compiled_as or schema or "resources"
-            sql, more = self._compiler(as_schema).compile(
+            sql, more = self._compilers.of(as_schema).compile(
                 where if as_schema == schema else And((where,))
             )
             text, values = f"{text} AND ({sql})", [*values, *more]

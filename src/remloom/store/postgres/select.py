@@ -8,45 +8,80 @@ if it could, is rolled back.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psycopg
 
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
+from ...kv import Entry
 from ...sql.answers import MAX_FETCHED, Rows, display_value, number_out_of_range, rows_too_large
+from ...sql.columns import columns
 from ...sql.values import Select
+from ...sql.writer import is_plain_step
+from ..contract import INDEXES
+from ..schemas import check_schema
+from .compilers import Compilers
 from .database import Database
-from .sql_writer import PostgresWriter
+from .kv import PostgresKeyValue
+from .sql_writer import PostgresWriter, sortable_value
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Tables"]
+__all__ = ["PostgresSql"]
 
 _ANSWER = "SELECT * FROM remloom.answer(%s, %s, %s)"
 _EXPLAIN = "SELECT * FROM remloom.explain(%s, %s)"
 _TOO_LONG = "RL001"
+# fields that have a column of their own, which is indexed
+_OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
 
 
-class Tables:
-    """Runs SELECT statements over one tenant."""
+class PostgresSql:
+    """SELECT statements over one tenant, and the indexes they use. See `components.Sql`."""
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    def __init__(
+        self, server: Database, tenant: str, compilers: Compilers, kv: PostgresKeyValue
+    ) -> None:
         self._server = server
         self._tenant = tenant
+        self._compilers = compilers
+        self._kv = kv
 
-    def select(self, select: Select, limit: int, timeout: float) -> Rows:
+    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
         writer = PostgresWriter(select.schema)
         sql, kinds = writer.select(select, limit + 1)
         lines = self.run(_ANSWER, (sql, _texts(writer), MAX_FETCHED), timeout)
         rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
         return [output.name for output in select.outputs], rows[:limit], len(rows) > limit
 
-    def explain(self, select: Select, limit: int) -> list[str]:
+    def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = PostgresWriter(select.schema)
         sql, _ = writer.select(select, limit + 1)
         return [line for (line,) in self.run(_EXPLAIN, (sql, _texts(writer)), 5.0)]
+
+    def columns(self, schema: str) -> list[str]:
+        return list(columns(check_schema(schema)))
+
+    def create_index(self, schema: str, field: str) -> None:
+        path = self._compilers.of(schema).field(field)
+        if not all(map(is_plain_step, path.split("."))):
+            raise InvalidInputError(
+                f"{path!r} cannot be indexed", remedy="index a field whose name is plain words"
+            )
+        if path == "content":
+            raise InvalidInputError("content is indexed as text already", remedy="use search_text")
+        if path in _OWN_COLUMNS:
+            return
+        digest = sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
+        expression = sortable_value(path).replace("r.body", "body")
+        self._server.define(
+            f"CREATE INDEX IF NOT EXISTS user_{digest} ON remloom.records (tenant_id, ({expression}) NULLS FIRST)"
+            f" WHERE schema = '{schema}'"
+        )
+        self._kv.put([Entry(INDEXES, f"{schema}.{path}", b"{}")])
 
     def run(self, sql: str, values: tuple[Any, ...], timeout: float) -> list[tuple[Any, ...]]:
         """The rows of a statement that runs as the role that reads.

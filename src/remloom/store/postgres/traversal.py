@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..contract import Step, Walk
+from ..results import Step, Walk
 
 __all__ = ["WalkRow"]
 

@@ -7,7 +7,7 @@ entity has an edge; a vector, a queue entry and a parent belong to a record.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
+from ...kv import KeyRange
 from ...model import Edge, Entity, Moment, Record
 from .. import history
 from .. import validation as batches
-from ..contract import Batch, BatchRecord, Deletion, Vector, Written
+from ..batch import Batch, BatchRecord, Vector, VectorBatch
 from ..embedding_model import chosen
 from ..encoding import micros, times_of, type_of
+from ..results import Deletion, Written
 from . import kv, preconditions
 from .index_manager import prune
 from .rows import COLUMNS, decode, encode
@@ -63,17 +65,17 @@ ON CONFLICT (src, rel, dst) DO UPDATE SET
 def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     """Make a batch true. See `contract.Store.write`."""
     if batch.expected:
-        preconditions.expect(cursor, batch.expected)
-    if batch.removed:
-        delete(cursor, batch.removed, derived=True, erase=False)
+        preconditions.check(cursor, batch.expected)
+    if batch.deleted:
+        delete(cursor, batch.deleted, derived=True, erase=False)
     model = (
         _model(cursor, batch.model, batch.dims)
         if batch.dims or any(r.embed for r in batch.records)
         else 0
     )
     written = _Writing(cursor, model, batch.names, exact=batch.exact).run(batch)
-    if batch.journal or batch.struck:
-        kv.apply(cursor, batch.journal, batch.struck)
+    if batch.entries or batch.deleted_entries:
+        kv.put(cursor, batch.entries, batch.deleted_entries)
     return written
 
 
@@ -81,9 +83,9 @@ def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, dict[str, list[i
     """Make a batch true whose `removed` are erased; returns too the numbers buried. See
     `contract.Store.erase`."""
     if batch.expected:
-        preconditions.expect(cursor, batch.expected)
-    deletion, buried = delete(cursor, batch.removed, derived=True, erase=False)
-    apply(cursor, replace(batch, removed=(), expected=None))
+        preconditions.check(cursor, batch.expected)
+    deletion, buried = delete(cursor, batch.deleted, derived=True, erase=False)
+    apply(cursor, replace(batch, deleted=(), expected=None))
     _drop_snapshots(cursor)
     return deletion, buried
 
@@ -132,7 +134,7 @@ class _Writing:
         self.thin = 0
 
     def run(self, batch: Batch) -> Written:
-        loosened = self._unlink(batch.unlinked)
+        loosened = self._unlink(batch.deleted_edges)
         self._know({key for item in batch.records for key in item.keys} | batch.names.keys())
         counts = {"created": 0, "updated": 0, "unchanged": 0}
         ids, references = [], []
@@ -197,13 +199,13 @@ class _Writing:
     def _note(self, old: Entity, new: Entity) -> None:
         """Keep what an entity was."""
         kind, prefix = history.last_of(new.id)
-        last = kv.listed(self.cursor, kind, prefix, "", 1, True)
+        newest = KeyRange(prefix=prefix, limit=1, newest_first=True)
+        last = kv.list_entries(self.cursor, kind, newest)
         entries = history.noted(old, new, last[0] if last else None)
-        kv.apply(self.cursor, entries)
+        kv.put(self.cursor, entries)
         if history.number(entries[0]) > history.KEPT:
-            kv.apply(
-                self.cursor, (), [(kind, kv.listed(self.cursor, kind, prefix, "", 1, False)[0].id)]
-            )
+            oldest = kv.list_entries(self.cursor, kind, KeyRange(prefix=prefix, limit=1))[0]
+            kv.put(self.cursor, (), [(kind, oldest.key)])
 
     def _namesake(self, key: str, record: Record) -> str | None:
         """The id of the stored entity that this one, given without id, is."""
@@ -228,12 +230,16 @@ class _Writing:
             if lid not in self.fresh and not (shown and not rank):
                 self._replace_thin(lid, rid)
             rows.names.append((lid, rid, rank, len(item.keys)))
-        for vector in item.vectors:
-            self.vid += 1
-            window = vector.start, vector.end, vector.digest or None, _half(vector.data)
-            rows.vectors.append((self.vid, rid, self.model, *window))
+        self.add_vectors(rid, item.vectors)
         if item.embed:
             rows.pending.append((rid,))
+
+    def add_vectors(self, record_no: int, windows: Iterable[Vector]) -> None:
+        """Add the windows of a record to the rows that are to be written."""
+        for window in windows:
+            self.vid += 1
+            part = window.start, window.end, window.digest or None, _half(window.data)
+            self.rows.vectors.append((self.vid, record_no, self.model, *part))
 
     def _update(self, item: BatchRecord, rid: int, old: Record, doc: int | None) -> None:
         self._flush()
@@ -516,7 +522,7 @@ def delete(
         keys += len(lids)
         for lid in lids:
             edges += _drop_label(writing, lid)
-    kv.drop(cursor, {*wanted, *doomed.values()})
+    kv.delete_about(cursor, {*wanted, *doomed.values()})
     cursor.execute(
         "UPDATE sequence SET rid=?, lid=?, dead=?", (writing.rid, writing.lid, writing.dead)
     )
@@ -579,44 +585,24 @@ def _drop_label(writing: _Writing, lid: int) -> int:
     return edges
 
 
-def store_vectors(
-    cursor: apsw.Cursor,
-    vectors: dict[str, tuple[Vector, ...]],
-    versions: Mapping[str, int],
-    *,
-    name: str,
-    dims: int,
-    current: bool,
-) -> None:
-    """Replace the vectors that records have of one model. See `contract.Store.embed`."""
-    model = _model(cursor, name, dims, current=current)
+def store_vectors(cursor: apsw.Cursor, batch: VectorBatch) -> None:
+    """Replace the vectors that records have of one model. See `components.Vectors.put`."""
+    model = _model(cursor, batch.model, batch.dims, current=batch.current)
     writing = _Writing(cursor, model, {})
-    for identity, windows in vectors.items():
-        rid, doc = cursor.execute("SELECT rid, doc FROM records WHERE id=?", (identity,)).get or (
-            None,
-            None,
-        )
-        if rid is None or versions.get(identity, doc) != doc:
+    for id, windows in batch.vectors.items():
+        row = cursor.execute("SELECT rid, doc FROM records WHERE id=?", (id,)).get
+        if row is None:
             continue
-        for (vid,) in cursor.execute(
-            "DELETE FROM vectors WHERE rid=? AND model=? RETURNING vid", (rid, model)
+        record_no, text_no = row
+        if batch.versions.get(id, text_no) != text_no:
+            continue
+        for (vector_no,) in cursor.execute(
+            "DELETE FROM vectors WHERE rid=? AND model=? RETURNING vid", (record_no, model)
         ).fetchall():
-            writing._bury("vectors", vid)
-        for window in windows:
-            writing.vid += 1
-            writing.rows.vectors.append(
-                (
-                    writing.vid,
-                    rid,
-                    model,
-                    window.start,
-                    window.end,
-                    window.digest or None,
-                    _half(window.data),
-                )
-            )
-        if current:
-            cursor.execute("DELETE FROM pending WHERE rid=?", (rid,))
+            writing._bury("vectors", vector_no)
+        writing.add_vectors(record_no, windows)
+        if batch.current:
+            cursor.execute("DELETE FROM pending WHERE rid=?", (record_no,))
     writing._flush()
     cursor.execute("UPDATE sequence SET vid=?, dead=?", (writing.vid, writing.dead))
 

@@ -37,7 +37,7 @@ from .lost_writes import admit
 from .sealing import make_private, seal, unlock
 from .write_ahead_log import log_of
 
-__all__ = ["Database", "Held", "migrations", "translate"]
+__all__ = ["Database", "TransactionDatabase", "migrations", "translate"]
 
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
@@ -266,7 +266,7 @@ class Database:
                 remedy="close this memory; open it again where it is now",
             )
 
-    def look(self) -> None:
+    def detect_deletion(self) -> None:
         """Notice that the file is gone, so that nothing more is read of it either: no thread keeps
         its reader."""
         try:
@@ -536,7 +536,7 @@ class Database:
             raise
 
 
-class Held(Database):
+class TransactionDatabase(Database):
     """What a transaction that writes has done so far, for who reads in it."""
 
     def __init__(self, path: Path, cursor: apsw.Cursor) -> None:

@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 from ...errors import UnknownNameError
 from ...model import Direction
-from ..contract import EdgeOrder
 from ..encoding import micros
+from ..specs import EdgeOrder
 
 __all__ = [
     "COLUMNS",
     "Fetch",
     "Statements",
-    "ends",
-    "far",
-    "fetch_of",
+    "ends_of",
+    "far_column",
+    "fetch_for",
+    "has_ties",
     "in_force",
-    "instant",
-    "near",
-    "tied",
+    "microseconds_at",
+    "near_column",
 ]
 
 COLUMNS = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
@@ -68,14 +68,14 @@ class Fetch:
     """
 
     def __init__(
-        self, order: EdgeOrder, rels: tuple[int, ...] | None, limit: int | None, now: bool
+        self, order: EdgeOrder, edge_types: tuple[int, ...] | None, limit: int | None, now: bool
     ) -> None:
         if order.field not in _ORDERS:
             raise UnknownNameError("edge field", order.field, list(_ORDERS))
-        self.rels = rels
+        self.edge_types = edge_types
         self.limit = _UNLIMITED if limit is None else min(limit, _UNLIMITED)
         self.now = now  # else in force at a time in the past
-        self.counted = rels is None and now  # `degrees` tells how many there are
+        self.counts_all = edge_types is None and now  # the table `degrees` has how many there are
         # then what the order goes by is always an integer
         self.by_time = order.field == "created_at"
         self.quick = self._statements(order, exact=False)
@@ -83,26 +83,32 @@ class Fetch:
         self._down = order.order == "desc"
 
     def _statements(self, order: EdgeOrder, *, exact: bool) -> Statements:
-        types = "" if self.rels is None else f" AND e.rel IN ({', '.join(map(str, self.rels))})"
+        types = (
+            ""
+            if self.edge_types is None
+            else f" AND e.rel IN ({', '.join(map(str, self.edge_types))})"
+        )
         condition = f"{in_force(self.now)}{types}"
         way = "DESC" if order.order == "desc" else "ASC"
         made = Statements({}, {}, {}, {})
         for end in ("out", "in"):
             ties = ([] if self.by_time else ["-e.created"]) + ([_FAR_KEY, _TYPE] if exact else [])
-            values = [value.format(far=far(end)) for value in (_ORDERS[order.field], *ties)]
+            values = [value.format(far=far_column(end)) for value in (_ORDERS[order.field], *ties)]
             names = ["by", *(f"tie{number}" for number in range(len(ties)))]
             named = ", ".join(
                 f"{value} AS {name}" for value, name in zip(values, names, strict=True)
             )
             lists = ", ".join(f"json_group_array({name})" for name in ("far", *names))
-            source = f"FROM edges e INDEXED BY edges_{end} WHERE {condition} AND e.{near(end)}"
+            source = (
+                f"FROM edges e INDEXED BY edges_{end} WHERE {condition} AND e.{near_column(end)}"
+            )
             ordered = f"ORDER BY {', '.join([f'by {way}', *names[1:]])} LIMIT {self.limit + 1}"
             made.edges[end] = f"SELECT {COLUMNS}, {named} {source} = ?2 {ordered}"
             made.triples[end] = f"SELECT e.src, e.rel, e.dst, {named} {source} = ?2 {ordered}"
             # One statement for many labels, not one each: a third of the time.
             made.around[end] = (
                 f"SELECT v.value, (SELECT json_array({lists}) FROM"
-                f" (SELECT e.{far(end)} AS far, {named} {source} = v.value {ordered})) FROM json_each(?2) v"
+                f" (SELECT e.{far_column(end)} AS far, {named} {source} = v.value {ordered})) FROM json_each(?2) v"
             )
             made.counts[end] = f"SELECT count(*) {source} = ?2"
         return made
@@ -123,25 +129,25 @@ class Fetch:
 
 
 # one for all who ask alike: what was seen is remembered by it
-fetch_of = lru_cache(maxsize=256)(Fetch)
+fetch_for = lru_cache(maxsize=256)(Fetch)
 
 
-def tied(values: Sequence[Any]) -> bool:
+def has_ties(values: Sequence[Any]) -> bool:
     """Whether some are equal."""
     return len(set(values)) < len(values)
 
 
-def ends(direction: Direction) -> tuple[str, ...]:
+def ends_of(direction: Direction) -> tuple[str, ...]:
     """At which end of its edges a node is looked at."""
     return ("out", "in") if direction == "both" else (direction,)
 
 
-def near(end: str) -> str:
+def near_column(end: str) -> str:
     """The column of the label whose edges are looked at."""
     return "src" if end == "out" else "dst"
 
 
-def far(end: str) -> str:
+def far_column(end: str) -> str:
     """The column of the label at their other end."""
     return "dst" if end == "out" else "src"
 
@@ -153,6 +159,6 @@ def in_force(now: bool) -> str:
     return f"(e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1){since}"
 
 
-def instant(as_of: datetime | None) -> int:
+def microseconds_at(as_of: datetime | None) -> int:
     """Microseconds since 1970, of now when there is no time."""
     return time.time_ns() // 1000 if as_of is None else micros(as_of) or 0

@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..contract import Pending, Vector
+from ..batch import Vector, VectorBatch
+from ..results import Pending
 from ..validation import embedded_text
+from . import batch_writer
 from .database import Database, translate
 from .rows import COLUMNS, decode
+from .stats import queue_lengths
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["Embeddings"]
+__all__ = ["SqliteVectors"]
 
 _ATTEMPTS = 3  # failed embeddings of a text before it is parked
 
 
-class Embeddings:
-    """Those of one tenant. See `contract.Store` for what every method guarantees."""
+class SqliteVectors:
+    """The vectors of one tenant. See `components.Vectors`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +44,7 @@ class Embeddings:
             for r, tries, error, doc in waiting
         ]
 
-    def unembedded(self, model: str, limit: int, after: int) -> list[Pending]:
+    def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
         with self._database.snapshot() as cursor:
             found = cursor.execute(
                 f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.doc > ? AND NOT EXISTS (SELECT 1"
@@ -51,6 +54,16 @@ class Embeddings:
             ).fetchall()
         texts = ((decode(schema, body, content), doc) for _, schema, body, content, doc in found)
         return [Pending(record.id, embedded_text(record), version=doc) for record, doc in texts]
+
+    def queue_lengths(self) -> tuple[int, int]:
+        with self._database.snapshot() as cursor:
+            return queue_lengths(cursor)
+
+    def put(self, batch: VectorBatch) -> None:
+        self._database.write(lambda cursor: batch_writer.store_vectors(cursor, batch))
+
+    def adopt(self, model: str) -> None:
+        self._database.write(lambda cursor: batch_writer.adopt(cursor, model))
 
     def park(self, id: str, error: str) -> None:
         self._database.write(
@@ -68,11 +81,14 @@ class Embeddings:
 
         return self._database.write(work)
 
-    def cached(self, digests: Sequence[bytes], model: str) -> dict[bytes, bytes]:
+    def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
         sql = "SELECT v.data FROM vectors v JOIN models m USING (model) WHERE v.hash = ? AND m.name = ? LIMIT 1"
         with self._database.snapshot() as cursor:
             found = {digest: cursor.execute(sql, (digest, model)).get for digest in digests}
         return {digest: _wide(data) for digest, data in found.items() if data is not None}
+
+    def get(self, id: str) -> list[Vector]:
+        return self.of([id]).get(id, [])
 
     def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
         found: dict[str, list[Vector]] = {}

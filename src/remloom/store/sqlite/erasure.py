@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...errors import StoreBusyError, StoreFullError
-from ...kv import JournalEntry
-from ..contract import ERASING
+from ...kv import ALL_KEYS, Entry
+from ..contract import ERASURES
 from . import kv
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from .database import Database
 
-__all__ = ["Erasing"]
+__all__ = ["Erasures"]
 
-LOG, PAGES = "log", "pages"  # ids of journal entries
+LOG, PAGES = "log", "pages"  # keys of entries
 _HELD = "the write-ahead log still holds it, as somebody reads an older state; it is emptied then"
-_TRACES = "unused parts of pages may hold copies of it; they go when the file is written anew, soon or by settle()"
+_TRACES = "unused parts of pages may hold copies of it; they go when the file is written anew, soon or by optimize()"
 _WAIT = 0.5  # seconds for readers to end, of a write that stands and whose caller waits
 SMALL = 4 * 1024 * 1024  # bytes of a file that is written anew at once: some 20 ms
 LARGE = 256 * 1024 * 1024  # … in the background: about a second, in which nobody else writes
@@ -40,66 +40,70 @@ _LATER = (StoreBusyError, StoreFullError)  # it is tried again
 _REST = 30.0  # seconds after an erasure until then: more may follow
 
 
-class Erasing:
+class Erasures:
     """What one database still has to erase."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()  # one thread erases at a time
         with database.snapshot() as cursor:
-            self._owed = {entry.id for entry in kv.listed(cursor, ERASING, "", "", None, False)}
+            self._unfinished = {entry.key for entry in kv.list_entries(cursor, ERASURES, ALL_KEYS)}
         # monotonic time from which the file may be written anew
         self._due = 0.0
-        self.again()
+        self.retry()
 
     @property
-    def owed(self) -> bool:
+    def unfinished(self) -> bool:
         """Whether something is still to be done."""
-        return bool(self._owed)
+        return bool(self._unfinished)
 
-    def note(self, cursor: apsw.Cursor) -> None:
-        """Note what a deletion leaves behind, in its transaction. `begin` is called when that
-        stands."""
-        kv.apply(cursor, [_note(PAGES)])
+    def record(self, cursor: apsw.Cursor) -> None:
+        """Record what a deletion leaves behind, in its transaction. `begin` is called once that is
+        committed."""
+        kv.put(cursor, [_entry(PAGES)])
 
     def begin(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Erase what was deleted just now; returns what the log still holds, and where copies may
         lie, in words."""
         with self._lock:
             self._due = time.monotonic() + _REST
-            self._owed.add(PAGES)
+            self._unfinished.add(PAGES)
             traces = () if self._write_anew(SMALL) else (_TRACES,)
             return (() if self._empty_log(_WAIT) else (_HELD,)), traces
 
-    def again(self) -> None:
+    def retry(self) -> None:
         """Do what is still to be done, as far as it can be without waiting or keeping others
         waiting for long."""
-        if not self._owed or self._database.read_only:
+        if not self._unfinished or self._database.read_only:
             return
         with self._lock:
-            if PAGES in self._owed and time.monotonic() > self._due and self._write_anew(LARGE):
-                self._owed.add(LOG)
-            if LOG in self._owed:
+            if (
+                PAGES in self._unfinished
+                and time.monotonic() > self._due
+                and self._write_anew(LARGE)
+            ):
+                self._unfinished.add(LOG)
+            if LOG in self._unfinished:
                 self._empty_log(0.0)
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Write the file anew if that is still to be done, however long it takes.
 
         Raises:
             StoreBusyError, StoreFullError: it cannot be done now.
         """
         with self._lock:
-            if PAGES in self._owed and not self._database.read_only:
+            if PAGES in self._unfinished and not self._database.read_only:
                 self._rewrite()
                 self._empty_log(_WAIT)
 
     def problems(self) -> list[str]:
         """What `check` says of it."""
-        self.again()
-        if LOG not in self._owed:
+        self.retry()
+        if LOG not in self._unfinished:
             return []
         note = self._noted(LOG)
-        since = f" since {msgspec.json.decode(note.data)['at'][:16]}" if note else ""
+        since = f" since {msgspec.json.decode(note.value)['at'][:16]}" if note else ""
         return [
             f"log: it holds what was forgotten{since}, as somebody has been reading an older state; let them end"
         ]
@@ -115,39 +119,39 @@ class Erasing:
     def _rewrite(self) -> None:
         noted = self._noted(PAGES)
         self._database.rewrite()
-        self._settled(PAGES, noted)
+        self._finished(PAGES, noted)
 
     def _empty_log(self, wait: float) -> bool:
         """Empty the log; what is noted says since when that could not be done."""
-        noted = self._noted(LOG) if LOG in self._owed else None
+        noted = self._noted(LOG) if LOG in self._unfinished else None
         if emptied := self._database.checkpoint(wait):
-            if LOG in self._owed:
-                self._settled(LOG, noted)
+            if LOG in self._unfinished:
+                self._finished(LOG, noted)
         else:
-            self._owed.add(LOG)
+            self._unfinished.add(LOG)
             if noted is None:
                 with suppress(*_LATER):
-                    self._database.write(lambda cursor: kv.apply(cursor, [_note(LOG)]))
+                    self._database.write(lambda cursor: kv.put(cursor, [_entry(LOG)]))
         return emptied
 
-    def _noted(self, what: str) -> JournalEntry | None:
+    def _noted(self, what: str) -> Entry | None:
         with self._database.snapshot() as cursor:
-            return kv.entry(cursor, ERASING, what)
+            return kv.get(cursor, ERASURES, what)
 
-    def _settled(self, what: str, noted: JournalEntry | None) -> None:
+    def _finished(self, what: str, noted: Entry | None) -> None:
         """It is done, but for what was deleted since this was noted."""
 
-        def strike(cursor: apsw.Cursor) -> bool:
-            found = kv.entry(cursor, ERASING, what)
-            if found is not None and (noted is None or found.data != noted.data):
+        def delete(cursor: apsw.Cursor) -> bool:
+            found = kv.get(cursor, ERASURES, what)
+            if found is not None and (noted is None or found.value != noted.value):
                 return False
-            kv.apply(cursor, [], [(ERASING, what)])
+            kv.put(cursor, [], [(ERASURES, what)])
             return True
 
         with suppress(*_LATER):
-            if self._database.write(strike):
-                self._owed.discard(what)
+            if self._database.write(delete):
+                self._unfinished.discard(what)
 
 
-def _note(what: str) -> JournalEntry:
-    return JournalEntry(ERASING, what, msgspec.json.encode({"at": datetime.now(UTC)}))
+def _entry(what: str) -> Entry:
+    return Entry(ERASURES, what, msgspec.json.encode({"at": datetime.now(UTC)}))

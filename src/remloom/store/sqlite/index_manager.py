@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..indexes.hnsw import VectorIndex
     from ..indexes.trigrams import NameIndex
 
-__all__ = ["Derived", "prune"]
+__all__ = ["IndexManager", "prune"]
 
 _PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
 _FETCH = 5_000  # rows read at a time while catching up
@@ -68,7 +68,7 @@ class _State(Struct):
     rests: float = 0.0  # monotonic time until which no snapshot is stored in the background
 
 
-class Derived:
+class IndexManager:
     """The three indexes of one database. Any thread may ask for any of them.
 
     Args:
@@ -100,6 +100,10 @@ class Derived:
     def vectors(self) -> VectorIndex | None:
         """Windows of the current model by vector number; None while the store has no vectors."""
         return self._fresh("vectors").index  # type: ignore[no-any-return]
+
+    def current(self, kind: str) -> Any:
+        """Return an index by its kind, with everything committed in it."""
+        return self._fresh(kind).index
 
     def loaded(self) -> dict[str, Any]:
         """The indexes that were needed so far."""
@@ -269,14 +273,14 @@ class Derived:
         ):
             self.save(kind)
 
-    def erased(self, kinds: Iterable[str]) -> None:
+    def drop_saved(self, kinds: Iterable[str]) -> None:
         """The snapshots of these indexes were dropped: they are stored again when nothing was
         erased for a while."""
         for kind in kinds:
             if (state := self._states.get(kind)) is not None:
                 state.saved, state.rests = 0, time.monotonic() + _REST
 
-    def settle(self) -> None:
+    def optimize(self) -> None:
         """Bring every index up to date, merge every tail, store every snapshot. May take minutes."""
         for kind in self._locks:
             state = self._fresh(kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from .database import Database
-from .index_manager import Derived
+from .index_manager import IndexManager
 
 __all__ = ["check"]
 
@@ -53,7 +53,7 @@ _NUMBERS = {
 }
 
 
-def check(database: Database, derived: Derived) -> list[str]:
+def check(database: Database, indexes: IndexManager) -> list[str]:
     """Every disagreement found, a line each; empty when all is well."""
     try:
         with database.snapshot() as cursor:
@@ -67,14 +67,14 @@ def check(database: Database, derived: Derived) -> list[str]:
             for sql, message in _INVARIANTS.items():
                 found += [message.format(*row) for row in cursor.execute(f"{sql} LIMIT {_SHOWN}")]
             for kind, sql in _NUMBERS.items():
-                found += _compare(kind, {number for (number,) in cursor.execute(sql)}, derived)
+                found += _compare(kind, {number for (number,) in cursor.execute(sql)}, indexes)
     except apsw.Error as error:  # pragma: no cover - translated by snapshot()
         return [f"file: {error}"]
     return found
 
 
-def _compare(kind: str, table: set[int], derived: Derived) -> list[str]:
-    index = getattr(derived, kind)()
+def _compare(kind: str, table: set[int], indexes: IndexManager) -> list[str]:
+    index = indexes.current(kind)
     held = set() if index is None else {int(number) for number in index.ids}
     lines = []
     if missing := len(table - held):

@@ -1,4 +1,4 @@
-"""The journal's rows in an embedded store. See `remloom.kv` for what is kept there."""
+"""Key-value entries in an embedded store. See `remloom.kv`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...kv import JournalEntry
-from ..contract import TOP
-from ..preconditions import conflict, expected
+from ...kv import ALL_KEYS, Entries, Entry, KeyRange
+from ..encoding import TOP
+from ..preconditions import only_entry, version_conflict
+from .database import Database, translate
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["apply", "drop", "entry", "listed"]
+__all__ = ["SqliteKeyValue", "delete_about", "get", "list_entries", "put"]
 
 _COLUMNS = "kind, id, data, coalesce(subjects, '[]'), version"
 _WRITE = """
@@ -24,67 +25,89 @@ RETURNING entry, version
 """
 
 
-def apply(
+_GET = f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id=?"
+_VERSION = "SELECT version FROM journal WHERE kind=? AND id=?"
+
+
+class SqliteKeyValue:
+    """The entries of one tenant."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, namespace: str, key: str) -> Entry | None:
+        with translate(self._database.path):
+            return get(self._database.reader, namespace, key)
+
+    def list(self, namespace: str, within: KeyRange = ALL_KEYS) -> Entries:
+        with translate(self._database.path):
+            return list_entries(self._database.reader, namespace, within)
+
+    def put(
+        self,
+        entries: Sequence[Entry],
+        *,
+        deleted: Sequence[tuple[str, str]] = (),
+        expected_version: int | None = None,
+    ) -> None:
+        self._database.write(lambda cursor: put(cursor, entries, deleted, expected_version))
+
+
+def put(
     cursor: apsw.Cursor,
-    entries: Sequence[JournalEntry],
-    struck: Sequence[tuple[str, str]] = (),
-    expect: int | None = None,
+    entries: Sequence[Entry],
+    deleted: Sequence[tuple[str, str]] = (),
+    expected_version: int | None = None,
 ) -> None:
-    """What `Journal.note` does, inside a transaction."""
-    if expect is not None:
-        only = expected(entries)
-        found = (
-            cursor.execute(
-                "SELECT version FROM journal WHERE kind=? AND id=?", (only.kind, only.id)
-            ).get
-            or 0
-        )
-        if found != expect:
-            raise conflict(only, found, expect)
-    if struck:
-        cursor.executemany("DELETE FROM journal WHERE kind=? AND id=?", struck)
-    for item in entries:
-        subjects = msgspec.json.encode(item.subjects).decode() if item.subjects else None
-        number, version = cursor.execute(_WRITE, (item.kind, item.id, subjects, item.data)).get
+    """Delete and write entries inside a transaction. See `kv.KeyValue.put`."""
+    if expected_version is not None:
+        only = only_entry(entries)
+        version = cursor.execute(_VERSION, (only.namespace, only.key)).get or 0
+        if version != expected_version:
+            raise version_conflict(only, version, expected_version)
+    if deleted:
+        cursor.executemany("DELETE FROM journal WHERE kind=? AND id=?", deleted)
+    for entry in entries:
+        refs = msgspec.json.encode(entry.refs).decode() if entry.refs else None
+        values = (entry.namespace, entry.key, refs, entry.value)
+        number, version = cursor.execute(_WRITE, values).get
         if version > 1:
             cursor.execute("DELETE FROM journal_subjects WHERE entry=?", (number,))
-        if item.subjects:
+        if entry.refs:
             cursor.executemany(
                 "INSERT OR IGNORE INTO journal_subjects VALUES (?,?)",
-                [(subject, number) for subject in item.subjects],
+                [(ref, number) for ref in entry.refs],
             )
 
 
-def drop(cursor: apsw.Cursor, ids: Iterable[str]) -> None:
-    """Strike the entries that speak of these records."""
+def delete_about(cursor: apsw.Cursor, ids: Iterable[str]) -> None:
+    """Delete the entries that have one of these records among their refs."""
     cursor.executemany(
         "DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject=?)",
         [(id,) for id in ids],
     )
 
 
-def listed(
-    cursor: apsw.Cursor, kind: str, prefix: str, after: str, limit: int | None, newest_first: bool
-) -> list[JournalEntry]:
-    """What `Journal.journal` finds."""
-    way, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
+def list_entries(cursor: apsw.Cursor, namespace: str, within: KeyRange) -> Entries:
+    """List the entries of a namespace. See `kv.EntryReads.list`."""
+    order, beyond = ("DESC", "<") if within.newest_first else ("ASC", ">")
+    condition, values = "", [namespace, within.prefix, within.prefix + TOP]
+    if within.after:
+        condition = f" AND id{beyond}?"
+        values.append(within.after)
     rows = cursor.execute(
-        f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id>=? AND id<=?"
-        f"{f' AND id{beyond}?' if after else ''} ORDER BY id {way} LIMIT ?",
-        (kind, prefix, prefix + TOP, *([after] if after else []), -1 if limit is None else limit),
+        f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id>=? AND id<=?{condition}"
+        f" ORDER BY id {order} LIMIT ?",
+        (*values, -1 if within.limit is None else within.limit),
     ).fetchall()
     return [_entry(*row) for row in rows]
 
 
-def entry(cursor: apsw.Cursor, kind: str, id: str) -> JournalEntry | None:
-    """What `Journal.journal_entry` finds."""
-    row = cursor.execute(
-        f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id=?", (kind, id)
-    ).fetchone()
+def get(cursor: apsw.Cursor, namespace: str, key: str) -> Entry | None:
+    """Return the entry, or None."""
+    row = cursor.execute(_GET, (namespace, key)).fetchone()
     return _entry(*row) if row else None
 
 
-def _entry(kind: str, id: str, data: bytes, subjects: str, version: int) -> JournalEntry:
-    return JournalEntry(
-        kind, id, data, msgspec.json.decode(subjects, type=tuple[str, ...]), version
-    )
+def _entry(namespace: str, key: str, value: bytes, refs: str, version: int) -> Entry:
+    return Entry(namespace, key, value, msgspec.json.decode(refs, type=tuple[str, ...]), version)

@@ -1,4 +1,4 @@
-"""What a batch expects to find in an embedded store, and edges as they are stored."""
+"""Checks what a batch expects to find in an embedded store; edges as they are stored."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...model import Direction, Edge
-from ..contract import Preconditions
+from ..batch import Preconditions
 from ..encoding import moment_of
-from ..preconditions import changed, compare, ids_of
+from ..preconditions import changed, check_records, record_ids
+from .edge_queries import ends_of
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["edges_at", "expect"]
+__all__ = ["check", "edges_at"]
 
 _EDGE = """
 SELECT s.key, t.name, d.key, e.weight, e.created, e.valid_from, e.valid_to, e.properties FROM {start}
@@ -32,34 +33,33 @@ _ONE = (
     _EDGE.format(start="edges e") + " WHERE e.src = (SELECT lid FROM labels WHERE key = ?)"
     " AND e.rel = (SELECT rel FROM rels WHERE name = ?) AND e.dst = (SELECT lid FROM labels WHERE key = ?)"
 )
+_VERSION = "SELECT version FROM journal WHERE kind = ? AND id = ?"
 
 
 def edges_at(cursor: apsw.Cursor, keys: Sequence[str], direction: Direction) -> list[Edge]:
-    """See `contract.Store.stored_edges`."""
-    ends = ("out", "in") if direction == "both" else (direction,)
-    wanted = _json(list(dict.fromkeys(keys)))
-    found = {row[:3]: row for end in ends for row in cursor.execute(_AT[end], (wanted,))}
-    return [_edge(row) for row in found.values()]
+    """List every edge at these very keys. See `components.GraphReads.stored_edges`."""
+    values = (_json(list(dict.fromkeys(keys))),)
+    rows = {row[:3]: row for end in ends_of(direction) for row in cursor.execute(_AT[end], values)}
+    return [_edge(row) for row in rows.values()]
 
 
-def expect(cursor: apsw.Cursor, expected: Preconditions) -> None:
-    """Look whether everything is as expected.
+def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
+    """Check that everything is as expected.
 
     Raises:
         GoneError, ChangedError: it is not.
     """
-    if ids := ids_of(expected):
+    if ids := record_ids(expected):
         sql = "SELECT r.id, r.updated FROM json_each(?) v CROSS JOIN records r ON r.id = v.value"
-        compare(expected, dict(cursor.execute(sql, (_json(ids),)).fetchall()))
-    for place, edge in expected.edges.items():
-        row = cursor.execute(_ONE, place).fetchone()
+        check_records(expected, dict(cursor.execute(sql, (_json(ids),)).fetchall()))
+    for triple, edge in expected.edges.items():
+        row = cursor.execute(_ONE, triple).fetchone()
         if (_edge(row) if row else None) != edge:
-            raise changed(f"the edge {' '.join(place)!r}")
-    for (kind, id), version in expected.notes.items():
-        if (
-            cursor.execute("SELECT version FROM journal WHERE kind=? AND id=?", (kind, id)).get or 0
-        ) != version:
-            raise changed(f"the journal entry {kind} {id!r}")
+            raise changed(f"the edge {' '.join(triple)!r}")
+    for (namespace, key), version in expected.entries.items():
+        stored = cursor.execute(_VERSION, (namespace, key)).get or 0
+        if stored != version:
+            raise changed(f"the entry {namespace} {key!r}")
 
 
 def _edge(row: Any) -> Edge:

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
 from ...model import Record, Resource
-from ..contract import SCHEMAS
+from ..schemas import SCHEMAS
 
 if TYPE_CHECKING:
     import zstandard

@@ -1,5 +1,5 @@
-"""Finding records by likeness: names, texts, vectors. Turns what the derived indexes answer into
-records."""
+"""Search by name, text and vector: turns what the indexes answer into records. See
+`components.Search`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from ... import labels
+from msgspec import Struct
+
+from ... import labels as label_keys
 from ...errors import LabelError, VectorError
-from ...predicates import All, Predicate
-from ..contract import Match
-from ..predicate_sql import Compiler, known
+from ...predicates import All
+from ..results import Match
+from ..schemas import check_schema
+from ..specs import NameSpec, SearchSpec
 from ..validation import to_vector
+from .compilers import Compilers
 from .database import Database
-from .index_manager import Derived
+from .index_manager import IndexManager
+from .label_numbers import LabelNumbers
 from .rows import COLUMNS, decode
 from .sql_functions import bounded
 
@@ -24,86 +29,128 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Likeness"]
+__all__ = ["SqliteSearch"]
 
 # times the limit is asked of an index first when hits may be filtered out or be windows of one
 # record
 _SPARE = 2
 _OVERFETCH = 4  # times as many are asked for when those did not suffice
-# as found; of one label, those it names before those it is an alias of, then as written
-_PLACE = itemgetter(0, 1, 2)
+# as hit; of one label, those it names before those it is an alias of, then as written
+_HIT_ORDER = itemgetter(0, 1, 2)
 _COSTLIER = 4  # times as much as listing a number takes to fetch its record
 _FILTERS = 16  # allow-lists remembered
 
+_NAMED = (
+    f"SELECT f.key, n.rank, {COLUMNS} FROM json_each(?1) f CROSS JOIN names n ON n.lid = f.value"
+    " CROSS JOIN records r ON r.rid = n.rid"
+)
+_OF_TYPE = "(r.type = ?2 OR r.schema = ?2 OR substr(r.type, 1, length(?2) + 1) = ?2 || '/')"
+_NAMED_TYPE = f"{_NAMED} WHERE {_OF_TYPE}"
+_HAS_TYPE = f"SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1 AND {_OF_TYPE})"
 
-class Likeness:
-    """FUZZY and SEARCH over one tenant."""
+_Hits = list[tuple[int, float]]  # numbers and scores, best first
+_Asking = Callable[[int, Any], _Hits]  # how many, and which numbers are allowed (None: all)
+
+
+class _Numbering(Struct, frozen=True):
+    """How the hits of an index are numbered, and their records found."""
+
+    column: str
+    source: str  # what to list all numbers from
+    # One statement for all that an index found, in its order.
+    records: str
+    windows: bool  # several hits may be of one record
+
+
+_TEXTS = _Numbering(
+    "r.doc",
+    "records r",
+    f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",
+    windows=False,
+)
+_VECTORS = _Numbering(
+    "v.vid",
+    # a record is looked at once
+    "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid",
+    f"SELECT f.key, v.first, v.last, {COLUMNS} FROM json_each(?) f CROSS JOIN vectors v INDEXED BY vectors_place"
+    " ON v.vid = f.value CROSS JOIN records r ON r.rid = v.rid",
+    windows=True,
+)
+
+
+class _Filter(Struct, frozen=True):
+    """A condition on the records of hits."""
+
+    numbering: _Numbering
+    condition: str = ""
+    values: Sequence[Any] = ()
+
+    def state(self, cursor: apsw.Cursor) -> Any:
+        """Identify the filter and the state of the file, as this thread's connection tells it."""
+        version = cursor.execute("PRAGMA data_version").get
+        return self.numbering.column, self.condition, tuple(self.values), version, id(cursor)
+
+
+class SqliteSearch:
+    """Search over one tenant."""
 
     def __init__(
-        self,
-        database: Database,
-        derived: Derived,
-        compiler: Callable[[str], Compiler],
-        key: Callable[[apsw.Cursor, int], str],
+        self, database: Database, indexes: IndexManager, compilers: Compilers, labels: LabelNumbers
     ) -> None:
         self._database = database
-        self._derived = derived
-        self._compiler = compiler
-        self._key = key  # of a label number
-        # None: asked for once
+        self._indexes = indexes
+        self._compilers = compilers
+        self._labels = labels
+        # by `_Filter.state`; None: asked for once
         self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()
 
     # -- names -------------------------------------------------------------------------------------
 
-    def fuzzy(self, text: str, type: str | None, threshold: float, limit: int) -> list[Match]:
+    def names(self, text: str, spec: NameSpec) -> list[Match]:
         try:
-            key = labels.key(text)
+            key = label_keys.key(text)
         except LabelError:
             return []
-        index = self._derived.names()
-        typed = [] if type is None else [type]
+        index = self._indexes.names()
         with self._database.snapshot() as cursor:
-            accept = (
-                None
-                if type is None
-                else (lambda lid: bool(cursor.execute(_HAS_TYPE, (lid, type)).get))
-            )
-            found = index.search(key, threshold=threshold, limit=limit, accept=accept)
-            sql = _NAMED_TYPE if typed else _NAMED
-            rows = cursor.execute(sql, [str([lid for lid, _ in found]), *typed]).fetchall()
+
+            def has_type(label_no: int) -> bool:
+                return bool(cursor.execute(_HAS_TYPE, (label_no, spec.type)).get)
+
+            accept = None if spec.type is None else has_type
+            hits = index.search(key, threshold=spec.threshold, limit=spec.limit, accept=accept)
+            label_nos = str([label_no for label_no, _ in hits])
+            if spec.type is None:
+                rows = cursor.execute(_NAMED, (label_nos,)).fetchall()
+            else:
+                rows = cursor.execute(_NAMED_TYPE, (label_nos, spec.type)).fetchall()
+            if len(rows) > 1:
+                rows.sort(key=_HIT_ORDER)
             best: dict[int, Match] = {}
-            for place, _, rid, *row in rows if len(rows) <= 1 else sorted(rows, key=_PLACE):
-                if rid not in best:
-                    lid, score = found[place]
-                    best[rid] = Match(decode(*row), score, self._key(cursor, lid))
-            return list(best.values())[:limit]
+            for position, _, record_no, *row in rows:
+                if record_no not in best:
+                    label_no, score = hits[position]
+                    matched = self._labels.key(cursor, label_no)
+                    best[record_no] = Match(decode(*row), score, matched)
+            return list(best.values())[: spec.limit]
 
     # -- texts -------------------------------------------------------------------------------------
 
-    def text(
-        self, text: str, schema: str | None, where: Predicate | None, limit: int
-    ) -> list[Match]:
-        index = self._derived.terms()
+    def text(self, text: str, spec: SearchSpec) -> list[Match]:
+        index = self._indexes.terms()
 
-        def ask(count: int, allow: Any) -> list[tuple[int, float]]:
+        def ask(count: int, allow: Any) -> _Hits:
             return index.search(text, limit=count, allow=allow)
 
-        return self._search(ask, len(index), "doc", schema, where, limit)
+        return self._search(ask, len(index), self._filter(_TEXTS, spec), spec.limit)
 
     # -- vectors -----------------------------------------------------------------------------------
 
-    def vector(
-        self,
-        vector: Sequence[float],
-        schema: str,
-        where: Predicate | None,
-        limit: int,
-        min_score: float | None,
-    ) -> list[Match]:
+    def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
         import numpy as np
 
         data, dims = to_vector(vector, what="the query")
-        index = self._derived.vectors()
+        index = self._indexes.vectors()
         if index is None:
             return []
         if dims != index.dims:
@@ -113,27 +160,29 @@ class Likeness:
             )
         query = np.frombuffer(data, np.float32)
 
-        def ask(count: int, allow: Any) -> list[tuple[int, float]]:
-            ids, scores = index.search(query, count, allow=allow)
-            return list(zip(ids.tolist(), scores.tolist(), strict=True))
+        def ask(count: int, allow: Any) -> _Hits:
+            numbers, scores = index.search(query, count, allow=allow)
+            return list(zip(numbers.tolist(), scores.tolist(), strict=True))
 
-        found = self._search(ask, len(index), "vid", schema, where, limit)
-        return (
-            found if min_score is None else [match for match in found if match.score >= min_score]
-        )
+        matches = self._search(ask, len(index), self._filter(_VECTORS, spec), spec.limit)
+        if spec.min_score is None:
+            return matches
+        return [match for match in matches if match.score >= spec.min_score]
 
-    # -- what they share ---------------------------------------------------------------------------
+    # -- filters -----------------------------------------------------------------------------------
 
-    def _search(
-        self,
-        ask: Callable[[int, Any], list[tuple[int, float]]],
-        size: int,
-        number: str,
-        schema: str | None,
-        where: Predicate | None,
-        limit: int,
-    ) -> list[Match]:
-        """The `limit` best records that pass the filter.
+    def _filter(self, numbering: _Numbering, spec: SearchSpec) -> _Filter:
+        parts: list[str] = []
+        values: list[Any] = []
+        if spec.schema is not None:
+            parts.append(f"r.schema = '{check_schema(spec.schema)}'")
+        if spec.where is not None and not isinstance(spec.where, All):
+            sql, values = self._compilers.of(spec.schema or "resources").compile(spec.where)
+            parts.append(f"({sql})")
+        return _Filter(numbering, " AND ".join(parts), values)
+
+    def _search(self, ask: _Asking, size: int, filter: _Filter, limit: int) -> list[Match]:
+        """Return the `limit` best records that pass the filter.
 
         An index knows no filter. A few more than asked for are fetched and filtered, and, when that
         leaves too few, once as many as should suffice by what passed of those. Only then, or at
@@ -141,113 +190,64 @@ class Likeness:
         allows, so that no filter costs recall. The list is kept until something is written; a
         filter that comes a second time until then gets its list, and is quick from then on.
         """
-        condition, values = self._condition(schema, where)
-        count = limit if not condition and number == "doc" else limit * _SPARE
+        exact = not filter.condition and not filter.numbering.windows
+        count = limit if exact else limit * _SPARE
         with self._database.snapshot() as cursor, bounded():
-            place = self._filter(cursor, number, condition, values)
-            allow = self._allowed.get(place)
+            state = filter.state(cursor)
+            allow = self._allowed.get(state)
             if allow is None:
-                matches, exhausted = self._records(
-                    cursor, ask(count, None), count, number, condition, values, limit
-                )
-                if len(matches) == limit or exhausted:
+                matches, is_final = _records(cursor, ask(count, None), count, filter, limit)
+                if is_final:
                     return matches
                 wider = _SPARE * count * limit // len(matches) if matches else size
-                if condition and place not in self._allowed and wider * _COSTLIER < size:
-                    self._allowed[place] = None  # it has come once
-                    found = ask(wider, None)
-                    matches, exhausted = self._records(
-                        cursor, found, wider, number, condition, values, limit
-                    )
-                    if len(matches) == limit or exhausted:
+                is_new = bool(filter.condition) and state not in self._allowed
+                if is_new and wider * _COSTLIER < size:
+                    self._allowed[state] = None  # it has come once
+                    matches, is_final = _records(cursor, ask(wider, None), wider, filter, limit)
+                    if is_final:
                         return matches
-                if condition:
-                    allow = self._allow(cursor, number, condition, values)
+                if filter.condition:
+                    allow = self._list_allowed(cursor, filter)
                 else:
                     count *= _OVERFETCH
+            # All hits are allowed from here on: only windows of one record leave too few.
+            unfiltered = _Filter(filter.numbering)
             while True:
-                matches, exhausted = self._records(
-                    cursor, ask(count, allow), count, number, "", [], limit
-                )
-                if len(matches) == limit or exhausted or count >= size:
+                matches, is_final = _records(cursor, ask(count, allow), count, unfiltered, limit)
+                if is_final or count >= size:
                     return matches
                 count *= _OVERFETCH
 
-    def _records(
-        self,
-        cursor: apsw.Cursor,
-        found: list[tuple[int, float]],
-        asked: int,
-        number: str,
-        condition: str,
-        values: list[Any],
-        limit: int,
-    ) -> tuple[list[Match], bool]:
-        """The records of what an index found, best first, and whether it had no more to give."""
-        sql = _BY_NUMBER[number] + (f" WHERE {condition}" if condition else "")
-        best: dict[int, Match] = {}
-        for place, first, last, rid, *row in cursor.execute(
-            sql, (str([item for item, _ in found]), *values)
-        ):
-            if rid not in best:
-                best[rid] = Match(
-                    decode(*row), found[place][1], f"{first}:{last}" if number == "vid" else ""
-                )
-                if len(best) == limit:
-                    break
-        return list(best.values()), len(found) < asked
-
-    def _condition(self, schema: str | None, where: Predicate | None) -> tuple[str, list[Any]]:
-        parts: list[str] = []
-        values: list[Any] = []
-        if schema is not None:
-            parts.append(f"r.schema = '{known(schema)}'")
-        if where is not None and not isinstance(where, All):
-            sql, values = self._compiler(schema or "resources").compile(where)
-            parts.append(f"({sql})")
-        return " AND ".join(parts), values
-
-    def _allow(
-        self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]
-    ) -> NDArray[np.int64]:
-        """Every number that passes the filter, ascending."""
+    def _list_allowed(self, cursor: apsw.Cursor, filter: _Filter) -> NDArray[np.int64]:
+        """List every number that passes the filter, ascending, and remember the list."""
         import numpy as np
 
-        source = "records r" if number == "doc" else _PLACES
-        column = "r.doc" if number == "doc" else "v.vid"
+        column, source = filter.numbering.column, filter.numbering.source
         rows = cursor.execute(
-            f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {condition}", values
+            f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {filter.condition}",
+            filter.values,
         ).fetchall()
         allowed = np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
-        self._allowed[self._filter(cursor, number, condition, values)] = allowed
+        self._allowed[filter.state(cursor)] = allowed
         while len(self._allowed) > _FILTERS:
             self._allowed.popitem(last=False)
         return allowed
 
-    def _filter(self, cursor: apsw.Cursor, number: str, condition: str, values: list[Any]) -> Any:
-        """What a filter is known by: itself, and the state of the file as this thread's connection
-        tells it."""
-        return (
-            number,
-            condition,
-            tuple(values),
-            cursor.execute("PRAGMA data_version").get,
-            id(cursor),
-        )
 
-
-_NAMED = (
-    f"SELECT f.key, n.rank, {COLUMNS} FROM json_each(?1) f CROSS JOIN names n ON n.lid = f.value"
-    " CROSS JOIN records r ON r.rid = n.rid"
-)
-_OF_TYPE = "(r.type = ?2 OR r.schema = ?2 OR substr(r.type, 1, length(?2) + 1) = ?2 || '/')"
-_NAMED_TYPE = f"{_NAMED} WHERE {_OF_TYPE}"
-_HAS_TYPE = f"SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1 AND {_OF_TYPE})"
-# a record is looked at once
-_PLACES = "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid"
-# One statement for all that an index found, in its order.
-_BY_NUMBER = {
-    "doc": f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",
-    "vid": f"SELECT f.key, v.first, v.last, {COLUMNS} FROM json_each(?) f CROSS JOIN vectors v INDEXED BY vectors_place"
-    " ON v.vid = f.value CROSS JOIN records r ON r.rid = v.rid",
-}
+def _records(
+    cursor: apsw.Cursor, hits: _Hits, asked: int, filter: _Filter, limit: int
+) -> tuple[list[Match], bool]:
+    """Return the records of hits, best first, and whether these are all that can be had: there are
+    as many as wanted, or the index had no more to give than these."""
+    sql = filter.numbering.records
+    if filter.condition:
+        sql += f" WHERE {filter.condition}"
+    numbers = str([number for number, _ in hits])
+    best: dict[int, Match] = {}
+    for position, first, last, record_no, *row in cursor.execute(sql, (numbers, *filter.values)):
+        if record_no not in best:
+            window = f"{first}:{last}" if filter.numbering.windows else ""
+            best[record_no] = Match(decode(*row), hits[position][1], window)
+            if len(best) == limit:
+                break
+    return list(best.values()), len(best) == limit or len(hits) < asked

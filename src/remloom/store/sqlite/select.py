@@ -11,18 +11,25 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
 
 import apsw
 
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
+from ...kv import Entry
 from ...sql.answers import Budget, Rows, decode_scalar, display_value
+from ...sql.columns import columns
 from ...sql.values import Select, Type
+from ..contract import INDEXES
+from ..schemas import check_schema
+from . import kv
+from .compilers import Compilers
 from .database import Database, translated
 from .sql_functions import bounded
-from .sql_writer import SqliteWriter
+from .sql_writer import SqliteWriter, stored_value
 
-__all__ = ["Tables"]
+__all__ = ["SqliteSql"]
 
 _READABLE = {"records", "names", "labels", "edges", "rels", "parents", "json_each"}
 _FORBIDDEN_FUNCTIONS = {
@@ -35,16 +42,17 @@ _LONGEST = 64_000_000  # bytes of one value
 _AT_ONCE = 4  # statements
 
 
-class Tables:
-    """Runs SELECT statements over one tenant."""
+class SqliteSql:
+    """SELECT statements over one tenant, and the indexes they use. See `components.Sql`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, compilers: Compilers) -> None:
         self._database = database
+        self._compilers = compilers
         self._lock = threading.Lock()  # guards the idle connections
         self._idle: list[_Connection] = []
-        self._places = threading.Semaphore(_AT_ONCE)
+        self._slots = threading.Semaphore(_AT_ONCE)
 
-    def select(self, select: Select, limit: int, timeout: float) -> Rows:
+    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
         writer = SqliteWriter(select.schema)
         sql, kinds = writer.select(select, limit + 1)
         budget = Budget()
@@ -56,7 +64,7 @@ class Tables:
         names = [output.name for output in select.outputs]
         return names, rows[:limit], len(rows) > limit
 
-    def explain(self, select: Select, limit: int) -> list[str]:
+    def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = SqliteWriter(select.schema)
         sql, _ = writer.select(select, limit + 1)
         with self._connection(5.0) as cursor:
@@ -65,6 +73,26 @@ class Tables:
             cursor.execute("SELECT 1 FROM records LIMIT 1").fetchall()
             rows = self._run(cursor, f"EXPLAIN QUERY PLAN {sql}", writer.values, 5.0, keep=False)
             return [str(row[3]) for row in rows]
+
+    def columns(self, schema: str) -> list[str]:
+        return list(columns(check_schema(schema)))
+
+    def create_index(self, schema: str, field: str) -> None:
+        path = self._compilers.of(schema).field(field)
+        expression = stored_value(schema, path).replace("r.", "")
+        if "decompress" in expression:
+            raise InvalidInputError("content is indexed as text already", remedy="use search_text")
+        digest = sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
+        entry = Entry(INDEXES, f"{schema}.{path}", b"{}")
+
+        def define(cursor: apsw.Cursor) -> None:
+            cursor.execute(
+                f"CREATE INDEX IF NOT EXISTS user_{digest} ON records (schema, {expression})"
+                f" WHERE schema = '{schema}'"
+            )
+            kv.put(cursor, [entry])
+
+        self._database.write(define)
 
     def _run(
         self,
@@ -102,7 +130,7 @@ class Tables:
         """A cursor that stops after so many seconds. Some statements run beside each other, the
         others wait."""
         self._database.require()
-        if not self._places.acquire(timeout=timeout):
+        if not self._slots.acquire(timeout=timeout):
             raise StoreBusyError(
                 f"{_AT_ONCE} statements are being run already",
                 remedy="try again; ask for less, so that they end sooner",
@@ -119,7 +147,7 @@ class Tables:
                 with self._lock:
                     self._idle.append(connection)
         finally:
-            self._places.release()
+            self._slots.release()
 
 
 class _Connection:
@@ -138,9 +166,8 @@ class _Connection:
 
 
 def _shown(cell: Any, kind: Type) -> Any:
-    return display_value(
-        decode_scalar(cell) if kind == "json" and isinstance(cell, str) else cell, kind
-    )
+    value = decode_scalar(cell) if kind == "json" and isinstance(cell, str) else cell
+    return display_value(value, kind)
 
 
 def _authorize(

@@ -4,165 +4,169 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...model import Direction
-from ..contract import EdgeOrder, Step, Walk
-from .edge_queries import Fetch, Statements, ends, fetch_of, instant, tied
-from .graph import Graph
-from .graph_cache import Near
+from ..results import Step, Walk
+from ..specs import WalkSpec
+from .edge_queries import Statements, ends_of, fetch_for, has_ties, microseconds_at
+from .graph_cache import Neighbours
+from .label_numbers import LabelNumbers
 
 if TYPE_CHECKING:
     import apsw
 
 __all__ = ["walk"]
 
-_Lists = list[list[Any]]  # labels at the other ends, what the order goes by, what tells ties apart
-_lists = msgspec.json.Decoder(_Lists).decode
+_Lists = list[list[Any]]  # labels at the far ends, what the order goes by, what tells ties apart
+_decode_lists = msgspec.json.Decoder(_Lists).decode
 
 
-def walk(
-    graph: Graph,
-    starts: Sequence[str],
-    rel_types: Sequence[str] | None,
-    direction: Direction,
-    depth: int,
-    breadth: int | None,
-    order: EdgeOrder,
-    limit: int | None,
-    as_of: datetime | None,
-) -> Walk:
-    """What `contract.Store.walk` promises."""
-    with graph.seen.reading() as cursor:
-        fetch = fetch_of(order, graph.rel_numbers(cursor, rel_types), breadth, as_of is None)
-        look = _Look(graph, cursor, direction, fetch, instant(as_of))
-        families, around = graph.seen.families, look.around
-        frontier: list[int] = []
-        # every label seen -> that it was reached from; 0: none
-        origin: dict[int, int] = {}
-        beginning = graph.lids(cursor, starts)
-        graph.know_families(cursor, beginning)
-        for node in beginning:
-            if node not in origin:
-                origin.update(dict.fromkeys((node, *families.get(node, ())), 0))
-                frontier.append(node)
-        reached: list[int] = []
-        # what the order goes by, of the edge that reached each
-        by: list[Any] = []
-        unfollowed = level = deepest = 0
-        while frontier and level < depth:
-            level += 1
-            known = len(reached)
-            look.learn(frontier)
-            for node in frontier:
-                others, values, beyond, aliased = around[node]
-                unfollowed += beyond
-                for other, value in zip(others, values, strict=True):
-                    if other not in origin:
-                        origin[other] = node
-                        reached.append(other)
-                        by.append(value)
-                        # a record is reached once, under whichever label
-                        if aliased:
-                            for label in families.get(other, ()):
-                                origin.setdefault(label, node)
-            frontier = reached[known:]
-            if frontier:
-                deepest = level
-        steps = tuple(
-            [_step(graph, cursor, reached[place], origin) for place in fetch.ranked(by, limit)]
-        )
-        return Walk(steps, len(reached), unfollowed, deepest)
+def walk(labels: LabelNumbers, cursor: apsw.Cursor, spec: WalkSpec) -> Walk:
+    """Walk from some labels. See `components.Graph.walk`."""
+    neighbourhood = _Neighbourhood(labels, cursor, spec)
+    aliases, neighbours = labels.cache.aliases, neighbourhood.neighbours
+    frontier: list[int] = []
+    # every label met -> the one it was reached from; 0 for a start
+    origin: dict[int, int] = {}
+    starts = labels.find(cursor, spec.starts)
+    labels.load_aliases(cursor, starts)
+    for node in starts:
+        if node not in origin:
+            origin.update(dict.fromkeys((node, *aliases.get(node, ())), 0))
+            frontier.append(node)
+    reached: list[int] = []
+    # what the order goes by, of the edge that reached each
+    by: list[Any] = []
+    unfollowed = level = deepest = 0
+    while frontier and level < spec.depth:
+        level += 1
+        reached_before = len(reached)
+        neighbourhood.load(frontier)
+        for node in frontier:
+            others, values, beyond, has_aliases = neighbours[node]
+            unfollowed += beyond
+            for other, value in zip(others, values, strict=True):
+                if other not in origin:
+                    origin[other] = node
+                    reached.append(other)
+                    by.append(value)
+                    # a record is reached once, under whichever label
+                    if has_aliases:
+                        for alias in aliases.get(other, ()):
+                            origin.setdefault(alias, node)
+        frontier = reached[reached_before:]
+        if frontier:
+            deepest = level
+    first = neighbourhood.fetch.ranked(by, spec.limit)
+    steps = tuple([_step(labels, cursor, reached[position], origin) for position in first])
+    return Walk(steps, len(reached), unfollowed, deepest)
 
 
-def _step(graph: Graph, cursor: apsw.Cursor, label: int, origin: dict[int, int]) -> Step:
-    path = [label]
+def _step(labels: LabelNumbers, cursor: apsw.Cursor, label_no: int, origin: dict[int, int]) -> Step:
+    path = [label_no]
     while before := origin[path[-1]]:
         path.append(before)
     path.reverse()
-    keys = tuple([graph.key(cursor, lid) for lid in path])
+    keys = tuple([labels.key(cursor, number) for number in path])
     return Step(keys[-1], len(keys) - 1, keys)
 
 
-class _Look:
-    """What is around nodes, by one fetch in the same direction; nothing is kept of the past."""
+class _Neighbourhood:
+    """Where the edges of nodes lead, for one walk; what is read of now stays in the cache for the
+    next."""
 
-    def __init__(
-        self, graph: Graph, cursor: apsw.Cursor, direction: Direction, fetch: Fetch, at: int
-    ) -> None:
-        self._graph = graph
+    def __init__(self, labels: LabelNumbers, cursor: apsw.Cursor, spec: WalkSpec) -> None:
+        now = spec.as_of is None
+        types = labels.edge_type_numbers(cursor, spec.rel_types)
+        self.fetch = fetch = fetch_for(spec.order, types, spec.breadth, now)
+        self._labels = labels
         self._cursor = cursor
-        self._ends = ends(direction)
-        self._fetch = fetch
-        self._at = at
-        self.around: dict[int, Near] = (
-            graph.seen.near.setdefault((fetch, direction), {}) if fetch.now else {}
-        )
+        self._ends = ends_of(spec.direction)
+        self._at = microseconds_at(spec.as_of)
+        self.neighbours: dict[int, Neighbours] = {}
+        if now:
+            by_fetch = labels.cache.neighbours
+            self.neighbours = by_fetch.setdefault((fetch, spec.direction), {})
 
-    def learn(self, nodes: Sequence[int]) -> None:
-        """Learn where the edges of these nodes lead, of those that are not in `around` yet."""
-        graph, cursor, fetch = self._graph, self._cursor, self._fetch
-        families = graph.seen.families
-        # node -> all of its record, in the order of their keys
-        labels: dict[int, Collection[int]] = {}
-        for node in nodes:
-            if node not in self.around:
-                labels[node] = (
-                    graph.by_key(cursor, (node, *families[node])) if node in families else (node,)
-                )
-        if not labels:
+    def load(self, nodes: Sequence[int]) -> None:
+        """Load where the edges of these nodes lead, of those that are not in `neighbours` yet."""
+        node_labels = self._labels_of(nodes)
+        if not node_labels:
             return
-        found = self._lists(labels, fetch.quick)
-        alike = [
-            node
-            for node, (_, *by) in found.items()
-            if tied(by[0] if fetch.by_time else [*zip(*by, strict=True)])
-        ]
-        if alike:
-            found |= self._lists({node: labels[node] for node in alike}, fetch.exact)
-        more = [
-            lid
-            for node, (others, *_) in found.items()
-            if len(others) > fetch.limit
-            for lid in labels[node]
-        ]
-        for end in self._ends:
-            graph.know_degrees(cursor, more, end, fetch)
-        if graph.seen.aliased:
-            graph.know_families(
-                cursor, [other for others, *_ in found.values() for other in others]
-            )
-        for node, (others, values, *_) in found.items():
+        lists = self._lists(node_labels, self.fetch.quick)
+        # Only where edges tie are the keys looked up that tell which comes first.
+        tied = {node: node_labels[node] for node, columns in lists.items() if self._ties(columns)}
+        if tied:
+            lists |= self._lists(tied, self.fetch.exact)
+        limit, cache = self.fetch.limit, self._labels.cache
+        self._load_degrees(
+            [
+                label_no
+                for node, (others, *_) in lists.items()
+                if len(others) > limit
+                for label_no in node_labels[node]
+            ]
+        )
+        if cache.has_aliases:
+            reached = [other for others, *_ in lists.values() for other in others]
+            self._labels.load_aliases(self._cursor, reached)
+        for node, (others, values, *_) in lists.items():
             beyond = 0
-            if len(others) > fetch.limit:
-                others, values, beyond = others[: fetch.limit], values[: fetch.limit], -fetch.limit
-                for lid in labels[node]:
-                    for end in self._ends:
-                        beyond += graph.degree(cursor, lid, end, fetch, self._at)
-            aliased = any(other in families for other in others) if families else False
-            kept = array("q", values) if fetch.by_time else tuple(values)
-            self.around[node] = array("q", others), kept, beyond, aliased
-            graph.seen.weight += 400 + 16 * len(others)
+            if len(others) > limit:
+                others, values = others[:limit], values[:limit]
+                beyond = self._degree(node_labels[node]) - limit
+            has_aliases = (
+                any(other in cache.aliases for other in others) if cache.aliases else False
+            )
+            compact = array("q", values) if self.fetch.by_time else tuple(values)
+            self.neighbours[node] = array("q", others), compact, beyond, has_aliases
+            cache.weight += 400 + 16 * len(others)
+
+    def _labels_of(self, nodes: Sequence[int]) -> dict[int, Collection[int]]:
+        """Return all labels of the records of the nodes that are not loaded, in key order."""
+        aliases = self._labels.cache.aliases
+        return {
+            node: self._labels.sort_by_key(self._cursor, (node, *aliases[node]))
+            if node in aliases
+            else (node,)
+            for node in nodes
+            if node not in self.neighbours
+        }
+
+    def _ties(self, columns: _Lists) -> bool:
+        _, by, *ties = columns
+        return has_ties(by if self.fetch.by_time else [*zip(by, *ties, strict=True)])
+
+    def _load_degrees(self, label_nos: Sequence[int]) -> None:
+        for end in self._ends:
+            self._labels.load_degrees(self._cursor, label_nos, end, self.fetch)
+
+    def _degree(self, label_nos: Collection[int]) -> int:
+        """Count the edges of a node."""
+        total = 0
+        for label_no in label_nos:
+            for end in self._ends:
+                total += self._labels.degree(self._cursor, label_no, end, self.fetch, self._at)
+        return total
 
     def _lists(
-        self, labels: dict[int, Collection[int]], statements: Statements
+        self, node_labels: dict[int, Collection[int]], statements: Statements
     ) -> dict[int, _Lists]:
-        """What `statements.around` gives for each node, over all its labels and ends."""
-        wanted = str(sorted({lid for lids in labels.values() for lid in lids}))
-        found: dict[str, dict[int, _Lists]] = {}
+        """Fetch what `statements.around` gives for each node, over all its labels and ends."""
+        label_nos = {label_no for numbers in node_labels.values() for label_no in numbers}
+        by_end: dict[str, dict[int, _Lists]] = {}
         for end in self._ends:
-            rows = self._cursor.execute(statements.around[end], (self._at, wanted))
-            found[end] = {lid: _lists(lists) for lid, lists in rows}
+            values = (self._at, str(sorted(label_nos)))
+            rows = self._cursor.execute(statements.around[end], values)
+            by_end[end] = {label_no: _decode_lists(lists) for label_no, lists in rows}
         merged = {}
-        for node, lids in labels.items():
-            parts = [found[end][lid] for end in self._ends for lid in lids]
+        for node, numbers in node_labels.items():
+            parts = [by_end[end][label_no] for end in self._ends for label_no in numbers]
             merged[node] = parts[0]
             if len(parts) > 1:
-                rows = self._fetch.merged(
-                    (row for part in parts for row in zip(*part, strict=True)), 1
-                )
-                merged[node] = [[*column] for column in zip(*rows, strict=True)] or parts[0]
+                rows = (row for part in parts for row in zip(*part, strict=True))
+                ordered = self.fetch.merged(rows, 1)
+                merged[node] = [[*column] for column in zip(*ordered, strict=True)] or parts[0]
         return merged

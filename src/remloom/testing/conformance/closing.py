@@ -5,18 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from ...errors import StoreClosedError
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import All, Query
-from ...store.contract import Batch, EdgeOrder, Store
+from ...sql.compile import compile_select
+from ...store.batch import Batch, VectorBatch
+from ...store.contract import Store
+from ...store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .opening import DAY, T0, Opened, put
 
 __all__ = ["Closing"]
 
+_STATEMENT = compile_select("SELECT name FROM entities")
 _AT: dict[str, Any] = {"direction": "out"}
 _ALL: dict[str, Any] = {**_AT, "rel_types": None, "limit": None}
 CALLS: dict[str, Callable[[Store], object]] = {
@@ -25,55 +29,59 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "write_all": lambda store: store.write_all(lambda: [Batch()]),
     "delete": lambda store: store.delete(["x"]),
     "erase": lambda store: store.erase(lambda _: Batch()),
-    "get": lambda store: store.get(None, "x"),
-    "lookup": lambda store: (store.lookup(["a"]), store.lookup(["a", "b"])),
-    "first_words": lambda store: store.first_words(["a"]),
-    "complete": lambda store: store.complete("a", 3),
-    "children": lambda store: store.children("x"),
-    "parents": lambda store: store.parents("x"),
-    "chunks": lambda store: store.chunks("a.md"),
-    "messages": lambda store: store.messages("a.md", ["1"]),
-    "referring": lambda store: store.referring(["x"]),
-    "fuzzy": lambda store: store.fuzzy("ann", type=None, threshold=0.5, limit=3),
-    "search_vector": lambda store: store.search_vector(
-        [1.0, 0.0], schema="resources", where=None, limit=3, min_score=None
+    "records.get": lambda store: store.records.get(None, "x"),
+    "records.lookup": lambda store: (store.records.lookup(["a"]), store.records.lookup(["a", "b"])),
+    "records.first_words": lambda store: store.records.first_words(["a"]),
+    "records.complete": lambda store: store.records.complete("a", 3),
+    "records.children": lambda store: store.records.children("x"),
+    "records.parents": lambda store: store.records.parents("x"),
+    "records.chunks": lambda store: store.records.chunks("a.md"),
+    "records.messages": lambda store: store.records.messages("a.md", ["1"]),
+    "records.referring": lambda store: store.records.referring(["x"]),
+    "search.names": lambda store: store.search.names("ann", NameSpec(threshold=0.5, limit=3)),
+    "search.vector": lambda store: store.search.vector(
+        [1.0, 0.0], SearchSpec(schema="resources", limit=3)
     ),
-    "search_text": lambda store: store.search_text("tea", schema=None, where=None, limit=3),
-    "edges": lambda store: store.edges(["a"], **_ALL),
-    "stored_edges": lambda store: store.stored_edges(["a"], **_AT),
-    "edge_keys": lambda store: store.edge_keys(["a"], **{**_ALL, "limit": 3}),
-    "count_edges": lambda store: store.count_edges(["a"], **_AT),
-    "walk": lambda store: store.walk(["a"], **_ALL, depth=2, breadth=None, order=EdgeOrder()),
-    "degrees": lambda store: store.degrees(["a"], **_AT),
-    "degrees_by": lambda store: store.degrees_by([["a"]], **_AT),
-    "rel_types": lambda store: store.rel_types(),
-    "query": lambda store: store.query("entities", Query().filter(All())),
-    "create_index": lambda store: store.create_index("entities", "type"),
-    "moments_between": lambda store: store.moments_between(T0, T0 + DAY),
-    "pending": lambda store: store.pending(3),
-    "queued": lambda store: store.queued(),
-    "embed": lambda store: store.embed({}, model="m", dims=2),
-    "model": lambda store: store.model(),
-    "vectors": lambda store: store.vectors("x"),
-    "vectors_of": lambda store: store.vectors_of(["x"]),
-    "unembedded": lambda store: store.unembedded("m", 3),
-    "adopt": lambda store: store.adopt("m"),
-    "park": lambda store: store.park("x", "why"),
-    "unpark": lambda store: store.unpark(),
-    "cached": lambda store: store.cached([b"0" * 16], model="m"),
+    "search.text": lambda store: store.search.text("tea", SearchSpec(limit=3)),
+    "graph.edges": lambda store: store.graph.edges(EdgeSpec(["a"], **_ALL)),
+    "graph.stored_edges": lambda store: store.graph.stored_edges(["a"], **_AT),
+    "graph.edge_keys": lambda store: store.graph.edge_keys(EdgeSpec(["a"], **{**_ALL, "limit": 3})),
+    "graph.count_by_type": lambda store: store.graph.count_by_type(["a"], **_AT),
+    "graph.walk": lambda store: store.graph.walk(
+        WalkSpec(["a"], **_ALL, depth=2, order=EdgeOrder())
+    ),
+    "graph.count": lambda store: store.graph.count(["a"], **_AT),
+    "graph.count_by_group": lambda store: store.graph.count_by_group([["a"]], **_AT),
+    "graph.edge_types": lambda store: store.graph.edge_types(),
+    "records.query": lambda store: store.records.query("entities", Query().filter(All())),
+    "sql.create_index": lambda store: store.sql.create_index("entities", "type"),
+    "records.moments_between": lambda store: store.records.moments_between(T0, T0 + DAY),
+    "vectors.pending": lambda store: store.vectors.pending(3),
+    "vectors.queue_lengths": lambda store: store.vectors.queue_lengths(),
+    "vectors.put": lambda store: store.vectors.put(VectorBatch({}, model="m", dims=2)),
+    "vectors.model": lambda store: store.vectors.model(),
+    "vectors.get": lambda store: store.vectors.get("x"),
+    "vectors.of": lambda store: store.vectors.of(["x"]),
+    "vectors.unembedded": lambda store: store.vectors.unembedded("m", 3),
+    "vectors.adopt": lambda store: store.vectors.adopt("m"),
+    "vectors.park": lambda store: store.vectors.park("x", "why"),
+    "vectors.unpark": lambda store: store.vectors.unpark(),
+    "vectors.cached": lambda store: store.vectors.cached([b"0" * 16], model="m"),
     "snapshot": lambda store: _entered(store.snapshot()),
-    "records": lambda store: list(store.records()),
-    "all_edges": lambda store: list(store.all_edges()),
-    "stats": lambda store: store.stats(),
-    "check": lambda store: store.check(),
-    "settle": lambda store: store.settle(),
-    "note": lambda store: store.note([]),
-    "journal": lambda store: store.journal("run"),
-    "journal_entry": lambda store: store.journal_entry("run", "1"),
+    "records.all": lambda store: list(store.records.all()),
+    "graph.all_edges": lambda store: list(store.graph.all_edges()),
+    "admin.stats": lambda store: store.admin.stats(),
+    "admin.check": lambda store: store.admin.check(),
+    "admin.optimize": lambda store: store.admin.optimize(),
+    "kv.put": lambda store: store.kv.put([]),
+    "kv.list": lambda store: store.kv.list("run"),
+    "kv.get": lambda store: store.kv.get("run", "1"),
+    "sql.select": lambda store: store.sql.select(_STATEMENT, limit=1, timeout=5.0),
+    "sql.explain": lambda store: store.sql.explain(_STATEMENT, limit=1),
 }
-# What tells of the provider and not of what is stored, and what needs a statement or a file;
-# `close` and `look` may be called of what is closed.
-APART = {"close", "look", "columns", "select", "explain", "backup"}
+# `columns` tells of the provider and not of what is stored, `backup` needs a file; `close` and
+# `detect_deletion` may be called of what is closed.
+APART = {"close", "admin.detect_deletion", "sql.columns", "admin.backup"}
 
 
 class Closing(Opened):
@@ -102,11 +110,13 @@ class Closing(Opened):
         store.close()
 
     def test_these_are_all_methods_of_the_contract(self) -> None:
-        methods = {
-            name
-            for name, _ in inspect.getmembers(Store, inspect.isfunction)
-            if not name.startswith("_")
-        }
+        methods = set(_methods(Store))
+        for name, component in inspect.getmembers(
+            Store, lambda member: isinstance(member, property)
+        ):
+            if name != "capabilities":
+                protocol = get_type_hints(component.fget)["return"]
+                methods |= {f"{name}.{method}" for method in _methods(protocol)}
         assert methods - APART ^ set(CALLS) == set(), (
             "a method that is new in the contract needs a call above"
         )
@@ -116,11 +126,16 @@ class Closing(Opened):
     ) -> None:
         reopen().close()
         put(store, Entity(name="a"))
-        assert len(store.lookup(["a"])["a"]) == 1
+        assert len(store.records.lookup(["a"])["a"]) == 1
         closed = reopen()
         closed.close()
         with pytest.raises(StoreClosedError):
-            closed.get(None, "a")
+            closed.records.get(None, "a")
+
+
+def _methods(protocol: type) -> list[str]:
+    functions = inspect.getmembers(protocol, inspect.isfunction)
+    return [name for name, _ in functions if not name.startswith("_")]
 
 
 def _entered(context: AbstractContextManager[object]) -> None:

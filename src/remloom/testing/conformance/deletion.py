@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...model import Edge, Entity, Moment, Resource
 from ...store.contract import Store
+from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import Opened, put
 
 __all__ = ["Deletion"]
@@ -17,7 +18,10 @@ class Deletion(Opened):
         (insight,) = put(
             store, Resource(name="i", content="insight", parents=(source,), generation=1)
         ).ids
-        assert (store.parents(insight), store.children(source)) == ([source], [insight])
+        assert (store.records.parents(insight), store.records.children(source)) == (
+            [source],
+            [insight],
+        )
 
     def test_deleting_takes_everything_of_a_record_and_what_was_derived_from_it(
         self, store: Store
@@ -32,7 +36,7 @@ class Deletion(Opened):
             Edge(src="s", rel_type="mentions", dst="Only Here"),
             Edge(src="i", rel_type="r", dst="m"),
         )
-        store.search_text("unique", schema=None, where=None, limit=1)
+        store.search.text("unique", SearchSpec(limit=1))
         deletion = store.delete([source])
         assert set(deletion.ids) == {source, child}
         assert (deletion.derived, deletion.vectors, deletion.edges, deletion.remaining) == (
@@ -41,23 +45,20 @@ class Deletion(Opened):
             2,
             (),
         )
-        assert store.search_text("unique", schema=None, where=None, limit=5) == []
-        assert store.lookup(["s", "only-here"]) == {"s": [], "only-here": []}
-        assert store.fuzzy("only here", type=None, threshold=0.5, limit=5) == []
-        assert (
-            store.search_vector([1, 0], schema="resources", where=None, limit=5, min_score=None)
-            == []
-        )
-        kept = store.get("moments", moment)
+        assert store.search.text("unique", SearchSpec(limit=5)) == []
+        assert store.records.lookup(["s", "only-here"]) == {"s": [], "only-here": []}
+        assert store.search.names("only here", NameSpec(threshold=0.5, limit=5)) == []
+        assert store.search.vector([1, 0], SearchSpec(schema="resources", limit=5)) == []
+        kept = store.records.get("moments", moment)
         assert isinstance(kept, Moment)
         assert kept.resource_refs == ("elsewhere",)
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_a_moment_stays_when_the_one_it_lies_in_is_deleted(self, store: Store) -> None:
         (day,) = put(store, Moment(name="day")).ids
         (talk,) = put(store, Moment(name="talk", parent_moment=day)).ids
         assert store.delete([day]).ids == (day,)
-        kept = store.get("moments", talk)
+        kept = store.records.get("moments", talk)
         assert isinstance(kept, Moment)
         assert kept.parent_moment == ""
 
@@ -65,7 +66,7 @@ class Deletion(Opened):
         put(store, Entity(name="Alpha", type="project"), Edge(src="Alpha", rel_type="r", dst="x"))
         (doc,) = put(store, Resource(name="Alpha", content="text")).ids
         store.delete([doc])
-        assert len(store.edges(["alpha"], direction="out", rel_types=None, limit=None)) == 1
+        assert len(store.graph.edges(EdgeSpec(["alpha"], direction="out"))) == 1
 
     def test_deleting_what_is_not_there_does_nothing(self, store: Store) -> None:
         assert store.delete(["nowhere"]).ids == ()

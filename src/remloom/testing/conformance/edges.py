@@ -9,10 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from ...errors import ChangedError, GoneError, UnknownNameError
-from ...kv import JournalEntry
+from ...kv import Entry
 from ...model import Edge, Entity, Resource
 from ...store import validation
-from ...store.contract import EdgeOrder, Preconditions, Store
+from ...store.batch import Preconditions
+from ...store.contract import Store
+from ...store.specs import EdgeOrder, EdgeSpec, WalkSpec
 from .opening import DAY, T0, Opened, names, put
 
 __all__ = ["Edges"]
@@ -42,7 +44,7 @@ class Edges(Opened):
             ),
         )
         put(store, Edge(src="a", rel_type="knows", dst="b", weight=0.1, properties={"z": None}))
-        (edge,) = store.edges(["a"], direction="out", rel_types=None, limit=None)
+        (edge,) = store.graph.edges(EdgeSpec(["a"], direction="out"))
         assert (edge.weight, edge.properties, edge.created_at) == (
             0.9,
             {"x": 1, "y": 2, "z": None},
@@ -59,18 +61,18 @@ class Edges(Opened):
                 properties={"dst_name": "Sarah Chen", "dst_entity_type": "person/employee"},
             ),
         )
-        (sarah,) = store.lookup(["sarah-chen"])["sarah-chen"]
+        (sarah,) = store.records.lookup(["sarah-chen"])["sarah-chen"]
         assert isinstance(sarah, Entity)
         assert (sarah.name, sarah.type, sarah.thin) == ("Sarah Chen", "person/employee", True)
 
     def test_a_real_record_takes_the_place_of_a_thin_entity(self, store: Store) -> None:
         put(store, Edge(src="A", rel_type="r", dst="Sarah"), Edge(src="A", rel_type="r", dst="Doc"))
-        thin = store.lookup(["sarah"])["sarah"][0].id
+        thin = store.records.lookup(["sarah"])["sarah"][0].id
         put(store, Entity(name="Sarah", type="person"), Resource(name="Doc", content="text"))
-        (sarah,), (doc,) = store.lookup(["sarah", "doc"]).values()
+        (sarah,), (doc,) = store.records.lookup(["sarah", "doc"]).values()
         assert (sarah.id, sarah.type, sarah.thin) == (thin, "person", False)  # type: ignore[union-attr]
         assert doc.schema == "resources"
-        assert len(store.edges(["a"], direction="out", rel_types=None, limit=None)) == 2
+        assert len(store.graph.edges(EdgeSpec(["a"], direction="out"))) == 2
 
     def test_an_edge_can_be_taken_away_and_takes_the_thin_entity_it_alone_made(
         self, store: Store
@@ -86,14 +88,14 @@ class Edges(Opened):
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
         store.write(validation.build(again, tenant="conformance", model="", unlinked=gone))
-        assert {(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()} == {
+        assert {(edge.src, edge.rel_type, edge.dst) for edge in store.graph.all_edges()} == {
             ("a", "s", "y"),
             ("a", "t", "z"),
         }
-        assert store.lookup(["x"])["x"] == []
-        assert names(store.lookup(["y"])["y"]) == ["y"]
-        assert names(store.lookup(["a"])["a"]) == ["a"]
-        assert store.check() == []
+        assert store.records.lookup(["x"])["x"] == []
+        assert names(store.records.lookup(["y"])["y"]) == ["y"]
+        assert names(store.records.lookup(["a"])["a"]) == ["a"]
+        assert store.admin.check() == []
 
     def test_edges_are_seen_as_stored_whatever_their_validity(self, store: Store) -> None:
         put(
@@ -111,24 +113,23 @@ class Edges(Opened):
             Edge(src="d", rel_type="is", dst="a", weight=0.5),
             Edge(src="alpha", rel_type="is", dst="b"),
         )
-        assert [
-            edge.rel_type
-            for edge in store.edges(["a"], direction="out", rel_types=None, limit=None)
-        ] == ["is"]
+        assert [edge.rel_type for edge in store.graph.edges(EdgeSpec(["a"], direction="out"))] == [
+            "is"
+        ]
 
         def stored(direction: Any) -> set[tuple[str, str, str]]:
             return {
                 (edge.src, edge.rel_type, edge.dst)
-                for edge in store.stored_edges(["a"], direction=direction)
+                for edge in store.graph.stored_edges(["a"], direction=direction)
             }
 
         assert stored("out") == {("a", "was", "b"), ("a", "will", "c")}
         assert stored("in") == {("d", "is", "a")}
         assert stored("both") == stored("in") | stored("out")
-        (was,) = (edge for edge in store.all_edges() if edge.rel_type == "was")
-        assert was in store.stored_edges(["a", "nowhere"], direction="out")
+        (was,) = (edge for edge in store.graph.all_edges() if edge.rel_type == "was")
+        assert was in store.graph.stored_edges(["a", "nowhere"], direction="out")
         assert was.properties == {"n": 1}
-        assert store.stored_edges([], direction="both") == []
+        assert store.graph.stored_edges([], direction="both") == []
 
     def test_a_batch_is_written_only_if_what_it_expects_is_so(self, store: Store) -> None:
         put(
@@ -136,36 +137,36 @@ class Edges(Opened):
             Resource(id="r", name="r", content="text"),
             Edge(src="r", rel_type="is", dst="x", weight=0.25),
         )
-        store.note([JournalEntry("run", "1", b"{}")])
-        record = store.get("resources", "r")
+        store.kv.put([Entry("run", "1", b"{}")])
+        record = store.records.get("resources", "r")
         assert record is not None
-        (edge,) = store.all_edges()
+        (edge,) = store.graph.all_edges()
         place = ("r", "is", "x")
         right = Preconditions(
-            there=("r",),
+            existing=("r",),
             records={"r": record.updated_at, "gone": None},
             edges={place: edge, ("r", "is", "y"): None},
-            notes={("run", "1"): 1, ("run", "2"): 0},
+            entries={("run", "1"): 1, ("run", "2"): 0},
         )
         new = validation.build([Entity(name="new")], tenant="conformance", model="")
         for wrong, error in (
-            (Preconditions(there=("r", "gone")), GoneError),
+            (Preconditions(existing=("r", "gone")), GoneError),
             (Preconditions(records={"r": T0}), ChangedError),
             (Preconditions(records={"gone": T0}), ChangedError),
             (Preconditions(records={"r": None}), ChangedError),
             (Preconditions(edges={place: None}), ChangedError),
             (Preconditions(edges={place: replace(edge, weight=0.5)}), ChangedError),
             (Preconditions(edges={("r", "is", "y"): edge}), ChangedError),
-            (Preconditions(notes={("run", "1"): 0}), ChangedError),
-            (Preconditions(notes={("run", "2"): 1}), ChangedError),
+            (Preconditions(entries={("run", "1"): 0}), ChangedError),
+            (Preconditions(entries={("run", "2"): 1}), ChangedError),
         ):
             with pytest.raises(error):
-                store.write(replace(new, expected=wrong, removed=("r",)))
-        assert store.lookup(["new"])["new"] == []
-        assert store.get("resources", "r") == record
-        store.write(replace(new, expected=right, unlinked=(place,)))
-        assert names(store.lookup(["new"])["new"]) == ["new"]
-        assert list(store.all_edges()) == []
+                store.write(replace(new, expected=wrong, deleted=("r",)))
+        assert store.records.lookup(["new"])["new"] == []
+        assert store.records.get("resources", "r") == record
+        store.write(replace(new, expected=right, deleted_edges=(place,)))
+        assert names(store.records.lookup(["new"])["new"]) == ["new"]
+        assert list(store.graph.all_edges()) == []
 
     def test_edges_go_both_ways_newest_first_within_the_limit(self, store: Store) -> None:
         put(
@@ -175,12 +176,10 @@ class Edges(Opened):
                 for i in range(5)
             ),
         )
-        out = store.edges(["hub"], direction="out", rel_types=None, limit=2)
+        out = store.graph.edges(EdgeSpec(["hub"], direction="out", limit=2))
         assert [edge.dst for edge in out] == ["n4", "n3"]
-        assert [
-            edge.src for edge in store.edges(["n1"], direction="in", rel_types=None, limit=None)
-        ] == ["hub"]
-        assert len(store.edges(["n1"], direction="both", rel_types=None, limit=None)) == 1
+        assert [edge.src for edge in store.graph.edges(EdgeSpec(["n1"], direction="in"))] == ["hub"]
+        assert len(store.graph.edges(EdgeSpec(["n1"], direction="both"))) == 1
 
     def test_counts_by_type_and_direction_are_complete(self, store: Store) -> None:
         put(
@@ -188,12 +187,12 @@ class Edges(Opened):
             *(Edge(src="a", rel_type="x", dst=f"n{i}") for i in range(3)),
             Edge(src="n0", rel_type="y", dst="a"),
         )
-        counts = store.count_edges(["a"], direction="both")
+        counts = store.graph.count_by_type(["a"], direction="both")
         assert [(count.rel_type, count.direction, count.count) for count in counts] == [
             ("x", "out", 3),
             ("y", "in", 1),
         ]
-        assert store.degrees(["a"], direction="both") == 4
+        assert store.graph.count(["a"], direction="both") == 4
 
     def test_an_alias_that_comes_later_brings_its_edges(self, store: Store) -> None:
         put(
@@ -205,20 +204,17 @@ class Edges(Opened):
         )
 
         def walked() -> list[str]:
-            walk = store.walk(
-                ["a"],
-                rel_types=None,
-                direction="out",
-                depth=2,
-                breadth=9,
-                order=EdgeOrder("created_at", "asc"),
+            walk = store.graph.walk(
+                WalkSpec(
+                    ["a"], direction="out", depth=2, breadth=9, order=EdgeOrder("created_at", "asc")
+                ),
             )
             return [step.key for step in walk.steps]
 
-        assert (walked(), len(store.lookup(["b"])["b"][0].graph_paths)) == (["b"], 0)
-        store.delete([store.lookup(["c"])["c"][0].id], derived=False)
+        assert (walked(), len(store.records.lookup(["b"])["b"][0].graph_paths)) == (["b"], 0)
+        store.delete([store.records.lookup(["c"])["c"][0].id], derived=False)
         put(store, Entity(name="b", aliases=("c",)), Edge(src="c", rel_type="r", dst="d"))
-        assert (walked(), len(store.lookup(["b"])["b"][0].graph_paths)) == (["b", "d"], 1)
+        assert (walked(), len(store.records.lookup(["b"])["b"][0].graph_paths)) == (["b", "d"], 1)
 
     def test_edges_are_counted_group_by_group_each_once(self, store: Store) -> None:
         put(
@@ -231,11 +227,11 @@ class Edges(Opened):
             Edge(src="d", rel_type="r", dst="c"),
         )
         groups = [["a"], [], ["b"], ["c", "nowhere"]]
-        assert store.degrees_by(groups, direction="out") == [3, 3, 5, 5]
-        assert store.degrees_by(groups, direction="in") == [0, 0, 3, 6]
-        assert store.degrees_by(groups, direction="both") == [3, 3, 5, 6]
-        assert store.degrees_by([["a"], ["c"]], direction="both", as_of=T0) == [1, 1]
-        assert store.degrees_by([], direction="both") == []
+        assert store.graph.count_by_group(groups, direction="out") == [3, 3, 5, 5]
+        assert store.graph.count_by_group(groups, direction="in") == [0, 0, 3, 6]
+        assert store.graph.count_by_group(groups, direction="both") == [3, 3, 5, 6]
+        assert store.graph.count_by_group([["a"], ["c"]], direction="both", as_of=T0) == [1, 1]
+        assert store.graph.count_by_group([], direction="both") == []
 
     def test_an_edge_holds_from_valid_from_until_valid_to(self, store: Store) -> None:
         put(
@@ -251,9 +247,7 @@ class Edges(Opened):
         def at(moment: datetime | None) -> list[str]:
             return [
                 edge.dst
-                for edge in store.edges(
-                    ["a"], direction="out", rel_types=None, limit=None, as_of=moment
-                )
+                for edge in store.graph.edges(EdgeSpec(["a"], direction="out", as_of=moment))
             ]
 
         assert (at(None), at(T0), at(T0 + DAY), at(T0 - DAY)) == (["new"], ["old"], ["new"], [])
@@ -268,7 +262,7 @@ class Edges(Opened):
             "order": EdgeOrder(),
             **options,
         }
-        return store.walk([start], depth=depth, **arguments)
+        return store.graph.walk(WalkSpec([start], depth=depth, **arguments))
 
     def test_a_walk_reaches_each_key_once_even_in_cycles(self, store: Store) -> None:
         put(store, *(Edge(src=a, rel_type="r", dst=b) for a, b in ("ab", "bc", "ca", "ac")))

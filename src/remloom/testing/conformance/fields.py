@@ -93,7 +93,7 @@ class Fields(Opened):
     def test_predicates_select_what_they_say(
         self, people: Store, predicate: Predicate, expected: str
     ) -> None:
-        found = people.query("entities", Query().filter(predicate).order_by("name"))
+        found = people.records.query("entities", Query().filter(predicate).order_by("name"))
         assert " ".join(names(found)) == expected
 
     @pytest.fixture
@@ -133,7 +133,7 @@ class Fields(Opened):
     def test_values_in_json_have_the_type_that_they_have(
         self, mixed: Store, predicate: Predicate, expected: str
     ) -> None:
-        found = mixed.query("resources", Query().filter(predicate).order_by("name"))
+        found = mixed.records.query("resources", Query().filter(predicate).order_by("name"))
         assert " ".join(names(found)) == expected
 
     @pytest.mark.parametrize(
@@ -168,23 +168,23 @@ class Fields(Opened):
 
     def test_a_query_orders_limits_and_skips(self, people: Store) -> None:
         query = Query().order_by("age", "desc")
-        assert names(people.query("entities", query)) == ["Ann", "Bob", "Über"]
-        assert names(people.query("entities", query.offset(1).limit(1))) == ["Bob"]
+        assert names(people.records.query("entities", query)) == ["Ann", "Bob", "Über"]
+        assert names(people.records.query("entities", query.offset(1).limit(1))) == ["Bob"]
 
     def test_an_index_changes_no_answer(self, people: Store) -> None:
         query = Query().filter(Eq("properties.status", "active"))
-        before = people.query("entities", query)
-        people.create_index("entities", "properties.status")
-        people.create_index("entities", "properties.status")
-        assert people.query("entities", query) == before
-        assert [entry.id for entry in people.journal("index")] == ["entities.properties.status"]
+        before = people.records.query("entities", query)
+        people.sql.create_index("entities", "properties.status")
+        people.sql.create_index("entities", "properties.status")
+        assert people.records.query("entities", query) == before
+        assert [entry.key for entry in people.kv.list("index")] == ["entities.properties.status"]
 
     def test_unknown_fields_and_schemas_name_those_nearest(self, people: Store) -> None:
         with pytest.raises(UnknownNameError) as caught:
-            people.query("entities", Query().filter(Eq("sumary", "x")))
+            people.records.query("entities", Query().filter(Eq("sumary", "x")))
         assert "summary" in caught.value.fields["nearest"]
         with pytest.raises(UnknownNameError, match="entites"):
-            people.query("entites", Query())
+            people.records.query("entites", Query())
 
     @pytest.mark.parametrize(
         "predicate",
@@ -200,7 +200,7 @@ class Fields(Opened):
         self, people: Store, predicate: Predicate
     ) -> None:
         with pytest.raises(InvalidInputError):
-            people.query("entities", Query().filter(predicate))
+            people.records.query("entities", Query().filter(predicate))
 
     def test_vector_similar_combines_with_other_predicates(self, store: Store) -> None:
         put(
@@ -214,9 +214,9 @@ class Fields(Opened):
             .filter(VectorSimilar(query=[1, 0], top_k=20, min_score=0.7))
             .filter(Eq("language", "en"))
         )
-        assert names(store.query("resources", query)) == ["en"]
+        assert names(store.records.query("resources", query)) == ["en"]
         with pytest.raises(InvalidInputError, match="VectorSimilar"):
-            store.query("resources", Query().filter(Not(VectorSimilar(query=[1, 0]))))
+            store.records.query("resources", Query().filter(Not(VectorSimilar(query=[1, 0]))))
 
     def test_a_field_that_has_its_default_is_found_by_it(self, store: Store) -> None:
         put(
@@ -234,7 +234,7 @@ class Fields(Opened):
         )
 
         def found(schema: str, predicate: Predicate) -> list[str]:
-            return names(store.query(schema, Query().filter(predicate)))
+            return names(store.records.query(schema, Query().filter(predicate)))
 
         for predicate in (
             Eq("kind", "chunk"), Eq("trust", "read"), Lt("generation", 1), Lt("ordinal", 3),
@@ -250,7 +250,7 @@ class Fields(Opened):
         put(store, Entity(name="3", type="number"))
         for predicate in (Gt("name", 2), Eq("type", 1), In("name", [3])):
             with pytest.raises(InvalidInputError, match="is text"):
-                store.query("entities", Query().filter(predicate))
+                store.records.query("entities", Query().filter(predicate))
 
     # -- moments -----------------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class Fields(Opened):
             Moment(name="year", starts_at=T0 - 300 * DAY, ends_at=T0 + 65 * DAY),
             Moment(name="undated"),
         )
-        found = store.moments_between
+        found = store.records.moments_between
         assert names(found(T0 + DAY / 2, T0 + 4 * DAY)) == ["year", "day", "instant"]
         assert names(found(T0 + DAY, T0 + 2 * DAY)) == ["year"]
         assert names(found(T0 + 3 * DAY, T0 + 3 * DAY + timedelta(seconds=1))) == [

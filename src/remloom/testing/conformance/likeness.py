@@ -9,7 +9,9 @@ from ... import labels
 from ...errors import EmbedderMismatchError, VectorError
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import Eq, In
-from ...store.contract import Store, Vector
+from ...store.batch import Vector, VectorBatch
+from ...store.contract import Store
+from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import Opened, names, put
 
 __all__ = ["Likeness"]
@@ -22,7 +24,7 @@ class Likeness(Opened):
 
     def test_lookup_sees_every_schema(self, store: Store) -> None:
         put(store, Entity(name="Alpha"), Resource(name="alpha", content="x"), Moment(name="ALPHA"))
-        assert {record.schema for record in store.lookup(["alpha"])["alpha"]} == {
+        assert {record.schema for record in store.records.lookup(["alpha"])["alpha"]} == {
             "entities",
             "resources",
             "moments",
@@ -30,7 +32,7 @@ class Likeness(Opened):
 
     def test_lookup_finds_by_alias_and_keeps_the_order_of_keys(self, store: Store) -> None:
         put(store, Entity(name="Sarah Chen", aliases=("sc@example.com",)), Entity(name="Bob"))
-        found = store.lookup(["bob", "sc@example.com", "nobody"])
+        found = store.records.lookup(["bob", "sc@example.com", "nobody"])
         assert list(found) == ["bob", "sc@example.com", "nobody"]
         assert [names(records) for records in found.values()] == [["Bob"], ["Sarah Chen"], []]
 
@@ -40,7 +42,7 @@ class Likeness(Opened):
             Entity(name="Sarah", aliases=("SC",)),
             Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}),
         )
-        (edge,) = store.lookup(["sarah"])["sarah"][0].graph_paths
+        (edge,) = store.records.lookup(["sarah"])["sarah"][0].graph_paths
         assert (edge.src, edge.rel_type, edge.dst, edge.properties) == (
             "sc",
             "owns",
@@ -55,8 +57,8 @@ class Likeness(Opened):
     def test_any_label_can_be_looked_up(self, store: Store, label: str) -> None:
         put(store, Entity(name=label), Edge(src=label, rel_type="is", dst="odd"))
         key = labels.key(label)
-        assert len(store.lookup([key])[key]) == 1
-        assert len(store.edges([key], direction="out", rel_types=None, limit=None)) == 1
+        assert len(store.records.lookup([key])[key]) == 1
+        assert len(store.graph.edges(EdgeSpec([key], direction="out"))) == 1
 
     def test_completion_goes_by_prefix_in_key_order(self, store: Store) -> None:
         put(
@@ -65,8 +67,8 @@ class Likeness(Opened):
             Entity(name="Sandra"),
             Entity(name="Bob"),
         )
-        assert store.complete("sa", 10) == ["Sandra", "Sara", "Sarah Chen"]
-        assert store.complete("sa", 1) == ["Sandra"]
+        assert store.records.complete("sa", 10) == ["Sandra", "Sara", "Sarah Chen"]
+        assert store.records.complete("sa", 1) == ["Sandra"]
 
     def test_first_words_are_those_that_a_name_or_alias_begins_with(self, store: Store) -> None:
         put(
@@ -90,8 +92,16 @@ class Likeness(Opened):
             "zebra",
             "l" + "o" * 2_000 + "ng",
         ]
-        assert store.first_words(words) == {"sarah", "the", "acme", "e-mail", "e", "zed", words[-1]}
-        assert store.first_words([]) == set()
+        assert store.records.first_words(words) == {
+            "sarah",
+            "the",
+            "acme",
+            "e-mail",
+            "e",
+            "zed",
+            words[-1],
+        }
+        assert store.records.first_words([]) == set()
 
     # -- fuzzy -------------------------------------------------------------------------------------
 
@@ -102,10 +112,10 @@ class Likeness(Opened):
             Entity(name="Sarah Chan"),
             Moment(name="Q4 Retrospective"),
         )
-        found = store.fuzzy("sarah chen", type=None, threshold=0.5, limit=5)
+        found = store.search.names("sarah chen", NameSpec(threshold=0.5, limit=5))
         assert names(found)[0] == "Sarah Chen"
         assert found[0].score == pytest.approx(1.0)
-        assert names(store.fuzzy("retrospectve", type=None, threshold=0.5, limit=5)) == [
+        assert names(store.search.names("retrospectve", NameSpec(threshold=0.5, limit=5))) == [
             "Q4 Retrospective"
         ]
 
@@ -116,19 +126,19 @@ class Likeness(Opened):
             Moment(name="Monday Afternoon"),
             Moment(name="Kickoff"),
         )
-        found = store.fuzzy("find afternoon", type=None, threshold=0.5, limit=5)
+        found = store.search.names("find afternoon", NameSpec(threshold=0.5, limit=5))
         assert sorted(names(found)) == ["Friday Afternoon", "Monday Afternoon"]
 
     def test_fuzzy_filters_by_type_and_threshold(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan River", type="place"))
-        assert names(store.fuzzy("jordan", type="place", threshold=0.3, limit=5)) == [
-            "Jordan River"
-        ]
-        assert store.fuzzy("jrdn", type=None, threshold=0.99, limit=5) == []
+        assert names(
+            store.search.names("jordan", NameSpec(type="place", threshold=0.3, limit=5))
+        ) == ["Jordan River"]
+        assert store.search.names("jrdn", NameSpec(threshold=0.99, limit=5)) == []
 
     def test_fuzzy_gives_a_record_once_with_its_best_name(self, store: Store) -> None:
         put(store, Entity(name="Sarah Chen", aliases=("Sara Chen", "Sarah Chenn")))
-        (found,) = store.fuzzy("sara chen", type=None, threshold=0.5, limit=5)
+        (found,) = store.search.names("sara chen", NameSpec(threshold=0.5, limit=5))
         assert found.score == pytest.approx(1.0)
 
     # -- text --------------------------------------------------------------------------------------
@@ -140,10 +150,11 @@ class Likeness(Opened):
             Resource(name="b", content="Discussing prices and pricing, pricing again."),
             Resource(name="c", content="Cats sleep all day."),
         )
-        assert names(
-            store.search_text("the pricing discussions", schema=None, where=None, limit=5)
-        ) == ["b", "a"]
-        assert store.search_text("the", schema=None, where=None, limit=5) == []
+        assert names(store.search.text("the pricing discussions", SearchSpec(limit=5))) == [
+            "b",
+            "a",
+        ]
+        assert store.search.text("the", SearchSpec(limit=5)) == []
 
     def test_text_search_keeps_schema_and_filter(self, store: Store) -> None:
         put(
@@ -153,17 +164,19 @@ class Likeness(Opened):
             Entity(name="Tea Party", summary="tea"),
         )
         assert names(
-            store.search_text("tea", schema="resources", where=Eq("category", "mail"), limit=5)
+            store.search.text(
+                "tea", SearchSpec(schema="resources", where=Eq("category", "mail"), limit=5)
+            )
         ) == ["b"]
-        assert names(store.search_text("tea", schema="entities", where=None, limit=5)) == [
+        assert names(store.search.text("tea", SearchSpec(schema="entities", limit=5))) == [
             "Tea Party"
         ]
 
     def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="apples"))
         put(store, Resource(id="r", name="r", content="pears"))
-        assert store.search_text("apples", schema=None, where=None, limit=5) == []
-        assert names(store.search_text("pears", schema=None, where=None, limit=5)) == ["r"]
+        assert store.search.text("apples", SearchSpec(limit=5)) == []
+        assert names(store.search.text("pears", SearchSpec(limit=5))) == ["r"]
 
     # -- vectors -----------------------------------------------------------------------------------
 
@@ -174,13 +187,11 @@ class Likeness(Opened):
             Resource(name="xy", content="xy", embedding=[1, 1, 0]),
             Resource(name="z", content="z", embedding=[0, 0, 5]),
         )
-        found = store.search_vector(
-            [2, 0, 0], schema="resources", where=None, limit=3, min_score=None
-        )
+        found = store.search.vector([2, 0, 0], SearchSpec(schema="resources", limit=3))
         assert names(found) == ["x", "xy", "z"]
         assert [match.score for match in found] == pytest.approx([1.0, 0.7071, 0.0], abs=1e-3)
         assert names(
-            store.search_vector([2, 0, 0], schema="resources", where=None, limit=3, min_score=0.5)
+            store.search.vector([2, 0, 0], SearchSpec(schema="resources", limit=3, min_score=0.5))
         ) == [
             "x",
             "xy",
@@ -189,10 +200,8 @@ class Likeness(Opened):
     def test_a_record_scores_as_its_best_window_and_comes_once(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="two windows"), model="fake")
         windows = tuple(Vector(i, i + 1, np.eye(3, dtype=np.float32)[i].tobytes()) for i in (0, 1))
-        store.embed({"r": windows}, model="fake", dims=3)
-        (found,) = store.search_vector(
-            [0, 1, 0], schema="resources", where=None, limit=5, min_score=None
-        )
+        store.vectors.put(VectorBatch({"r": windows}, model="fake", dims=3))
+        (found,) = store.search.vector([0, 1, 0], SearchSpec(schema="resources", limit=5))
         assert found.score == pytest.approx(1.0, abs=1e-3)
         assert found.matched == "1:2"
 
@@ -203,24 +212,26 @@ class Likeness(Opened):
         # the nearest have most of the windows
         many = {id: 9 if place < 4 else 1 for place, id in enumerate(ids)}
         angles = {id: place / 20 for place, id in enumerate(ids)}
-        store.embed(
-            {
-                id: tuple(
-                    Vector(
-                        at,
-                        at + 1,
-                        np.array([np.cos(angles[id]), np.sin(angles[id])], np.float32).tobytes(),
+        store.vectors.put(
+            VectorBatch(
+                {
+                    id: tuple(
+                        Vector(
+                            at,
+                            at + 1,
+                            np.array(
+                                [np.cos(angles[id]), np.sin(angles[id])], np.float32
+                            ).tobytes(),
+                        )
+                        for at in range(count)
                     )
-                    for at in range(count)
-                )
-                for id, count in many.items()
-            },
-            model="fake",
-            dims=2,
+                    for id, count in many.items()
+                },
+                model="fake",
+                dims=2,
+            ),
         )
-        found = store.search_vector(
-            [1.0, 0.0], schema="resources", where=None, limit=limit, min_score=None
-        )
+        found = store.search.vector([1.0, 0.0], SearchSpec(schema="resources", limit=limit))
         assert names(found) == ids[:limit]
 
     def test_a_filter_costs_no_recall(self, store: Store) -> None:
@@ -234,7 +245,7 @@ class Likeness(Opened):
                 for i, row in enumerate(rows)
             ),
         )
-        store.settle()
+        store.admin.optimize()
         query = rows[17]
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         order = np.argsort(-(unit @ query))
@@ -242,8 +253,8 @@ class Likeness(Opened):
             wanted = [f"n{i}" for i in order if i % share == 0][:10]
             where = In("ordinal", list(range(0, 3_000, share)))
             found = names(
-                store.search_vector(
-                    query.tolist(), schema="resources", where=where, limit=10, min_score=None
+                store.search.vector(
+                    query.tolist(), SearchSpec(schema="resources", where=where, limit=10)
                 )
             )
             assert len(set(found) & set(wanted)) >= 9
@@ -261,16 +272,16 @@ class Likeness(Opened):
                 Entity(name="bystander"),
                 Resource(name="bad", content="bad", embedding=vector),
             )
-        assert store.lookup(["bystander"])["bystander"] == []
+        assert store.records.lookup(["bystander"])["bystander"] == []
         with pytest.raises(VectorError):
-            store.search_vector(vector, schema="resources", where=None, limit=1, min_score=None)
+            store.search.vector(vector, SearchSpec(schema="resources", limit=1))
 
     def test_models_are_not_mixed(self, store: Store) -> None:
         put(store, Resource(name="a", content="a", embedding=[1.0, 0.0]), model="one")
         with pytest.raises(EmbedderMismatchError, match="one") as caught:
             put(store, Resource(name="b", content="b", embedding=[1.0, 0.0]), model="two")
         assert "reembed" in caught.value.remedy
-        assert store.model() == ("one", 2)
+        assert store.vectors.model() == ("one", 2)
 
     def test_texts_queue_for_embedding_and_leave_the_queue_with_their_vectors(
         self, store: Store
@@ -281,12 +292,14 @@ class Likeness(Opened):
             Entity(name="nothing to embed"),
             model="fake",
         )
-        assert [(item.id, item.text) for item in store.pending(10)] == [("r", "hello")]
+        assert [(item.id, item.text) for item in store.vectors.pending(10)] == [("r", "hello")]
         vector = Vector(0, 5, np.array([1, 0], np.float32).tobytes(), b"0123456789abcdef")
-        store.embed({"r": (vector,), "gone": (vector,)}, model="fake", dims=2)
-        assert store.pending(10) == []
-        assert list(store.cached([b"0123456789abcdef"], model="fake")) == [b"0123456789abcdef"]
-        assert store.cached([b"0123456789abcdef"], model="other") == {}
+        store.vectors.put(VectorBatch({"r": (vector,), "gone": (vector,)}, model="fake", dims=2))
+        assert store.vectors.pending(10) == []
+        assert list(store.vectors.cached([b"0123456789abcdef"], model="fake")) == [
+            b"0123456789abcdef"
+        ]
+        assert store.vectors.cached([b"0123456789abcdef"], model="other") == {}
 
     def test_the_windows_of_several_records_are_read_at_once_as_one_by_one(
         self, store: Store
@@ -298,42 +311,42 @@ class Likeness(Opened):
             *(Resource(id=id, content=f"text {id}") for id in ("a", "b", "none")),
             model="fake",
         )
-        store.embed({"a": windows, "b": windows[1:]}, model="fake", dims=2)
-        assert store.vectors_of(["b", "a", "none", "gone"]) == {
+        store.vectors.put(VectorBatch({"a": windows, "b": windows[1:]}, model="fake", dims=2))
+        assert store.vectors.of(["b", "a", "none", "gone"]) == {
             "a": list(windows),
             "b": list(windows[1:]),
         }
-        assert store.vectors("a") == list(windows)
+        assert store.vectors.get("a") == list(windows)
 
     def test_a_text_that_keeps_failing_is_parked_with_its_reason(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="hello"), model="fake")
         for _ in range(3):
-            store.park("r", "no answer")
-        assert store.pending(10) == []
-        assert store.stats()["parked"] == 1
-        assert store.unpark() == 1
-        assert len(store.pending(10)) == 1
+            store.vectors.park("r", "no answer")
+        assert store.vectors.pending(10) == []
+        assert store.admin.stats().parked == 1
+        assert store.vectors.unpark() == 1
+        assert len(store.vectors.pending(10)) == 1
 
     def test_moving_to_another_model_keeps_the_old_vectors_until_it_is_adopted(
         self, store: Store
     ) -> None:
         put(store, Resource(id="r", name="r", content="hello", embedding=[1.0, 0.0]), model="old")
         put(store, Resource(id="s", name="s", content=" "))
-        first, second = store.unembedded("new", 10)
+        first, second = store.vectors.unembedded("new", 10)
         assert [(item.id, item.text) for item in (first, second)] == [("r", "hello"), ("s", " ")]
-        assert store.unembedded("new", 1) == [first]
-        assert store.unembedded("new", 10, after=first.version) == [second]
-        assert store.unembedded("new", 10, after=second.version) == []
+        assert store.vectors.unembedded("new", 1) == [first]
+        assert store.vectors.unembedded("new", 10, after=first.version) == [second]
+        assert store.vectors.unembedded("new", 10, after=second.version) == []
         store.delete(["s"])
         new = Vector(0, 5, np.array([0, 0, 1], np.float32).tobytes())
-        store.embed({"r": (new,)}, model="new", dims=3, current=False)
-        assert store.unembedded("new", 10) == []
+        store.vectors.put(VectorBatch({"r": (new,)}, model="new", dims=3, current=False))
+        assert store.vectors.unembedded("new", 10) == []
         assert names(
-            store.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=0.9)
+            store.search.vector([1.0, 0.0], SearchSpec(schema="resources", limit=1, min_score=0.9))
         ) == ["r"]
-        store.adopt("new")
-        assert store.model() == ("new", 3)
+        store.vectors.adopt("new")
+        assert store.vectors.model() == ("new", 3)
         assert names(
-            store.search_vector([0, 0, 1], schema="resources", where=None, limit=1, min_score=0.9)
+            store.search.vector([0, 0, 1], SearchSpec(schema="resources", limit=1, min_score=0.9))
         ) == ["r"]
-        assert store.check() == []
+        assert store.admin.check() == []

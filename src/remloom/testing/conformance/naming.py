@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ...model import Edge, Entity, Resource
-from ...store.contract import Batch, Store
+from ...store.batch import Batch
+from ...store.contract import Store
+from ...store.specs import EdgeSpec, NameSpec
 from .opening import Opened, names, put
 
 __all__ = ["Naming"]
@@ -33,12 +35,12 @@ class Naming(Opened):
         assert _edges(store, "sarah-miller") == {
             ("sarah-miller", "leads", "data"), ("bob", "knows", "sarah-miller"), ("sarah-miller", "is", "sarah-miller"),
         }  # fmt: skip
-        leads = next(edge for edge in store.stored_edges(["data"], direction="in"))
+        leads = next(edge for edge in store.graph.stored_edges(["data"], direction="in"))
         assert (leads.weight, leads.properties) == (0.9, {"since": 2020})
-        assert store.lookup(["sarah-chen"])["sarah-chen"] == []
-        assert names(store.lookup(["sarah-miller"])["sarah-miller"]) == ["Sarah Miller"]
-        assert store.degrees(["sarah-miller"], direction="both") == 3
-        assert store.check() == []
+        assert store.records.lookup(["sarah-chen"])["sarah-chen"] == []
+        assert names(store.records.lookup(["sarah-miller"])["sarah-miller"]) == ["Sarah Miller"]
+        assert store.graph.count(["sarah-miller"], direction="both") == 3
+        assert store.admin.check() == []
 
     def test_a_resource_takes_its_edges_along_too(self, store: Store) -> None:
         put(
@@ -48,8 +50,8 @@ class Naming(Opened):
         )
         put(store, Resource(id="r", name="Final", content="x"))
         assert _edges(store, "final") == {("final", "about", "tea")}
-        assert store.lookup(["draft"])["draft"] == []
-        assert store.check() == []
+        assert store.records.lookup(["draft"])["draft"] == []
+        assert store.admin.check() == []
 
     def test_edges_of_a_label_that_another_record_is_called_by_stay(self, store: Store) -> None:
         put(
@@ -61,7 +63,7 @@ class Naming(Opened):
         put(store, Entity(id="p", name="Mike", aliases=("Jordan",), type="person"))
         assert _edges(store, "jordan") == {("jordan", "r", "x")}
         assert _edges(store, "mike") == {("jordan", "r", "x")}, "by its alias"
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_two_that_change_names_take_their_edges_along(self, store: Store) -> None:
         put(
@@ -75,13 +77,13 @@ class Naming(Opened):
         put(store, Entity(id="a", name="Two"), Entity(id="b", name="One"))
         assert _edges(store, "one") == {("one", "r", "y"), ("two", "before", "one")}
         assert _edges(store, "two") == {("two", "r", "x"), ("two", "before", "one")}
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_what_is_new_under_an_old_name_has_none_of_its_edges(self, store: Store) -> None:
         put(store, Entity(id="a", name="One"), Edge(src="One", rel_type="r", dst="x"))
         put(store, Entity(id="a", name="Two"), Entity(id="b", name="One"))
         assert (_edges(store, "one"), _edges(store, "two")) == (set(), {("two", "r", "x")})
-        assert store.check() == []
+        assert store.admin.check() == []
 
     # -- thin entities -----------------------------------------------------------------------------
 
@@ -89,7 +91,7 @@ class Naming(Opened):
         self, store: Store
     ) -> None:
         put(store, _employs("emp-17", "Sarah Chen", "person/employee"))
-        (thin,) = store.lookup(["sarah-chen"])["sarah-chen"]
+        (thin,) = store.records.lookup(["sarah-chen"])["sarah-chen"]
         assert isinstance(thin, Entity)
         assert (thin.name, thin.aliases, thin.type, thin.thin) == (
             "Sarah Chen",
@@ -97,12 +99,14 @@ class Naming(Opened):
             "person/employee",
             True,
         )
-        assert store.lookup(["emp-17"], edges=0)["emp-17"] == [thin]
-        assert names(store.fuzzy("sara chen", type=None, threshold=0.5, limit=1)) == ["Sarah Chen"]
+        assert store.records.lookup(["emp-17"], edges=0)["emp-17"] == [thin]
+        assert names(store.search.names("sara chen", NameSpec(threshold=0.5, limit=1))) == [
+            "Sarah Chen"
+        ]
         assert _edges(store, "sarah-chen") == {("acme", "employs", "emp-17")}
         store.write(_gone("emp-17"))
-        assert store.lookup(["sarah-chen", "emp-17"]) == {"sarah-chen": [], "emp-17": []}
-        assert store.check() == []
+        assert store.records.lookup(["sarah-chen", "emp-17"]) == {"sarah-chen": [], "emp-17": []}
+        assert store.admin.check() == []
 
     def test_a_real_entity_of_that_name_takes_its_place_its_label_and_its_edges(
         self, store: Store
@@ -111,7 +115,7 @@ class Naming(Opened):
         (id,) = put(
             store, Entity(name="Sarah Chen", type="person", summary="Leads the data team.")
         ).ids
-        (found,) = store.lookup(["emp-17"])["emp-17"]
+        (found,) = store.records.lookup(["emp-17"])["emp-17"]
         assert isinstance(found, Entity)
         assert (found.id, found.thin, found.type, found.aliases) == (
             id,
@@ -120,43 +124,43 @@ class Naming(Opened):
             ("emp-17",),
         )
         assert _edges(store, "sarah-chen") == {("acme", "employs", "emp-17")}
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_of_two_thin_entities_of_one_name_neither_is_taken_for_a_real_one(
         self, store: Store
     ) -> None:
         put(store, _employs("emp-1", "J. Smith"), _employs("emp-2", "J. Smith"))
         put(store, Entity(name="J. Smith", type="person"))
-        found = store.lookup(["j.-smith"])["j.-smith"]
+        found = store.records.lookup(["j.-smith"])["j.-smith"]
         assert sorted(getattr(record, "aliases", ()) for record in found) == [
             (),
             ("emp-1",),
             ("emp-2",),
         ]
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_a_thin_entity_of_another_type_stays_beside_a_real_one_of_its_name(
         self, store: Store
     ) -> None:
         put(store, _employs("site-4", "Jordan", "place"))
         put(store, Entity(name="Jordan", type="person"))
-        assert len(store.lookup(["jordan"])["jordan"]) == 2
-        assert store.check() == []
+        assert len(store.records.lookup(["jordan"])["jordan"]) == 2
+        assert store.admin.check() == []
 
     def test_a_real_entity_of_the_label_itself_keeps_the_name_that_was_shown(
         self, store: Store
     ) -> None:
         put(store, _employs("emp-17", "Sarah Chen"))
         put(store, Entity(name="EMP-17", type="person"))
-        (found,) = store.lookup(["sarah-chen"])["sarah-chen"]
+        (found,) = store.records.lookup(["sarah-chen"])["sarah-chen"]
         assert (found.name, getattr(found, "aliases", ())) == ("EMP-17", ("Sarah Chen",))
         put(store, _employs("emp-18", "Ann Lee"))
         put(store, Resource(name="emp-18", content="about her"))
         assert (
-            names(store.lookup(["emp-18"])["emp-18"]),
-            store.lookup(["ann-lee"])["ann-lee"],
+            names(store.records.lookup(["emp-18"])["emp-18"]),
+            store.records.lookup(["ann-lee"])["ann-lee"],
         ) == (["emp-18"], [])
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_a_name_that_thin_entities_only_show_is_a_label_of_its_own_once_an_edge_has_it(
         self, store: Store
@@ -164,14 +168,14 @@ class Naming(Opened):
         one_way = [_employs("emp-1", "J. Smith"), Edge(src="Acme", rel_type="sues", dst="J. Smith")]
         for edges in (one_way, one_way[::-1]):
             put(store, *edges)
-            found = store.lookup(["j.-smith"])["j.-smith"]
+            found = store.records.lookup(["j.-smith"])["j.-smith"]
             assert sorted(getattr(record, "aliases", ()) for record in found) == [(), ("emp-1",)]
             store.write(_gone("emp-1"))
-            (left,) = store.lookup(["j.-smith"])["j.-smith"]
+            (left,) = store.records.lookup(["j.-smith"])["j.-smith"]
             assert getattr(left, "aliases", None) == ()
             store.write(_gone("j.-smith", "sues"))
-            assert store.stats()["records"]["entities"] == 0
-            assert store.check() == []
+            assert store.admin.stats().records["entities"] == 0
+            assert store.admin.check() == []
 
     def test_deleting_what_a_thin_entity_only_shows_takes_the_edges_of_that_label(
         self, store: Store
@@ -184,8 +188,8 @@ class Naming(Opened):
         put(store, Edge(src="Sarah Chen", rel_type="secret", dst="Vault"))
         store.delete(["real"])
         assert _edges(store, "sarah-chen") == {("acme", "employs", "emp-17")}
-        assert store.lookup(["vault"])["vault"] == []
-        assert store.check() == []
+        assert store.records.lookup(["vault"])["vault"] == []
+        assert store.admin.check() == []
 
 
 def _employs(label: str, name: str, type: str = "") -> Edge:
@@ -198,9 +202,9 @@ def _employs(label: str, name: str, type: str = "") -> Edge:
 
 
 def _gone(label: str, rel_type: str = "employs") -> Batch:
-    return Batch(unlinked=(("acme", rel_type, label),))
+    return Batch(deleted_edges=(("acme", rel_type, label),))
 
 
 def _edges(store: Store, key: str) -> set[tuple[str, str, str]]:
-    found = store.edges([key], direction="both", rel_types=None, limit=None)
+    found = store.graph.edges(EdgeSpec([key], direction="both"))
     return {(edge.src, edge.rel_type, edge.dst) for edge in found}

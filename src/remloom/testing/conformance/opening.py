@@ -12,7 +12,8 @@ from ...model import Edge, Record
 from ...sql.answers import Rows
 from ...sql.compile import compile_select
 from ...store import validation
-from ...store.contract import Store, Written
+from ...store.contract import Store
+from ...store.results import Written
 
 __all__ = ["DAY", "T0", "Opened", "Opening", "names", "put", "selected"]
 
@@ -23,7 +24,7 @@ DAY = timedelta(days=1)
 
 def selected(store: Store, sql: str, limit: int = 1_000) -> Rows:
     """What a SELECT answers: columns, rows, and whether there were more."""
-    return store.select(compile_select(sql), limit=limit, timeout=5.0)
+    return store.sql.select(compile_select(sql), limit=limit, timeout=5.0)
 
 
 def put(store: Store, *items: Record | Edge, model: str = "") -> Written:

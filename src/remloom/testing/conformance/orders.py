@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from ...model import Direction, Edge, Entity, Order
-from ...store.contract import EdgeOrder, Store, Walk
+from ...store.contract import Store
+from ...store.results import Walk
+from ...store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
 from .opening import DAY, T0, Opened, put
 
 __all__ = ["Orders"]
@@ -43,9 +45,9 @@ class Orders(Opened):
     """Edges that are equal in what they are ordered by."""
 
     def leaving(
-        self, store: Store, key: str, limit: int | None = None, order: EdgeOrder | None = None
+        self, store: Store, key: str, limit: int | None = None, order: EdgeOrder = NEWEST
     ) -> list[str]:
-        edges = store.edges([key], direction="out", rel_types=None, limit=limit, order=order)
+        edges = store.graph.edges(EdgeSpec([key], direction="out", limit=limit, order=order))
         return [edge.dst for edge in edges]
 
     def reached(self, store: Store, start: str, **options: Any) -> list[str]:
@@ -59,7 +61,7 @@ class Orders(Opened):
             "order": EdgeOrder(),
             **options,
         }
-        return store.walk([start], rel_types=None, **arguments)
+        return store.graph.walk(WalkSpec([start], **arguments))
 
     # -- when an edge was made ---------------------------------------------------------------------
 
@@ -75,7 +77,7 @@ class Orders(Opened):
         before = datetime.now(UTC)
         put(store, *(Edge(src="s", rel_type="r", dst=f"n{i}") for i in range(1_000)))
         after = datetime.now(UTC)
-        times = [edge.created_at for edge in store.all_edges() if edge.created_at]
+        times = [edge.created_at for edge in store.graph.all_edges() if edge.created_at]
         assert before <= min(times)
         assert max(times) <= after
         assert len(set(times)) == 1_000
@@ -96,9 +98,9 @@ class Orders(Opened):
         assert self.reached(store, "s", breadth=5) == first
         assert self.reached(store, "s", limit=5) == first
         assert self.walked(store, "s", breadth=5).unfollowed == 45
-        (record,) = store.lookup(["s"], edges=5)["s"]
+        (record,) = store.records.lookup(["s"], edges=5)["s"]
         assert [edge.dst for edge in record.graph_paths] == first
-        keys = store.edge_keys(["s"], direction="out", rel_types=None, limit=5)
+        keys = store.graph.edge_keys(EdgeSpec(["s"], direction="out", limit=5))
         assert keys == [("s", "r", dst) for dst in first]
 
     def test_keys_are_compared_byte_by_byte(self, store: Store) -> None:
@@ -135,17 +137,17 @@ class Orders(Opened):
         )
         put(store, *(Edge(src=src, rel_type=rel, dst=dst, created_at=T0) for src, rel, dst in ends))
         expected = [ends[place] for place in (4, 3, 2, 1, 0, 5)]
-        assert store.edge_keys(["a"], direction="both", rel_types=None, limit=9) == expected
-        edges = store.edges(
-            ["a"], direction="both", rel_types=None, limit=4, order=EdgeOrder("weight")
+        assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=9)) == expected
+        edges = store.graph.edges(
+            EdgeSpec(["a"], direction="both", limit=4, order=EdgeOrder("weight"))
         )
         assert [_place(edge) for edge in edges] == expected[:4]
 
     def test_an_edge_from_a_key_to_itself_counts_once_against_the_limit(self, store: Store) -> None:
         put(store, *(Edge(src="a", rel_type="r", dst=dst, created_at=T0) for dst in "cba"))
-        edges = store.edges(["a"], direction="both", rel_types=None, limit=2)
+        edges = store.graph.edges(EdgeSpec(["a"], direction="both", limit=2))
         assert [edge.dst for edge in edges] == ["a", "b"]
-        assert store.edge_keys(["a"], direction="both", rel_types=None, limit=2) == [
+        assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=2)) == [
             _place(edge) for edge in edges
         ]
 
@@ -163,10 +165,10 @@ class Orders(Opened):
         assert self.reached(store, "sc", direction="both") == ["z", "a", "b", "c", "d"]
         assert self.reached(store, "sarah-chen", direction="both", breadth=3) == ["z", "a", "b"]
         for key in ("sarah-chen", "boss"):
-            (record,) = store.lookup([key], edges=3)[key]
+            (record,) = store.records.lookup([key], edges=3)[key]
             assert [edge.dst for edge in record.graph_paths] == ["z", "b", "b"]
             assert [edge.src for edge in record.graph_paths] == ["boss", "sarah-chen", "sc"]
-        keys = store.edge_keys(["sarah-chen"], direction="out", rel_types=None, limit=9)
+        keys = store.graph.edge_keys(EdgeSpec(["sarah-chen"], direction="out", limit=9))
         assert keys == [
             ("sarah-chen", "r", "b"),
             ("boss", "r", "z"),
@@ -196,10 +198,10 @@ class Orders(Opened):
                 "limit": limit,
                 "as_of": as_of,
             }
-            assert store.edges(["b", "a"], rel_types=None, **asked) == tangle.edges(
+            assert store.graph.edges(EdgeSpec(["b", "a"], **asked)) == tangle.edges(
                 ["b", "a"], **asked
             )
-            walk = store.walk(["a", "b2"], rel_types=None, depth=3, breadth=limit, **asked)
+            walk = store.graph.walk(WalkSpec(["a", "b2"], depth=3, breadth=limit, **asked))
             paths = tangle.walk(["a", "b2"], depth=3, **asked)
             assert [step.path for step in walk.steps] == paths[:limit]
             assert walk.reached == len(paths)
@@ -211,7 +213,7 @@ class Orders(Opened):
         tangle = _Tangle(store, random.Random(seed))
         newest: Any = {"order": EdgeOrder()}
         for as_of, limit in product(_TIMES, (1, 4, 100)):
-            for key, (record,) in store.lookup(
+            for key, (record,) in store.records.lookup(
                 list(tangle.families), edges=limit, as_of=as_of
             ).items():
                 leaving = tangle.at(tangle.families[key], direction="out", as_of=as_of, **newest)
@@ -220,8 +222,8 @@ class Orders(Opened):
                 edges = tangle.edges(
                     ["b", "a"], direction=direction, limit=None, as_of=as_of, **newest
                 )
-                keys = store.edge_keys(
-                    ["b", "a"], direction=direction, rel_types=None, limit=limit, as_of=as_of
+                keys = store.graph.edge_keys(
+                    EdgeSpec(["b", "a"], direction=direction, limit=limit, as_of=as_of)
                 )
                 assert keys == [_place(edge) for edge in edges[:limit]]
 
@@ -244,7 +246,7 @@ class _Tangle:
                 for _ in range(150)
             ),
         )  # fmt: skip
-        self._edges = list(store.all_edges())
+        self._edges = list(store.graph.all_edges())
         self.families = {key: {key} for edge in self._edges for key in (edge.src, edge.dst)}
         for name, aliases in _ALIASED.items():
             keys = {name, *aliases}

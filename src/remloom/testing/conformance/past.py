@@ -42,7 +42,7 @@ class Past(Opened):
         for step in steps:
             put(store, step)
             times.append(datetime.now(UTC))
-        now = store.get("entities", "e")
+        now = store.records.get("entities", "e")
         assert isinstance(now, Entity)
         for step, at in zip(steps, times, strict=True):
             was = history.entity_at(store, now, at)
@@ -70,7 +70,7 @@ class Past(Opened):
                 store,
                 Entity(id="e", name="A", properties={"n": 1, "deep": {"b": 1, "a": [1, 2.5]}}),
             )
-        found = store.get("entities", "e")
+        found = store.records.get("entities", "e")
         assert isinstance(found, Entity)
         assert list(history.changes(store, "e")) == []
 
@@ -85,7 +85,7 @@ class Past(Opened):
             len(list(history.changes(store, "e"))) == len(list(history.changes(store, "e/"))) == 1
         )
         store.delete(["e"])
-        kinds = store.stats()["journal"]
+        kinds = store.admin.stats().entries
         assert kinds.get(history.CHANGE) == 1
         assert history.NAME not in kinds
         assert history.lookup_at(store, ["a"], datetime.now(UTC)) == {"a": []}
@@ -98,7 +98,7 @@ class Past(Opened):
         for n in range(6):
             put(store, Entity(id="e", name="A", properties={"n": n}))
             times.append(datetime.now(UTC))
-        now = store.get("entities", "e")
+        now = store.records.get("entities", "e")
         assert isinstance(now, Entity)
         kept = [history.entity_at(store, now, at) for at in times[3:]]
         assert [entity and entity.properties["n"] for entity in kept] == [3, 4, 5]
@@ -113,7 +113,7 @@ class Past(Opened):
     def test_one_and_true_are_two_values(self, store: Store) -> None:
         put(store, Entity(id="e", name="A", properties={"n": 1}))
         put(store, Entity(id="e", name="A", properties={"n": True}))
-        found = store.get("entities", "e")
+        found = store.records.get("entities", "e")
         assert isinstance(found, Entity)
         assert found.properties["n"] is True
 

@@ -10,7 +10,9 @@ import pytest
 
 from ...errors import ConflictError, InvalidInputError, StoreClosedError
 from ...model import Edge, Entity, Moment, Resource
-from ...store.contract import Batch, BatchRecord, Store
+from ...store.batch import Batch, BatchRecord
+from ...store.contract import Store
+from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
 from .opening import DAY, T0, Opened, Opening, names, put
 
 __all__ = ["Records"]
@@ -27,7 +29,7 @@ class Records(Opened):
             metadata={"room": 5, "deep": {"list": [1, None, "ü"]}},
         )  # fmt: skip
         (identity,) = put(store, moment).ids
-        found = store.get("moments", identity)
+        found = store.records.get("moments", identity)
         assert isinstance(found, Moment)
         assert (found.name, found.starts_at, found.ends_at, found.topic_tags) == (
             "Kickoff",
@@ -42,22 +44,22 @@ class Records(Opened):
     def test_long_content_comes_back_whole(self, store: Store) -> None:
         text = "Ein langer Satz mit Ümlauten und 東京. " * 2_000
         (identity,) = put(store, Resource(name="long", content=text)).ids
-        found = store.get("resources", identity)
+        found = store.records.get("resources", identity)
         assert isinstance(found, Resource)
         assert found.content == text
 
     def test_an_unknown_id_and_an_id_of_another_schema_are_none(self, store: Store) -> None:
         (identity,) = put(store, Entity(name="Sarah")).ids
-        assert store.get(None, "nowhere") is None
-        assert store.get("resources", identity) is None
-        assert store.get("entities", identity) is not None
+        assert store.records.get(None, "nowhere") is None
+        assert store.records.get("resources", identity) is None
+        assert store.records.get("entities", identity) is not None
 
     def test_the_same_text_from_the_same_place_is_written_once(self, store: Store) -> None:
         chunk = Resource(name="a", uri="a.md", content="Hello.")
         first, second = put(store, chunk), put(store, chunk)
         assert first.ids == second.ids
         assert (first.created, second.created, second.unchanged) == (1, 0, 1)
-        assert store.stats()["records"]["resources"] == 1
+        assert store.admin.stats().records["resources"] == 1
 
     def test_the_chunks_of_a_source_come_in_order_from_either_end(self, store: Store) -> None:
         put(
@@ -74,23 +76,23 @@ class Records(Opened):
         )
 
         def ordinals(**options: Any) -> list[int]:
-            return [chunk.ordinal for chunk in store.chunks("a.md", **options)]
+            return [chunk.ordinal for chunk in store.records.chunks("a.md", ChunkRange(**options))]
 
         assert ordinals() == [0, 1, 2, 3, 5]
         assert ordinals(limit=2) == [0, 1]
         assert ordinals(limit=2, last=True) == [3, 5]
         assert ordinals(after=1, before=5) == [2, 3]
         assert ordinals(before=3, limit=1, last=True) == [2]
-        assert store.chunks("nowhere") == []
-        assert store.chunks("") == []
+        assert store.records.chunks("nowhere") == []
+        assert store.records.chunks("") == []
 
     def test_turns_are_found_by_the_ids_of_their_messages(self, store: Store) -> None:
         for uri in ("chat/1", "chat/2"):
             put(store, *(Resource(name=f"{uri} {n}", uri=uri, ordinal=n, content=f"{uri} {n}",
                                   metadata={"message_ids": [f"m{n}"]}) for n in range(4)))  # fmt: skip
-        found = store.messages("chat/1", ["m2", "m1", "m2", "m9", "m'"])
+        found = store.records.messages("chat/1", ["m2", "m1", "m2", "m9", "m'"])
         assert [turn.name for turn in found] == ["chat/1 1", "chat/1 2"]
-        assert store.messages("chat/1", []) == []
+        assert store.records.messages("chat/1", []) == []
 
     def test_the_moments_that_refer_to_a_record_are_found_by_it(self, store: Store) -> None:
         first, second, third = put(
@@ -98,10 +100,13 @@ class Records(Opened):
         ).ids
         one = put(store, Moment(name="One", type="talk", resource_refs=(first, second))).ids[0]
         put(store, Moment(name="Two", type="talk", resource_refs=(second,), parent_moment=one))
-        assert [moment.name for moment in store.referring([second])] == ["One", "Two"]
-        assert [moment.name for moment in store.referring([first, second])] == ["One", "Two"]
-        assert [moment.name for moment in store.referring([one])] == ["Two"]
-        assert store.referring([third, "nowhere"]) == []
+        assert [moment.name for moment in store.records.referring([second])] == ["One", "Two"]
+        assert [moment.name for moment in store.records.referring([first, second])] == [
+            "One",
+            "Two",
+        ]
+        assert [moment.name for moment in store.records.referring([one])] == ["Two"]
+        assert store.records.referring([third, "nowhere"]) == []
 
     def test_an_entity_written_again_by_name_keeps_what_was_known(self, store: Store) -> None:
         put(
@@ -122,7 +127,7 @@ class Records(Opened):
                 summary="Leads the data team.",
             ),
         )
-        ((found,),) = store.lookup(["sarah-chen"]).values()
+        ((found,),) = store.records.lookup(["sarah-chen"]).values()
         assert isinstance(found, Entity)
         assert found.aliases == ("S. Chen",)
         assert found.properties == {"team": "data", "age": 41}
@@ -130,7 +135,7 @@ class Records(Opened):
 
     def test_namesakes_of_different_types_are_two_entities(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan", type="place"))
-        found = store.lookup(["jordan"])["jordan"]
+        found = store.records.lookup(["jordan"])["jordan"]
         assert sorted(record.type for record in found) == ["person", "place"]  # type: ignore[union-attr]
 
     def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
@@ -148,22 +153,22 @@ class Records(Opened):
             thread.start()
         for thread in threads:
             thread.join()
-        (found,) = store.lookup(["everybody's-friend"])["everybody's-friend"]
+        (found,) = store.records.lookup(["everybody's-friend"])["everybody's-friend"]
         assert isinstance(found, Entity)
         assert len(found.properties) == 8
 
     def test_a_record_with_a_given_id_is_replaced(self, store: Store) -> None:
         put(store, Entity(id="e1", name="Old Name", aliases=("old",), properties={"a": 1}))
         put(store, Entity(id="e1", name="New Name"))
-        found = store.lookup(["old-name", "old", "new-name"])
+        found = store.records.lookup(["old-name", "old", "new-name"])
         assert (found["old-name"], found["old"]) == ([], [])
         assert names(found["new-name"]) == ["New Name"]
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_created_at_survives_replacement_and_updated_at_moves(self, store: Store) -> None:
         put(store, Entity(id="e1", name="A", created_at=T0))
         put(store, Entity(id="e1", name="A", summary="more"))
-        found = store.get(None, "e1")
+        found = store.records.get(None, "e1")
         assert found is not None
         assert found.created_at == T0
         assert found.updated_at is not None
@@ -173,15 +178,15 @@ class Records(Opened):
         put(store, Entity(id="x", name="Ann"))
         with pytest.raises(ConflictError):
             put(store, Entity(name="Bob"), Resource(id="x", name="note", content="text"))
-        assert store.get("entities", "x") is not None
-        assert store.lookup(["bob", "note"]) == {"bob": [], "note": []}
+        assert store.records.get("entities", "x") is not None
+        assert store.records.lookup(["bob", "note"]) == {"bob": [], "note": []}
 
     def test_a_batch_is_written_wholly_or_not_at_all(self, store: Store) -> None:
         with pytest.raises(InvalidInputError, match="item 1"):
             put(store, Entity(name="good"), Entity(name="  "))
         with pytest.raises(InvalidInputError, match="time zone"):
             put(store, Entity(name="good"), Moment(name="m", starts_at=datetime(2025, 1, 1)))  # noqa: DTZ001
-        assert store.lookup(["good"])["good"] == []
+        assert store.records.lookup(["good"])["good"] == []
 
     def test_it_is_all_there_after_reopening(self, store: Store, reopen: Opening) -> None:
         put(
@@ -192,38 +197,38 @@ class Records(Opened):
         put(store, Resource(name="r", content="pricing talk", embedding=[1.0, 0.0]))
         store.close()
         again = reopen()
-        assert names(again.lookup(["s.-chen"])["s.-chen"]) == ["Sarah Chen"]
-        assert (
-            again.edges(["bob"], direction="in", rel_types=None, limit=None)[0].src == "sarah-chen"
-        )
-        assert names(again.search_text("pricing", schema=None, where=None, limit=5)) == ["r"]
-        assert names(
-            again.search_vector([1.0, 0.0], schema="resources", where=None, limit=1, min_score=None)
-        ) == ["r"]
-        assert names(again.fuzzy("sara chen", type=None, threshold=0.5, limit=5)) == ["Sarah Chen"]
+        assert names(again.records.lookup(["s.-chen"])["s.-chen"]) == ["Sarah Chen"]
+        assert again.graph.edges(EdgeSpec(["bob"], direction="in"))[0].src == "sarah-chen"
+        assert names(again.search.text("pricing", SearchSpec(limit=5))) == ["r"]
+        assert names(again.search.vector([1.0, 0.0], SearchSpec(schema="resources", limit=1))) == [
+            "r"
+        ]
+        assert names(again.search.names("sara chen", NameSpec(threshold=0.5, limit=5))) == [
+            "Sarah Chen"
+        ]
 
     def test_another_store_of_the_tenant_sees_a_write_at_once(
         self, store: Store, reopen: Opening
     ) -> None:
         other = reopen()
-        assert other.fuzzy("sarah", type=None, threshold=0.5, limit=5) == []
+        assert other.search.names("sarah", NameSpec(threshold=0.5, limit=5)) == []
         put(
             store,
             Entity(name="Sarah"),
             Resource(name="r", content="tea time", embedding=[0.6, 0.8]),
         )
-        assert names(other.fuzzy("sarah", type=None, threshold=0.5, limit=5)) == ["Sarah"]
-        assert names(other.search_text("tea", schema=None, where=None, limit=5)) == ["r"]
-        assert names(
-            other.search_vector([0.6, 0.8], schema="resources", where=None, limit=5, min_score=None)
-        ) == ["r"]
-        store.delete([record.id for record in store.lookup(["sarah"])["sarah"]])
-        assert other.fuzzy("sarah", type=None, threshold=0.5, limit=5) == []
+        assert names(other.search.names("sarah", NameSpec(threshold=0.5, limit=5))) == ["Sarah"]
+        assert names(other.search.text("tea", SearchSpec(limit=5))) == ["r"]
+        assert names(other.search.vector([0.6, 0.8], SearchSpec(schema="resources", limit=5))) == [
+            "r"
+        ]
+        store.delete([record.id for record in store.records.lookup(["sarah"])["sarah"]])
+        assert other.search.names("sarah", NameSpec(threshold=0.5, limit=5)) == []
 
     def test_use_after_closing_is_an_error_that_says_so(self, store: Store) -> None:
         store.close()
         with pytest.raises(StoreClosedError):
-            store.get(None, "x")
+            store.records.get(None, "x")
 
     # -- whole store -------------------------------------------------------------------------------
 
@@ -234,9 +239,9 @@ class Records(Opened):
             Resource(name="b", content="b"),
             Edge(src="a", rel_type="r", dst="b"),
         )
-        assert [record.name for record in store.records()] == ["a", "b"]
-        assert [record.name for record in store.records("entities")] == ["a"]
-        assert [(edge.src, edge.rel_type, edge.dst) for edge in store.all_edges()] == [
+        assert [record.name for record in store.records.all()] == ["a", "b"]
+        assert [record.name for record in store.records.all("entities")] == ["a"]
+        assert [(edge.src, edge.rel_type, edge.dst) for edge in store.graph.all_edges()] == [
             ("a", "r", "b")
         ]
 
@@ -250,14 +255,14 @@ class Records(Opened):
             Edge(src="a", rel_type="r", dst="y"),
         )
         put(store, Entity(name="b"))
-        before = list(store.records())
+        before = list(store.records.all())
         assert [record.name for record in before][:2] == ["a", "b"]
         thin = next(record for record in before if record.name == "x")
-        store.write(Batch(unlinked=(("a", "r", "x"),)))
-        assert [record.name for record in store.records()] == ["a", "b", "y"]
+        store.write(Batch(deleted_edges=(("a", "r", "x"),)))
+        assert [record.name for record in store.records.all()] == ["a", "b", "y"]
         edge = Edge(src="a", rel_type="r", dst="x", created_at=T0)
         store.write(Batch((BatchRecord(thin, ("x",), ""),), (edge,)))
-        assert [record.id for record in store.records()] == [record.id for record in before]
+        assert [record.id for record in store.records.all()] == [record.id for record in before]
 
     def test_stats_count_what_is_there(self, store: Store) -> None:
         put(
@@ -266,9 +271,9 @@ class Records(Opened):
             Resource(name="b", content="b", embedding=[1.0]),
             Edge(src="a", rel_type="r", dst="c"),
         )
-        stats = store.stats()
-        assert stats["records"] == {"resources": 1, "entities": 2, "moments": 0}
-        assert (stats["edges"], stats["edge_types"], stats["vectors"]["count"]) == (1, {"r": 1}, 1)
+        stats = store.admin.stats()
+        assert stats.records == {"resources": 1, "entities": 2, "moments": 0}
+        assert (stats.edges, stats.edge_types, stats.vectors.count) == (1, {"r": 1}, 1)
 
     def test_threads_write_and_read_together_and_lose_nothing(self, store: Store) -> None:
         errors: list[BaseException] = []
@@ -281,8 +286,8 @@ class Records(Opened):
                         Entity(name=f"w{worker} n{i}"),
                         Edge(src=f"w{worker} n{i}", rel_type="r", dst="hub"),
                     )
-                    assert names(store.lookup([f"w{worker}-n{i}"])[f"w{worker}-n{i}"])
-                    store.fuzzy(f"w{worker} n{i}", type=None, threshold=0.5, limit=1)
+                    assert names(store.records.lookup([f"w{worker}-n{i}"])[f"w{worker}-n{i}"])
+                    store.search.names(f"w{worker} n{i}", NameSpec(threshold=0.5, limit=1))
             except BaseException as error:
                 errors.append(error)
 
@@ -292,5 +297,5 @@ class Records(Opened):
         for thread in threads:
             thread.join()
         assert errors == []
-        assert store.degrees(["hub"], direction="in") == 120
-        assert store.check() == []
+        assert store.graph.count(["hub"], direction="in") == 120
+        assert store.admin.check() == []

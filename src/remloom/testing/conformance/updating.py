@@ -10,11 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from ...errors import GoneError, InvalidInputError, NotFoundError
-from ...kv import JournalEntry
+from ...kv import Entry
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import Eq, Query
 from ...store import validation
-from ...store.contract import Batch, Preconditions, Reads, Store, Vector
+from ...store.batch import Batch, Preconditions, Vector, VectorBatch
+from ...store.contract import Reads, Store
+from ...store.specs import EdgeSpec
 from .opening import DAY, T0, Opened, Opening, put
 
 __all__ = ["Updating"]
@@ -37,7 +39,7 @@ class Updating(Opened):
         found = _entity(store)
         assert found.properties["total"] == 96
         assert len(found.properties) == 97
-        assert store.check() == []
+        assert store.admin.check() == []
 
     def test_batches_written_as_one_are_all_there_or_none(self, store: Store) -> None:
         def batches(good: bool) -> Iterator[Batch]:
@@ -61,15 +63,15 @@ class Updating(Opened):
 
         with pytest.raises(InvalidInputError, match="no further"):
             store.write_all(lambda: batches(False))
-        assert not any(store.stats()["records"].values())
+        assert not any(store.admin.stats().records.values())
         written = store.write_all(lambda: batches(True))
         assert (written.created, written.edges, written.ids) == (3, 3, ())
         written_in_order = [
-            record.id for record in store.records() if not getattr(record, "thin", False)
+            record.id for record in store.records.all() if not getattr(record, "thin", False)
         ]
         assert written_in_order == [f"True {n}" for n in range(3)]
-        assert store.degrees(["true-1"], direction="both") == 2
-        assert store.check() == []
+        assert store.graph.count(["true-1"], direction="both") == 2
+        assert store.admin.check() == []
 
     def test_an_update_sees_what_was_written_before_it_of_every_kind(self, store: Store) -> None:
         ids = put(
@@ -80,20 +82,20 @@ class Updating(Opened):
             Edge(src="Ann", rel_type="knows", dst="Bob"),
         ).ids
         put(store, Resource(name="note", content="derived", parents=ids[:1]))
-        store.note([JournalEntry("run", "r1", b"{}")])
+        store.kv.put([Entry("run", "r1", b"{}")])
 
         def everything(reads: Reads) -> tuple[object, ...]:
             return (
-                [reads.get(None, id) for id in ids],
-                reads.lookup(["ann", "a.", "bob"]),
-                reads.edges(["ann"], direction="out", rel_types=["knows"], limit=None),
-                reads.stored_edges(["bob"], direction="both"),
-                reads.degrees(["a."], direction="both"),
-                (reads.children(ids[0]), reads.parents(ids[0])),
-                reads.query("entities", Query().filter(Eq("age", 3)).order_by("name")),
-                reads.moments_between(T0, T0 + DAY),
-                (reads.vectors(ids[0]), reads.vectors_of(ids), reads.model()),
-                (reads.journal("run"), reads.journal_entry("run", "r1")),
+                [reads.records.get(None, id) for id in ids],
+                reads.records.lookup(["ann", "a.", "bob"]),
+                reads.graph.edges(EdgeSpec(["ann"], direction="out", rel_types=["knows"])),
+                reads.graph.stored_edges(["bob"], direction="both"),
+                reads.graph.count(["a."], direction="both"),
+                (reads.records.children(ids[0]), reads.records.parents(ids[0])),
+                reads.records.query("entities", Query().filter(Eq("age", 3)).order_by("name")),
+                reads.records.moments_between(T0, T0 + DAY),
+                (reads.vectors.get(ids[0]), reads.vectors.of(ids), reads.vectors.model()),
+                (reads.kv.list("run"), reads.kv.get("run", "r1")),
             )
 
         seen: list[object] = []
@@ -104,7 +106,7 @@ class Updating(Opened):
 
         store.update(work)
         assert tuple(seen) == everything(store)
-        assert len(store.lookup(["ann"])["ann"][0].graph_paths) == 1
+        assert len(store.records.lookup(["ann"])["ann"][0].graph_paths) == 1
 
     def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(
         self, store: Store
@@ -127,18 +129,18 @@ class Updating(Opened):
 
     def test_an_update_that_was_taken_back_leaves_nothing_behind(self, store: Store) -> None:
         def work(reads: Reads) -> Batch:
-            reads.lookup(["ghost"])
-            reads.edges(["ghost"], direction="both", rel_types=None, limit=None)
+            reads.records.lookup(["ghost"])
+            reads.graph.edges(EdgeSpec(["ghost"], direction="both"))
             return replace(
                 _batch(Edge(src="Ghost", rel_type="haunts", dst="House")),
-                expected=Preconditions(there=("no",)),
+                expected=Preconditions(existing=("no",)),
             )
 
         with pytest.raises(GoneError):
             store.update(work)
-        assert store.lookup(["ghost", "house"]) == {"ghost": [], "house": []}
+        assert store.records.lookup(["ghost", "house"]) == {"ghost": [], "house": []}
         put(store, Edge(src="Anna", rel_type="likes", dst="Tea"))
-        edges = store.edges(["anna", "ghost"], direction="both", rel_types=None, limit=None)
+        edges = store.graph.edges(EdgeSpec(["anna", "ghost"], direction="both"))
         assert [(edge.src, edge.rel_type, edge.dst) for edge in edges] == [("anna", "likes", "tea")]
 
     def test_vectors_of_a_text_that_was_changed_meanwhile_are_not_taken_for_those_of_the_new(
@@ -146,20 +148,27 @@ class Updating(Opened):
     ) -> None:
         put(store, Resource(id="r", name="r", content="the old text"), model="m")
         put(store, Resource(id="s", name="s", content="another"), model="m")
-        waiting = store.pending(2)
+        waiting = store.vectors.pending(2)
         put(store, Resource(id="r", name="r", content="the new text"), model="m")
         data = np.array([1, 0], np.float32).tobytes()
         vectors: dict[str, tuple[Vector, ...]] = {
             item.id: (Vector(0, 3, data),) for item in waiting
         }
         versions = {item.id: item.version for item in waiting}
-        store.embed(vectors, model="m", dims=2, versions=versions)
-        assert [(item.id, item.text) for item in store.pending(2)] == [("r", "the new text")]
-        assert (store.vectors("r"), len(store.vectors("s"))) == ([], 1)
-        store.embed(
-            {"r": vectors["r"]}, model="m", dims=2, versions={"r": store.pending(1)[0].version}
+        store.vectors.put(VectorBatch(vectors, model="m", dims=2, versions=versions))
+        assert [(item.id, item.text) for item in store.vectors.pending(2)] == [
+            ("r", "the new text")
+        ]
+        assert (store.vectors.get("r"), len(store.vectors.get("s"))) == ([], 1)
+        store.vectors.put(
+            VectorBatch(
+                {"r": vectors["r"]},
+                model="m",
+                dims=2,
+                versions={"r": store.vectors.pending(1)[0].version},
+            )
         )
-        assert (store.pending(2), len(store.vectors("r"))) == ([], 1)
+        assert (store.vectors.pending(2), len(store.vectors.get("r"))) == ([], 1)
 
     def test_inside_an_update_nothing_is_written_or_searched(self, store: Store) -> None:
         from ...predicates import VectorSimilar
@@ -169,8 +178,8 @@ class Updating(Opened):
             lambda _: put(store, Entity(name="inner")),
             lambda _: store.update(lambda _: Batch()),
             lambda _: store.delete(["x"]),
-            lambda _: store.note([JournalEntry("a", "b", b"1")]),
-            lambda reads: reads.query(
+            lambda _: store.kv.put([Entry("a", "b", b"1")]),
+            lambda reads: reads.records.query(
                 "resources", Query().filter(VectorSimilar(query=[1.0, 0.0], top_k=1))
             ),
         ]
@@ -183,11 +192,11 @@ class Updating(Opened):
             with pytest.raises(InvalidInputError, match="inside"):
                 store.update(work)
         put(store, Entity(name="after"))
-        assert store.lookup(["inner"])["inner"] == []
+        assert store.records.lookup(["inner"])["inner"] == []
 
 
 def _entity(reads: Reads) -> Entity:
-    found = reads.get("entities", "sum")
+    found = reads.records.get("entities", "sum")
     assert isinstance(found, Entity)
     return found
 
@@ -202,7 +211,7 @@ def _added(reads: Reads, name: str) -> Batch:
 
 
 def _refuses(reads: Reads) -> Batch:
-    reads.get(None, "sum")
+    reads.records.get(None, "sum")
     raise NotFoundError("there is nothing to change")
 
 

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ...model import Edge, Entity, Moment, Resource
-from ...store.contract import Batch, Store
+from ...store.batch import Batch
+from ...store.contract import Store
+from ...store.specs import EdgeSpec
 from ...store.validation import same
 from .opening import Opened, put
 
@@ -59,16 +61,16 @@ def _round(store: Store, value: dict[str, Any]) -> None:
         Edge(src="e", rel_type="has", dst="r", properties=value),
     )
     assert put(store, *items).created == 3
-    found = [store.get(None, id) for id in "erm"]
+    found = [store.records.get(None, id) for id in "erm"]
     assert isinstance(found[0], Entity)
     assert same(found[0].properties, value)
     assert all(same(record.metadata, value) for record in found[1:])  # type: ignore[union-attr]
-    (edge,) = store.edges(["e"], direction="out", rel_types=None, limit=None)
+    (edge,) = store.graph.edges(EdgeSpec(["e"], direction="out"))
     assert same(edge.properties, value)
-    (shown,) = store.lookup(["e"])["e"]
+    (shown,) = store.records.lookup(["e"])["e"]
     assert same(shown.graph_paths[0].properties, value)
     assert put(store, *items).unchanged == 3
 
 
 def _cleared() -> Batch:
-    return Batch(removed=("e", "r", "m"))
+    return Batch(deleted=("e", "r", "m"))

@@ -1,0 +1,88 @@
+"""What one write of a store makes true: validated records, their vectors, edges and entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from ..kv import Entry
+from ..model import Edge, Record
+
+__all__ = ["Batch", "BatchRecord", "Preconditions", "Vector", "VectorBatch"]
+
+
+class Vector(Struct, frozen=True, gc=False):
+    """One embedded window of a record: which characters of its text, and the unit vector of them."""
+
+    # character offsets into what is embedded of the record (see `validation.embedded_text`)
+    start: int
+    end: int
+    data: bytes  # float32, unit length
+    # first 16 bytes of the sha256 of the embedded text; `Vectors.cached` finds the vector by it
+    digest: bytes = b""
+
+
+class VectorBatch(Struct, frozen=True):
+    """The vectors that one model made of records, by id of the record."""
+
+    vectors: Mapping[str, tuple[Vector, ...]]
+    model: str
+    dims: int
+    # false: they are of a model that is to follow the current one, and serve after `adopt`
+    current: bool = True
+    # of the texts they were made of, see `Pending`; a text that has another by now is passed over
+    versions: Mapping[str, int] = {}
+
+
+class BatchRecord(Struct, frozen=True, gc=False):
+    """A validated record on its way in."""
+
+    # id, name, hash and times filled in; `graph_paths`, `parents` and `embedding` emptied
+    record: Record
+    keys: tuple[str, ...]  # the key of its name first, then those of its aliases; none twice
+    # what text search indexes (see `validation.searchable_text`); empty: nothing, nor is anything
+    # embedded
+    text: str
+    vectors: tuple[Vector, ...] = ()
+    parents: tuple[str, ...] = ()
+    embed: bool = False  # its text is to be embedded later: queue it
+    fresh: bool = False  # its id was made just now: no record can have it
+    # an entity found by name: what is stored of it is kept (see `merge.merge_entity`)
+    merge: bool = False
+
+
+class Preconditions(Struct, frozen=True):
+    """What must be so for a batch to be written. The transaction that writes checks it, so nobody
+    can come in between."""
+
+    existing: tuple[str, ...] = ()  # ids of records that must be stored
+    # id -> `updated_at` that the stored record must have; None: not stored
+    records: dict[str, datetime | None] = {}
+    # (src, rel_type, dst) -> the edge as it must be stored; None: not stored
+    edges: dict[tuple[str, str, str], Edge | None] = {}
+    # (namespace, key) -> version that the entry must have; 0: not stored
+    entries: dict[tuple[str, str], int] = {}
+
+
+class Batch(Struct, frozen=True):
+    """What one `write` makes true, wholly or not at all."""
+
+    records: tuple[BatchRecord, ...] = ()
+    # src and dst are keys; created_at is set, of each later than of the one before
+    edges: tuple[Edge, ...] = ()
+    # key at an edge's end -> name and type of the thin entity, if it needs one
+    names: dict[str, tuple[str, str]] = {}
+    deleted: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does
+    dims: int = 0  # of the vectors in it; 0 when there are none
+    model: str = ""  # the embedder that made them
+    # edges to delete first: (src, rel_type, dst), the ends as keys
+    deleted_edges: tuple[tuple[str, str, str], ...] = ()
+    # for each record given, its position in `records`; empty: they are the same
+    positions: tuple[int, ...] = ()
+    deleted_entries: tuple[tuple[str, str], ...] = ()  # (namespace, key) of entries to delete
+    entries: tuple[Entry, ...] = ()  # to write, after `deleted` and `deleted_entries`
+    expected: Preconditions | None = None  # else nothing is written
+    # a copy: no edge follows a record whose name is another, and no history is kept of what it was
+    exact: bool = False

@@ -1,0 +1,114 @@
+"""What a store gives back: matches, walks, counts, and what a write or a delete did."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..model import Direction, Record
+
+__all__ = [
+    "Capabilities",
+    "Deletion",
+    "EdgeCount",
+    "Match",
+    "Pending",
+    "Step",
+    "Walk",
+    "Written",
+]
+
+
+class Written(Struct, frozen=True):
+    """What a `write` did. `ids` are in the order of the batch's records, as stored."""
+
+    ids: tuple[str, ...]
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    edges: int = 0
+    thin: int = 0  # thin entities made for labels that no record had
+
+    def plus(self, other: Written) -> Written:
+        """Add up two, without `ids`."""
+        return Written(
+            (),
+            created=self.created + other.created,
+            updated=self.updated + other.updated,
+            unchanged=self.unchanged + other.unchanged,
+            edges=self.edges + other.edges,
+            thin=self.thin + other.thin,
+        )
+
+
+class Deletion(Struct, frozen=True):
+    """What a `delete` removed."""
+
+    ids: tuple[str, ...] = ()
+    vectors: int = 0
+    keys: int = 0
+    edges: int = 0
+    derived: int = 0
+    # what a sweep of every table and index still found; empty is right
+    remaining: tuple[str, ...] = ()
+    # what still lies in a file that could not be emptied yet, and when it will be
+    pending: tuple[str, ...] = ()
+    # where a copy may lie that no part of the store can read, and when that goes
+    traces: tuple[str, ...] = ()
+
+
+class Match(Struct, frozen=True, gc=False):
+    """A record that a search found."""
+
+    record: Record
+    score: float
+    matched: str = ""  # the key that matched (names), or "start:end" of the best window (vectors)
+
+
+class Step(Struct, frozen=True, gc=False):
+    """A key reached by a walk, by the first edge that reached it."""
+
+    key: str  # the first key of the record(s) reached
+    depth: int
+    path: tuple[str, ...]  # keys from the start to this one
+
+
+class Walk(Struct, frozen=True):
+    """What a breadth-first walk over edges reached.
+
+    `steps` are in the order of the edges that reached them (ties: as reached, level by level and
+    node by node), the first `limit`; no key twice, no start key.
+    """
+
+    steps: tuple[Step, ...] = ()
+    reached: int = 0  # keys reached, those beyond the limit too
+    unfollowed: int = 0  # edges passed over because a node had more than `breadth`
+    depth: int = 0  # deepest level reached
+
+
+class EdgeCount(Struct, frozen=True):
+    """How many edges of one type leave ("out") or enter ("in") a set of keys."""
+
+    rel_type: str
+    direction: Direction
+    count: int
+
+
+class Pending(Struct, frozen=True):
+    """A text waiting to be embedded."""
+
+    id: str
+    text: str
+    attempts: int = 0
+    error: str = ""  # of the last attempt
+    version: int = 0  # of the text: another one has another
+
+
+class Capabilities(Struct, frozen=True):
+    """What a provider can promise beyond the contract."""
+
+    name: str
+    encrypted: bool = False
+    # false: it is where nothing may be written, and every write raises ReadOnlyStoreError
+    writable: bool = True
+    # `delete` with `erase` leaves no byte in the files; else it is gone from every table and index
+    erases: bool = True

@@ -1,0 +1,72 @@
+"""What a store holds, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from .schemas import SCHEMAS
+
+__all__ = ["Stats", "VectorStats", "by_schema"]
+
+
+class VectorStats(Struct, frozen=True):
+    """The vectors that serve."""
+
+    count: int
+    model: str  # "" while there are none
+    dims: int
+    exact_share: float | None = None  # searched one by one; None: not known
+
+
+class Stats(Struct, frozen=True):
+    """What a store holds, in numbers."""
+
+    types: dict[str, dict[str, int]]  # records by schema, then by type ("": of none)
+    thin_entities: int
+    keys: int
+    edge_types: dict[str, int]  # edges by type
+    vectors: VectorStats
+    pending: int  # texts that wait for their vectors
+    parked: int  # texts whose embedding failed too often
+    entries: dict[str, int]  # key-value entries by namespace
+    encrypted: bool
+    bytes: int  # on disk
+
+    @property
+    def records(self) -> dict[str, int]:
+        """Records by schema."""
+        return {schema: sum(types.values()) for schema, types in self.types.items()}
+
+    @property
+    def edges(self) -> int:
+        """Edges of every type."""
+        return sum(self.edge_types.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as a dictionary, as `remloom stats` prints it."""
+        return {
+            "records": self.records,
+            "types": self.types,
+            "thin_entities": self.thin_entities,
+            "keys": self.keys,
+            "edges": self.edges,
+            "edge_types": self.edge_types,
+            "vectors": msgspec.structs.asdict(self.vectors),
+            "pending": self.pending,
+            "parked": self.parked,
+            "journal": self.entries,
+            "encrypted": self.encrypted,
+            "bytes": self.bytes,
+        }
+
+
+def by_schema(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str, int]]:
+    """Sort rows of (schema, type, count) into `Stats.types`; each schema is in it."""
+    types: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
+    for schema, type, count in rows:
+        types[schema][type or ""] = count
+    return types
