@@ -1,6 +1,6 @@
 """Stretches of local time: those that stand still, and those that come round again.
 
-Times here are naive and local to whoever asks: a day has 24 hours by the clock on the wall,
+Times here are naive and local to the question: a day has 24 hours by the clock on the wall,
 whatever its zone does.
 """
 
@@ -52,6 +52,26 @@ class Grain(IntEnum):
     CENTURY = 12
 
 
+_LENGTHS = {
+    Grain.MINUTE: timedelta(minutes=1),
+    Grain.HOUR: timedelta(hours=1),
+    Grain.PART: timedelta(days=1),
+    Grain.DAY: timedelta(days=1),
+    Grain.WEEKEND: timedelta(weeks=1),
+    Grain.WEEK: timedelta(weeks=1),
+}
+# of the units that are longer at one time than at another
+_MONTHS = {
+    Grain.MONTH: 1,
+    Grain.SEASON: 3,
+    Grain.QUARTER: 3,
+    Grain.HALF: 6,
+    Grain.YEAR: 12,
+    Grain.DECADE: 120,
+    Grain.CENTURY: 1200,
+}
+
+
 class Span(NamedTuple):
     """From `start` until `end`, which is not in it."""
 
@@ -71,28 +91,34 @@ class Floating(Struct, frozen=True):
 
     grain: Grain
     cycle: Grain
-    make: Callable[[datetime], Span | None]  # the one of the round that starts here, if it has one
+    # makes the stretch of the round that starts at a time, if it has one
+    make: Callable[[datetime], Span | None]
 
     def latest(self, base: datetime) -> Span:
         """The last one that began by `base`."""
-        return next((span for span in self._round(base, 1, -1) if span.start <= base), _NEVER)
+        begun = (span for span in self._rounds(base, 1, -1) if span.start <= base)
+        return next(begun, _NEVER)
 
     def first(self, base: datetime) -> Span:
         """The first one that begins at `base` or later."""
-        return next((span for span in self._round(base, -1, 1) if span.start >= base), _NEVER)
+        coming = (span for span in self._rounds(base, -1, 1) if span.start >= base)
+        return next(coming, _NEVER)
 
     def passed(self, base: datetime) -> Span:
         """The last one that was over at `base`."""
-        return next((span for span in self._round(base, 1, -1) if span.end <= base), _NEVER)
+        over = (span for span in self._rounds(base, 1, -1) if span.end <= base)
+        return next(over, _NEVER)
 
     def current(self, base: datetime) -> Span:
         """The one of the round that `base` is in."""
         return self.make(floor(base, self.cycle)) or _NEVER
 
-    def _round(self, base: datetime, begin: int, way: int) -> Iterator[Span]:
+    def _rounds(self, base: datetime, begin: int, direction: int) -> Iterator[Span]:
+        """The stretches of the rounds near `base`, beginning some rounds away from it."""
         here = floor(base, self.cycle)
         for count in range(_TRIED):
-            if span := self.make(step(here, self.cycle, begin + way * count)):
+            span = self.make(step(here, self.cycle, begin + direction * count))
+            if span is not None:
                 yield span
 
 
@@ -101,8 +127,7 @@ _NEVER = Span(LATEST, LATEST, Grain.DAY)
 
 
 def floor(at: datetime, grain: Grain) -> datetime:
-    """The start of the minute, hour, day, week (Monday), month, quarter, half, year, decade or
-    century of a time."""
+    """The start of the minute, hour, day, week (Monday), month, … or century of a time."""
     if grain == Grain.MINUTE:
         return at.replace(second=0, microsecond=0)
     if grain == Grain.HOUR:
@@ -112,36 +137,30 @@ def floor(at: datetime, grain: Grain) -> datetime:
         return day
     if grain <= Grain.WEEK:
         return max(day, EARLIEST + timedelta(days=7)) - timedelta(days=day.weekday())
-    months = {Grain.MONTH: 1, Grain.SEASON: 3, Grain.QUARTER: 3, Grain.HALF: 6}.get(grain)
-    if months:
+    months = _MONTHS[grain]
+    if months < 12:
         return day.replace(month=(day.month - 1) // months * months + 1, day=1)
-    years = {Grain.YEAR: 1, Grain.DECADE: 10, Grain.CENTURY: 100}[grain]
+    years = months // 12
     return day.replace(year=max(1, day.year // years * years), month=1, day=1)
 
 
 def step(at: datetime, grain: Grain, count: int) -> datetime:
-    """A time some units later, or earlier, inside the month it comes to, and between `EARLIEST` and
-    `LATEST`."""
-    lengths = {
-        Grain.MINUTE: timedelta(minutes=1), Grain.HOUR: timedelta(hours=1), Grain.PART: timedelta(days=1),
-        Grain.DAY: timedelta(days=1), Grain.WEEKEND: timedelta(weeks=1), Grain.WEEK: timedelta(weeks=1),
-    }  # fmt: skip
-    months = {
-        Grain.MONTH: 1, Grain.SEASON: 3, Grain.QUARTER: 3, Grain.HALF: 6, Grain.YEAR: 12, Grain.DECADE: 120,
-        Grain.CENTURY: 1200,
-    }  # fmt: skip
-    if grain in lengths:
+    """Go some units on, or back: not out of the month it comes to, nor of `EARLIEST` to `LATEST`."""
+    if grain in _LENGTHS:
         try:
-            return min(max(at + count * lengths[grain], EARLIEST), LATEST)
+            moved = at + count * _LENGTHS[grain]
         except OverflowError:
             return EARLIEST if count < 0 else LATEST
-    total = at.year * 12 + at.month - 1 + count * months[grain]
-    if total < 24:
+        return min(max(moved, EARLIEST), LATEST)
+    months = at.year * 12 + at.month - 1 + count * _MONTHS[grain]
+    if months < 2 * 12:
         return EARLIEST
-    if total >= 9999 * 12:
+    if months >= 9999 * 12:
         return LATEST
-    first = at.replace(year=total // 12, month=total % 12 + 1, day=1)
-    return first + timedelta(days=min(at.day, _days(first)) - 1)
+    first = at.replace(year=months // 12, month=months % 12 + 1, day=1)
+    # 31 January and a month: the last of February
+    day = min(at.day, _days_of_month(first))
+    return first + timedelta(days=day - 1)
 
 
 def unit(at: datetime, grain: Grain) -> Span:
@@ -159,8 +178,7 @@ def weekend(at: datetime) -> Span:
 
 
 def inside(fine: Floating, coarse: Node) -> Node | None:
-    """The one of `fine` that lies in `coarse`: "May" in "last year", "morning" of "Monday". None if
-    there is none."""
+    """The one of `fine` that lies in `coarse`, if any: "May" in "last year", "morning" of "Monday"."""
     if isinstance(coarse, Floating):
 
         def make(cycle: datetime) -> Span | None:
@@ -177,7 +195,7 @@ def _within(fine: Floating, outer: Span) -> Span | None:
 
 
 def mapped(node: Node, change: Callable[[Span], Span | None]) -> Node | None:
-    """A node whose stretches are made of another's: "early March", "two days before Christmas"."""
+    """Change the stretches of a node: to "early March", to "two days before Christmas"."""
     if isinstance(node, Span):
         return change(node)
 
@@ -185,8 +203,8 @@ def mapped(node: Node, change: Callable[[Span], Span | None]) -> Node | None:
         span = node.make(cycle)
         return change(span) if span else None
 
-    made = node.first(datetime(2024, 1, 1))
-    changed = change(made)
+    # any of them tells how long they are; a leap year has all
+    changed = change(node.first(datetime(2024, 1, 1)))
     return Floating(changed.grain, node.cycle, make) if changed else None
 
 
@@ -194,15 +212,14 @@ def easter(year: int) -> datetime:
     """Easter Sunday, by the Gregorian computus in Meeus' form."""
     century, rest = divmod(year, 100)
     golden = year % 19
-    epact = (
-        19 * golden + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15
-    ) % 30
+    correction = (century - (century + 8) // 25 + 1) // 3
+    epact = (19 * golden + century - century // 4 - correction + 15) % 30
     weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
     late = (golden + 11 * epact + 22 * weekday) // 451
     month, day = divmod(epact + weekday - 7 * late + 114, 31)
     return datetime(year, month, day + 1)
 
 
-def _days(first: datetime) -> int:
-    """How many days the month has that begins then."""
+def _days_of_month(first: datetime) -> int:
+    """Count the days of the month that begins then."""
     return ((first + timedelta(days=32)).replace(day=1) - first).days
