@@ -34,7 +34,7 @@ from remloom.store.postgres import PostgresStore, migrate
 from remloom.store.postgres.batch_writer import write
 from remloom.store.postgres.compilers import Compilers
 from remloom.store.postgres.migrations import newest
-from remloom.store.postgres.tenants import TABLES
+from remloom.store.postgres.tables import TABLES
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.store.validation import to_vector

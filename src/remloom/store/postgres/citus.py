@@ -3,12 +3,19 @@ tenant together."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from psycopg.errors import Error
 
 from ...errors import StoreError
-from .database import Database, translate
+from .database import Database
 from .migrations import LOCK
-from .tenants import TABLES
+from .server_errors import translate_errors
+from .statements import SQL
+from .tables import TABLES
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 __all__ = ["distribute"]
 
@@ -20,34 +27,30 @@ def distribute(server: Database) -> list[str]:
     Raises:
         StoreError: the server has no Citus, or refuses.
     """
-    with server.connect() as connection, translate(server.place):
-        if not connection.execute(
-            "SELECT FROM pg_available_extensions WHERE name = 'citus'"
-        ).fetchone():
+    with server.connect() as connection, translate_errors(server.description):
+        if not connection.execute(SQL.citus_available).fetchone():
             raise StoreError(
-                f"{server.place} lacks the extension citus",
+                f"{server.description} lacks the extension citus",
                 remedy="install Citus, add it to shared_preload_libraries and restart; or migrate without --citus",
             )
-        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        connection.execute(SQL.lock_definitions, {"lock": LOCK})
         try:
             with connection.transaction():
-                connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
-                rows = connection.execute(
-                    "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid"
-                    " WHERE c.relnamespace = 'remloom'::regnamespace"
-                ).fetchall()
-                done = {name for (name,) in rows}
-                # what is referred to comes first
-                missing = [name for name in reversed(TABLES) if name not in done]
-                for name in missing:
-                    beside = "default" if name == "tenants" else "remloom.tenants"
-                    connection.execute(
-                        "SELECT create_distributed_table(%s, 'tenant_id', colocate_with => %s)",
-                        (f"remloom.{name}", beside),
-                    )
-                return missing
+                return _distribute(connection)
         except Error as error:
+            first_line = str(error).partition("\n")[0]
             raise StoreError(
-                f"{server.place}: {str(error).partition(chr(10))[0]}",
+                f"{server.description}: {first_line}",
                 remedy="run `remloom migrate --citus` at the coordinator, as the owner of the tables",
             ) from error
+
+
+def _distribute(connection: Connection[Any]) -> list[str]:
+    connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
+    distributed = {name for (name,) in connection.execute(SQL.distributed_tables).fetchall()}
+    # What is referred to must be distributed first.
+    missing = [name for name in reversed(TABLES) if name not in distributed]
+    for name in missing:
+        beside = "default" if name == "tenants" else "remloom.tenants"
+        connection.execute(SQL.distribute_table, {"table": f"remloom.{name}", "beside": beside})
+    return missing

@@ -1,5 +1,4 @@
-"""One PostgreSQL database: its connection pool, transactions that belong to a tenant, and errors in
-our words."""
+"""One PostgreSQL database: its connection pool, and transactions that belong to a tenant."""
 
 from __future__ import annotations
 
@@ -15,68 +14,50 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types import TypeInfo
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import ConnectionPool
 
-from ...errors import (
-    InvalidInputError,
-    ReadOnlyStoreError,
-    RemloomError,
-    StoreBusyError,
-    StoreClosedError,
-    StoreError,
-    StoreFullError,
-    unencodable,
-)
+from ...errors import InvalidInputError, StoreBusyError, StoreClosedError, StoreError
 from ..predicate_sql import asks_regex
 from .binary_arrays import register_columns
 from .halfvec import register_half
+from .server_errors import lost_commit, translate_errors
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
 
     from ...predicates import Predicate
 
-__all__ = ["Database", "parse_url", "translate", "translated"]
+__all__ = ["Database", "parse_url"]
 
 _T = TypeVar("_T")
 Row: TypeAlias = tuple[Any, ...]
 
-# The tenant comes out of the row that became it, so nothing of the subquery is read before. To call
-# `remloom.enter` where this is all that it would do takes a tenth of a LOOKUP.
-_ENTERED = """
-SELECT x.* FROM (
-  SELECT CASE
-    WHEN current_user = 'remloom_tenant' AND coalesce(current_setting('remloom.tenant', true), '') IN ('', %(tenant)s)
-    THEN set_config('remloom.tenant', %(tenant)s, true) ELSE remloom.enter(%(tenant)s) END AS tenant OFFSET 0
-) t CROSS JOIN LATERAL ({} OFFSET 0) x
-"""
-PATIENCE = 5.0  # seconds for all that one filter with a regular expression asks
+PATIENCE = 5.0  # seconds for all statements of one filter with a regular expression
 _DEFINING = 0x52454D4C4F4F4D  # of the advisory lock, which goes with the connection
 _TRIES = 4  # of a write that PostgreSQL rolled back because of another
-# Where this may not be, `remloom.enter` says why.
-_BECOME = """
-SELECT set_config('role', rolname, false) FROM pg_roles
-WHERE rolname = 'remloom_tenant' AND pg_has_role(current_user, oid, 'MEMBER')
-"""
 # Whatever the statistics say of a tenant (nothing, while it is new): every statement goes by the
 # indexes, a key at a time, joins in the order it is written in, and is planned once, however many
 # keys it is told to expect. What is asked for in the order of an index is read in it: pages that
 # cost the same anywhere make no bitmap of all of a hub cheaper.
-_PLANS = "; ".join((
-    "SET plan_cache_mode = force_generic_plan", "SET join_collapse_limit = 1", "SET enable_seqscan = off",
-    "SET enable_hashjoin = off", "SET enable_mergejoin = off", "SET jit = off", "SET random_page_cost = 1",
-    "SET cursor_tuple_fraction = 1", "SET max_parallel_workers_per_gather = 0",
-))  # fmt: skip
-# how its refusal is worded: by the client, for a text, within JSON
-_NUL = ("NUL", "0x00", "\\u0000")
-_FULL = ("too many connections", "too many clients", "connection slots are reserved")
+_PLANNING = {
+    "plan_cache_mode": "force_generic_plan",
+    "join_collapse_limit": "1",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "random_page_cost": "1",
+    "cursor_tuple_fraction": "1",
+    "max_parallel_workers_per_gather": "0",
+}
 _AT_ONCE = 500  # rows that a stream fetches at a time
-_AGAIN = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+_ROLLED_BACK = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
 class Database:
-    """A database as one process uses it: open it with `Server.at`, which shares one among all its
-    tenants.
+    """A database as one process uses it: open it with `Database.at`, which shares one pool among
+    all tenants.
 
     Args:
         url: `postgresql://…`
@@ -89,22 +70,22 @@ class Database:
 
     def __init__(self, url: str, pool_size: int, timeout: float) -> None:
         self.url = url
-        self.place = place(url)
+        self.description = _description(url)
         self._timeout = timeout
         self._users = 0
         self._shared = self
         self._closed = False
-        self._life: tuple[str, datetime] | None = None  # a tenant, and when it was made
+        # the tenant this handle is for, and when it was made
+        self._opened: tuple[str, datetime] | None = None
         self._doubted = False  # whether that one is still there
-        self._local = _Held()
-        conninfo = make_conninfo(
-            url, application_name=conninfo_to_dict(url).get("application_name") or "remloom"
-        )
-        if "connect_timeout" not in conninfo_to_dict(conninfo):
-            conninfo = make_conninfo(conninfo, connect_timeout=max(2, round(timeout)))
-        self.conninfo = conninfo
+        self._local = _Snapshots()
+        defaults: dict[str, Any] = {
+            "application_name": "remloom",
+            "connect_timeout": max(2, round(timeout)),
+        }
+        self.conninfo = make_conninfo(url, **(defaults | _given(url)))
         self._pool = ConnectionPool(
-            conninfo,
+            self.conninfo,
             min_size=0,
             max_size=pool_size,
             timeout=timeout,
@@ -117,12 +98,11 @@ class Database:
 
     @classmethod
     def at(cls, url: str, pool_size: int, timeout: float) -> Database:
-        """The server at this URL, opened when this process did not have it open yet: one user's
-        door to it, which `release` closes.
+        """Open the database at this URL: a handle of one user, which `release` closes. The pool is
+        shared with those whom this process has opened already.
 
         Raises:
-            StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or does not let us
-                in.
+            StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or refuses us.
         """
         with cls._opening:
             key = (url, pool_size, timeout)
@@ -137,8 +117,7 @@ class Database:
             return copy(server)
 
     def release(self) -> None:
-        """Close this door: nothing goes through it any more. The last one that is closed closes the
-        pool."""
+        """Close this handle; the last one that is closed closes the pool."""
         shared = self._shared
         with self._opening:
             if self._closed:
@@ -152,60 +131,62 @@ class Database:
         self._pool.close()
 
     def keep_to(self, tenant: str, made: datetime) -> None:
-        """This door is for a tenant that was made then, and for no later one of that name."""
-        self._life = tenant, made
+        """Bind this handle to a tenant that was made then, and to no later one of that name."""
+        self._opened = tenant, made
 
     def doubt(self) -> None:
-        """Whoever goes through this door next sees first whether its tenant is still there."""
-        self._doubted = self._life is not None
+        """Check, before this handle is next used, that its tenant is still there."""
+        self._doubted = self._opened is not None
 
-    def look(self) -> None:
-        """Refuse if this door is closed.
+    def check_open(self) -> None:
+        """Check that this handle can be used.
 
         Raises:
-            StoreClosedError: it is, or its tenant was deleted.
+            StoreClosedError: it is closed, or its tenant was deleted.
         """
         if self._closed:
             raise StoreClosedError("the memory is closed", remedy="open it again")
-        if self._doubted and self._life:
+        if self._doubted and self._opened:
+            # before `fetch`, which comes here again
             self._doubted = False
-            rows = self.fetch(
-                self._life[0],
-                "SELECT made FROM remloom.tenants WHERE tenant_id = %s",
-                self._life[:1],
-            )
-            self.meet(rows[0][0] if rows else None)
+            tenant = self._opened[0]
+            rows = self.fetch(tenant, SQL.tenant_made, {"tenant": tenant})
+            self.check_made(rows[0][0] if rows else None)
 
-    def meet(self, made: datetime | None) -> None:
-        """Refuse a tenant that was made at another time, or is not there, and whatever is asked for
-        after that.
+    def check_made(self, made: datetime | None) -> None:
+        """Check that the tenant is the one that was opened; if not, every later use is refused too.
+
+        Args:
+            made: when it was made; None when it is not there.
 
         Raises:
-            StoreClosedError: so it is.
+            StoreClosedError: it is another, or gone.
         """
-        if self._life and made != self._life[1]:
+        if self._opened and made != self._opened[1]:
             self._doubted = True
             raise StoreClosedError(
-                f"tenant {self._life[0]!r} is no longer what was opened: it was deleted",
+                f"tenant {self._opened[0]!r} is no longer what was opened: it was deleted",
                 remedy="close this memory; open it again",
             )
 
     def connect(self) -> Connection[Row]:
-        """A connection of its own, outside the pool, in autocommit mode."""
-        self.look()
-        with translate(self.place):
+        """Open a connection of its own, outside the pool, in autocommit mode."""
+        self.check_open()
+        with translate_errors(self.description):
             return psycopg.connect(self.conninfo, autocommit=True)
 
     def define(self, sql: str) -> None:
-        """Run a statement that makes an index, if it is not there, as the owner of the tables; one
-        at a time in the database: two that look at once both make it."""
-        with self.connect() as connection, translate(self.place):
-            connection.execute("SELECT pg_advisory_lock(%s)", (_DEFINING,))
+        """Run a statement that makes an index, if it is not there, as the owner of the tables."""
+        with self.connect() as connection, translate_errors(self.description):
+            # Two that looked at once whether it is there would both make it.
+            connection.execute(SQL.lock_definitions, {"lock": _DEFINING})
             connection.execute(sql.encode())
 
     def _configure(self, connection: Connection[Row]) -> None:
-        connection.execute(f"SET lock_timeout = {round(self._timeout * 1000)}; {_PLANS}")
-        connection.execute(_BECOME)
+        settings = _PLANNING | {"lock_timeout": f"{round(self._timeout * 1000)}"}
+        connection.execute("; ".join(f"SET {name} = {value}" for name, value in settings.items()))
+        # Where this may not be done, `remloom.enter` says why.
+        connection.execute(SQL.take_tenant_role)
         connection.prepare_threshold = 2
         # JSON is decoded by whoever knows the type.
         connection.adapters.register_loader("jsonb", _Raw)
@@ -216,28 +197,31 @@ class Database:
     # -- reading -----------------------------------------------------------------------------------
 
     def call(self, tenant: str, sql: str, values: Mapping[str, Any]) -> list[Row]:
-        """The rows of one SELECT of the tenant, which takes its name from `t.tenant`."""
-        self.look()
+        """Fetch the rows of one SELECT of the tenant, which takes its name from `t.tenant`.
+
+        It is one round trip: the same statement enters the tenant and reads.
+        """
+        self.check_open()
         sql = _entered(sql)
         values = {"tenant": tenant, **values}
-        held = self._local.cursors.get(tenant)
-        if held is not None:
-            with translate(self.place):
-                return held.execute(sql, values, prepare=True).fetchall()
-        return self._again(
+        snapshot = self._local.cursors.get(tenant)
+        if snapshot is not None:
+            with translate_errors(self.description):
+                return snapshot.execute(sql, values, prepare=True).fetchall()
+        return self._with_connection(
             lambda connection: connection.execute(sql, values, prepare=True).fetchall()
         )
 
     def together(
         self, tenant: str, statements: Sequence[tuple[str, Sequence[Any] | Mapping[str, Any]]]
     ) -> list[list[Row]]:
-        """The rows of each of these statements of the tenant, in one round trip and one
+        """Fetch the rows of each of these statements of the tenant, in one round trip and one
         transaction."""
-        self.look()
-        held = self._local.cursors.get(tenant)
-        if held is not None:
-            with translate(self.place):
-                return [held.execute(sql, values).fetchall() for sql, values in statements]
+        self.check_open()
+        snapshot = self._local.cursors.get(tenant)
+        if snapshot is not None:
+            with translate_errors(self.description):
+                return [snapshot.execute(sql, values).fetchall() for sql, values in statements]
 
         def work(connection: Connection[Row]) -> list[list[Row]]:
             with connection.pipeline():  # one transaction until it ends
@@ -245,16 +229,16 @@ class Database:
                 cursors = [connection.execute(sql, values) for sql, values in statements]
             return [cursor.fetchall() for cursor in cursors]
 
-        return self._again(work)
+        return self._with_connection(work)
 
     @contextmanager
     def read(self, tenant: str) -> Iterator[Cursor[Row]]:
-        """A cursor of the tenant whose statements all see one state of the database. Nests."""
-        self.look()
-        held = self._local.cursors.get(tenant)
-        with translate(self.place):
-            if held is not None:
-                yield held
+        """Open a cursor of the tenant whose statements all see one state of the database. Nests."""
+        self.check_open()
+        snapshot = self._local.cursors.get(tenant)
+        with translate_errors(self.description):
+            if snapshot is not None:
+                yield snapshot
                 return
             with self._connection() as connection:
                 cursor = connection.cursor()
@@ -268,11 +252,13 @@ class Database:
 
     @contextmanager
     def filtering(self, tenant: str, where: Predicate | None) -> Iterator[Cursor[Row]]:
-        """`read` for statements that filter. With a regular expression among what they ask they
-        end, all together, after `PATIENCE`: some patterns take the square of a text.
+        """Open a cursor as `read` does, for statements that filter.
+
+        Where the condition has a regular expression they are ended, all together, after `PATIENCE`:
+        some patterns take time with the square of a text's length.
 
         Raises:
-            StoreBusyError: they did not end by themselves.
+            StoreBusyError: they were ended.
         """
         with self.read(tenant) as cursor:
             if where is None or not asks_regex(where):
@@ -280,7 +266,7 @@ class Database:
                 return
             cursor.execute("SAVEPOINT filtering")
             try:
-                yield _Hurried(cursor, time.monotonic() + PATIENCE)  # type: ignore[misc]
+                yield _DeadlineCursor(cursor, time.monotonic() + PATIENCE)  # type: ignore[misc]
             except psycopg.errors.QueryCanceled as error:
                 raise StoreBusyError(
                     f"the condition took longer than {PATIENCE:g} s",
@@ -292,9 +278,9 @@ class Database:
 
     @contextmanager
     def stream(self, tenant: str) -> Iterator[Any]:
-        """A cursor on a connection of its own that fetches as it is read, of one state of the
-        database."""
-        with translate(self.place), self.connect() as connection:
+        """Open a cursor on a connection of its own that fetches as it is read, from one state of
+        the database."""
+        with translate_errors(self.description), self.connect() as connection:
             self._configure(connection)
             self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
             with connection.cursor("remloom_stream") as cursor:
@@ -304,20 +290,19 @@ class Database:
     def fetch(
         self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()
     ) -> list[Row]:
-        """The rows of one statement of the tenant."""
+        """Fetch the rows of one statement of the tenant."""
         return self.together(tenant, [(sql, values)])[0]
 
-    def _again(self, work: Callable[[Connection[Row]], _T]) -> _T:
-        """Read; once more on a new connection when the one at hand turned out to be dead."""
-        with translate(self.place):
-            for once_more in (True, False):
+    def _with_connection(self, work: Callable[[Connection[Row]], _T]) -> _T:
+        """Read; a second time on a new connection when the one at hand turned out to be dead."""
+        with translate_errors(self.description):
+            for may_repeat in (True, False):
                 connection = self._pool.getconn()
                 try:
                     return work(connection)
                 except psycopg.OperationalError as error:
-                    if not (once_more and connection.closed) or isinstance(
-                        error, psycopg.errors.QueryCanceled
-                    ):
+                    canceled = isinstance(error, psycopg.errors.QueryCanceled)
+                    if canceled or not connection.closed or not may_repeat:
                         raise
                 finally:
                     self._pool.putconn(connection)
@@ -328,11 +313,11 @@ class Database:
     def write(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
         """Run `work` in a transaction of the tenant that is on disk when this returns.
 
-        Run again when PostgreSQL rolled it back for another's sake (deadlock, serialization): then
-        nothing of it was written. When the connection breaks, whether it was written is not known,
-        and it is not run again.
+        It is run again when PostgreSQL rolled it back because of another (deadlock, serialization):
+        then nothing of it was written. It is not run again when the connection breaks: then nobody
+        knows whether it was written.
         """
-        self.look()
+        self.check_open()
         if tenant in self._local.cursors:
             raise InvalidInputError(
                 "nothing can be written inside `snapshot` or `update`", remedy="write after it"
@@ -341,28 +326,31 @@ class Database:
             if attempt:
                 time.sleep(0.02 * 2**attempt)
             try:
-                with translate(self.place), self._connection() as connection:
-                    self._begin(connection, tenant, "")
-                    committing = False
-                    try:
-                        result = work(connection.cursor())
-                        committing = True
-                        connection.execute("COMMIT")
-                    except psycopg.OperationalError as error:
-                        if committing and connection.closed:
-                            raise _unknown(self.place) from error
-                        raise
-                    finally:
-                        _end(connection, "ROLLBACK")
-                    return result
+                return self._write_once(tenant, work)
             except StoreError as error:
-                if not isinstance(error.__cause__, _AGAIN) or attempt == _TRIES - 1:
+                if not isinstance(error.__cause__, _ROLLED_BACK) or attempt == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
+    def _write_once(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
+        with translate_errors(self.description), self._connection() as connection:
+            self._begin(connection, tenant, "")
+            committing = False
+            try:
+                result = work(connection.cursor())
+                committing = True
+                connection.execute("COMMIT")
+            except psycopg.OperationalError as error:
+                if committing and connection.closed:
+                    raise lost_commit(self.description) from error
+                raise
+            finally:
+                _end(connection, "ROLLBACK")
+            return result
+
     @contextmanager
     def within(self, tenant: str, cursor: Cursor[Row]) -> Iterator[None]:
-        """What this thread reads of the tenant, it reads with this cursor, inside its transaction."""
+        """Let this thread read the tenant with this cursor only, inside its transaction."""
         self._local.cursors[tenant] = cursor
         try:
             yield
@@ -381,18 +369,19 @@ class Database:
 
 @lru_cache(maxsize=512)
 def _entered(sql: str) -> str:
-    return _ENTERED.format(sql)
+    """The statement that enters the tenant, then does this."""
+    return SQL.fill("entered", statement=sql)
 
 
-class _Held(threading.local):
-    """The open snapshots of a thread, by tenant."""
+class _Snapshots(threading.local):
+    """The cursors of a thread that see one state of the database, by tenant."""
 
     def __init__(self) -> None:
         self.cursors: dict[str, Cursor[Row]] = {}
 
 
-class _Hurried:
-    """A cursor whose statements must all have ended by then (monotonic seconds)."""
+class _DeadlineCursor:
+    """A cursor whose statements must all have ended by a time (monotonic seconds)."""
 
     def __init__(self, cursor: Cursor[Row], deadline: float) -> None:
         self.connection = cursor.connection
@@ -405,96 +394,8 @@ class _Hurried:
         return self._cursor.execute(sql, values)
 
 
-class translate:
-    """Turns PostgreSQL's errors into ours."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        if kind is not None and issubclass(
-            kind, psycopg.Error | PoolTimeout | PoolClosed | UnicodeEncodeError
-        ):
-            raise translated(error, self.place) from error
-
-
-def translated(error: BaseException | None, place: str) -> RemloomError:
-    """Our error for one of PostgreSQL's, with what to do about it."""
-    errors = psycopg.errors
-    said = str(error).strip().partition("\n")[0]
-    match error:
-        case UnicodeEncodeError():
-            return unencodable(error)
-        case PoolClosed():
-            return StoreClosedError("the memory is closed", remedy="open it again")
-        case PoolTimeout() | errors.TooManyConnections() | psycopg.OperationalError() if _is_full(
-            error
-        ):
-            return StoreBusyError(
-                f"{place}: no connection was free: {said}",
-                remedy="raise pool_size, or the server's max_connections; or try again later",
-            )
-        case errors.LockNotAvailable():
-            return StoreBusyError(
-                f"{place}: another writer kept this tenant locked",
-                remedy="try again, or raise busy_timeout",
-            )
-        case errors.QueryCanceled():
-            return StoreBusyError(
-                f"{place}: the statement took too long", remedy="try again, or ask for less"
-            )
-        case errors.DeadlockDetected() | errors.SerializationFailure():
-            return StoreBusyError(
-                f"{place}: other writers were in the way: {said}; nothing was written",
-                remedy="try again",
-            )
-        case errors.DiskFull() | errors.OutOfMemory():
-            return StoreFullError(
-                f"{place}: {said}; nothing was written", remedy="make room on the server and retry"
-            )
-        case errors.ReadOnlySqlTransaction():
-            return ReadOnlyStoreError(
-                f"{place} is read-only: {said}", remedy="connect to the primary server"
-            )
-        case errors.InsufficientPrivilege():
-            return StoreError(
-                f"{place}: {said}",
-                remedy="run `remloom migrate` as the owner of the database; GRANT remloom_tenant TO who connects",
-            )
-        case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedFunction():
-            return StoreError(f"{place}: {said}", remedy="run `remloom migrate`")
-        case errors.UntranslatableCharacter() | psycopg.DataError() if any(
-            nul in str(error) for nul in _NUL
-        ):
-            return InvalidInputError(
-                "PostgreSQL has no texts with NUL characters", remedy="remove \\0 from the text"
-            )
-        case psycopg.OperationalError():
-            return StoreError(
-                f"{place} does not answer: {said}",
-                remedy="check that the server runs, and the URL: host, port, password",
-            )
-        case _:
-            return StoreError(
-                f"{place}: {said}", remedy="this is a bug in Remloom: please report it"
-            )
-
-
-def _is_full(error: BaseException | None) -> bool:
-    """Whether the pool or the server has no connection left. (A connection that is refused comes
-    without its code.)"""
-    return isinstance(error, PoolTimeout) or any(words in str(error) for words in _FULL)
-
-
 def parse_url(url: str) -> str:
-    """The URL, if it is one that PostgreSQL's client understands.
+    """Return the URL, if PostgreSQL's client understands it.
 
     Raises:
         InvalidInputError: it is not.
@@ -503,33 +404,32 @@ def parse_url(url: str) -> str:
         conninfo_to_dict(url)
     except psycopg.Error as error:
         raise InvalidInputError(
-            f"this is no PostgreSQL URL: {str(error).strip()}",
+            f"this is not a PostgreSQL URL: {str(error).strip()}",
             remedy="write postgresql://user:password@host:5432/database",
         ) from None
     return url
 
 
-def place(url: str) -> str:
+def _description(url: str) -> str:
     """The database in words, without its password."""
-    parts = conninfo_to_dict(parse_url(url))
-    return f"PostgreSQL database {parts.get('dbname') or 'postgres'} at {parts.get('host') or 'this machine'}"
+    parts = _given(url)
+    name = parts.get("dbname") or "postgres"
+    return f"PostgreSQL database {name} at {parts.get('host') or 'this machine'}"
+
+
+def _given(url: str) -> dict[str, Any]:
+    """The parameters of a connection that a URL gives."""
+    return {name: value for name, value in conninfo_to_dict(parse_url(url)).items() if value}
 
 
 def _end(connection: Connection[Row], how: str) -> None:
     """End a transaction, if there is a connection left to end it on."""
-    if (
-        not connection.closed
-        and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
-    ):
-        broken = connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
-        connection.execute("ROLLBACK" if broken else how)
-
-
-def _unknown(place: str) -> StoreError:
-    return StoreError(
-        f"{place} went away while committing: the write is there whole, or not at all",
-        remedy="write it again: what is there already is not written twice",
-    )
+    if connection.closed:
+        return
+    status = connection.info.transaction_status
+    if status != psycopg.pq.TransactionStatus.IDLE:
+        failed = status == psycopg.pq.TransactionStatus.INERROR
+        connection.execute("ROLLBACK" if failed else how)
 
 
 class _Raw(psycopg.adapt.Loader):

@@ -6,7 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StoreError
-from .database import Database, translate
+from .database import Database
+from .server_errors import translate_errors
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -79,7 +80,7 @@ class Indexing:
         if outside <= self._tail:
             return
         name = f"vectors_hnsw_{dims}"
-        with self._server.connect() as connection, translate(self._server.place):
+        with self._server.connect() as connection, translate_errors(self._server.description):
             missing = connection.execute(
                 "SELECT to_regclass(%s) IS NULL", (f"remloom.{name}",)
             ).fetchone() == (True,)

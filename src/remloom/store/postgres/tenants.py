@@ -11,37 +11,24 @@ from ...errors import ConflictError, TenantNotFoundError
 from ...model import TenantInfo
 from ..home import tenant_name
 from . import migrations
-from .database import Database, translate
+from .citus import distribute
+from .database import Database
+from .server_errors import translate_errors
+from .statements import SQL
+from .tables import TABLES
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["TABLES", "Tenants", "migrate", "tenants"]
-
-TABLES = (  # each before what it refers to
-    "journal_subjects",
-    "journal",
-    "postings",
-    "runs",
-    "vectors",
-    "pending",
-    "parents",
-    "name_pages",
-    "name_runs",
-    "names",
-    "edges",
-    "degrees",
-    "rels",
-    "models",
-    "records",
-    "tenants",
-)
+__all__ = ["Tenants", "migrate", "tenants"]
 
 
 def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]:
-    """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`."""
-    from .citus import distribute
+    """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`.
 
+    Returns:
+        The schema versions before and after.
+    """
     server = Database.at(url, 2, timeout)
     try:
         versions = migrations.migrate(server)
@@ -54,13 +41,13 @@ def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]
 
 @contextmanager
 def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[Tenants]:
-    """The tenants of the database at this URL, whose schema is brought up to date if `migrate`,
-    else only checked."""
+    """Open the tenants of the database at this URL, whose schema is brought up to date if
+    `migrate`, else only checked."""
     server = Database.at(url, 2, timeout)
     try:
-        found = Tenants(server)
-        found.prepare(migrate=migrate)
-        yield found
+        opened = Tenants(server)
+        opened.prepare(migrate=migrate)
+        yield opened
     finally:
         server.release()
 
@@ -77,27 +64,31 @@ class Tenants:
         Raises:
             SchemaVersionError, StoreError: see `migrations`.
         """
-        with self._server.connect() as connection, translate(self._server.place):
+        with self._server.connect() as connection, translate_errors(self._server.description):
             if not migrate or migrations.version(connection) == migrations.newest():
                 migrations.verify(self._server, connection)
                 return
         migrations.migrate(self._server)
 
     def open(self, tenant: str, *, create: bool) -> datetime:
-        """See that there is such a tenant, made if `create`; returns when it was.
+        """Return when a tenant was made; it is made now if it is not there, and `create`.
 
         Raises:
             TenantNotFoundError: there is none; the remedy names those like it.
         """
         tenant_name(tenant)
-        sql = "SELECT made FROM remloom.tenants WHERE tenant_id = %s"
-        while not (rows := self._server.fetch(tenant, sql, (tenant,))):
+        made = self._made(tenant)
+        # A loop, because others may delete what was just inserted.
+        while made is None:
             if not create:
                 raise self._missing(tenant)
-            # which others may delete before it is looked at
             self._insert(tenant)
-        made: datetime = rows[0][0]
+            made = self._made(tenant)
         return made
+
+    def _made(self, tenant: str) -> datetime | None:
+        rows = self._server.fetch(tenant, SQL.tenant_made, {"tenant": tenant})
+        return rows[0][0] if rows else None
 
     def create(self, tenant: str) -> None:
         """Make a tenant.
@@ -112,23 +103,20 @@ class Tenants:
             )
 
     def _insert(self, tenant: str) -> int:
-        sql = "INSERT INTO remloom.tenants (tenant_id) VALUES (%s) ON CONFLICT DO NOTHING"
-        return self._server.write(tenant, lambda cursor: cursor.execute(sql, (tenant,)).rowcount)
+        def insert(cursor: Cursor[Any]) -> int:
+            return cursor.execute(SQL.insert_tenant, {"tenant": tenant}).rowcount
+
+        return self._server.write(tenant, insert)
 
     def list(self) -> list[TenantInfo]:
-        """Every tenant, by name; only the owner of the tables may know."""
-        with self._server.connect() as connection, translate(self._server.place):
-            names = [
-                name
-                for (name,) in connection.execute(
-                    "SELECT tenant_id FROM remloom.tenants ORDER BY 1"
-                ).fetchall()
-            ]
+        """List every tenant, by name; only the owner of the tables may."""
+        with self._server.connect() as connection, translate_errors(self._server.description):
+            names = [name for (name,) in connection.execute(SQL.tenant_names).fetchall()]
         return [TenantInfo(name=name, encrypted=False, bytes=self._size(name)) for name in names]
 
     def _size(self, tenant: str) -> int:
-        sql = "SELECT coalesce(sum(pg_column_size(r.*)), 0) FROM remloom.records r WHERE tenant_id = %s"
-        return int(self._server.fetch(tenant, sql, (tenant,))[0][0])
+        ((size,),) = self._server.fetch(tenant, SQL.tenant_bytes, {"tenant": tenant})
+        return int(size)
 
     def delete(self, tenant: str) -> None:
         """Remove a tenant and every row of it, in one transaction.
@@ -138,15 +126,15 @@ class Tenants:
         """
 
         def work(cursor: Cursor[Any]) -> int:
+            values = {"tenant": tenant}
             # Without a tenant to lock nothing is deleted: one that is made meanwhile would lose a
             # part of its rows.
-            if not cursor.execute(
-                "SELECT 1 FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,)
-            ).rowcount:
+            if not cursor.execute(SQL.lock_existing_tenant, values).rowcount:
                 return 0
             for table in TABLES:
-                cursor.execute(f"DELETE FROM remloom.{table} WHERE tenant_id = %s", (tenant,))
-            return cursor.rowcount  # of the last: the tenant itself
+                cursor.execute(SQL.fill("delete_rows_of_tenant", table=table), values)
+            # The last table is that of the tenants themselves.
+            return cursor.rowcount
 
         if not self._server.write(tenant_name(tenant), work):
             raise self._missing(tenant)
@@ -154,12 +142,11 @@ class Tenants:
     def _missing(self, tenant: str) -> TenantNotFoundError:
         import difflib
 
-        nearest = difflib.get_close_matches(
-            tenant, [info.name for info in self.list()], n=3, cutoff=0.5
-        )
+        names = [info.name for info in self.list()]
+        nearest = difflib.get_close_matches(tenant, names, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
         return TenantNotFoundError(
-            f"there is no tenant {tenant!r} in the {self._server.place}",
+            f"there is no tenant {tenant!r} in the {self._server.description}",
             remedy=f"{hint}make it with `remloom tenant create {tenant}`",
-            tenant=tenant, home=self._server.place, nearest=nearest,
+            tenant=tenant, home=self._server.description, nearest=nearest,
         )  # fmt: skip

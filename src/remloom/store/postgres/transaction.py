@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import trigram_index
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -16,29 +17,44 @@ __all__ = ["Transaction"]
 
 class Transaction:
     """Holds the tenant's lock from the start, so that nothing read in it changes before it is
-    written."""
+    written.
+
+    Attributes:
+        seq, doc, names: the highest number of a record, of a text, and of a name.
+        sealed: the highest number of a name that is indexed.
+        unnamed: names removed since the index of names was begun.
+    """
 
     def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
         self.tenant = tenant
-        row: tuple[Any, ...] | None = cursor.execute(
-            "SELECT made, seq, doc, names, sealed, unnamed FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE",
-            (tenant,),
-        ).fetchone()
-        server.meet(row[0] if row else None)
-        self.seq, self.doc, self.names, self.sealed, self.unnamed = (
-            row[1:] if row else (0, 0, 0, 0, 0)
-        )
+        rows = self.rows(SQL.lock_tenant)
+        server.check_made(rows[0][0] if rows else None)
+        # Where the store keeps to no tenant, one that is not there has given out no numbers.
+        numbers: tuple[int, ...] = rows[0][1:] if rows else (0, 0, 0, 0, 0)
+        self.seq, self.doc, self.names, self.sealed, self.unnamed = numbers
 
     def close(self) -> None:
         """Store the highest numbers given out, and index the names that wait for it once they are
         many."""
         while self.names - self.sealed >= trigram_index.TAIL:
             trigram_index.seal(self, trigram_index.take(self))
-        self.cursor.execute(
-            "UPDATE remloom.tenants SET seq = %s, doc = %s, names = %s, sealed = %s, unnamed = %s WHERE tenant_id = %s",
-            (self.seq, self.doc, self.names, self.sealed, self.unnamed, self.tenant),
+        self.run(
+            SQL.store_numbers,
+            seq=self.seq,
+            doc=self.doc,
+            names=self.names,
+            sealed=self.sealed,
+            unnamed=self.unnamed,
         )
+
+    def rows(self, sql: str, **values: Any) -> list[Any]:
+        """Fetch the rows of a statement, which knows the tenant as `tenant`."""
+        return self.cursor.execute(sql, {"tenant": self.tenant, **values}).fetchall()
+
+    def run(self, sql: str, **values: Any) -> int:
+        """Run a statement, which knows the tenant as `tenant`; returns how many rows it touched."""
+        return self.cursor.execute(sql, {"tenant": self.tenant, **values}).rowcount
 
     def all(self, sql: str, *values: Any) -> list[Any]:
         """The rows of a statement whose first parameter is the tenant."""

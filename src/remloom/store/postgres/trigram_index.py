@@ -3,8 +3,8 @@ table.
 
 Names are numbered as they are written. The latest are the tail, which is compared name by name;
 when it has become long it is sealed into a run: its postings in order, cut into pages, of which a
-query reads those it needs. Small runs are merged as they become many. A name that is gone stays in
-its run until that is merged, and is passed over meanwhile.
+query reads those it needs. Small runs are merged as they become many. A name that was removed stays
+in its run until that is merged, and is passed over meanwhile.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from ..indexes.name_similarity import CANDIDATES, WORD_LIKENESS, likeness, words
 from ..indexes.trigrams import EDITS, FEW, FILTERED_CANDIDATES, LONGEST, RAREST, trigram_keys
 from .binary_arrays import Column
 from .compaction import mergeable
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
     from .transaction import Transaction
 
-__all__ = ["OF_TYPE", "TAIL", "Names", "missing", "seal", "take"]
+__all__ = ["OF_TYPE", "TAIL", "Names", "count_missing", "seal", "take"]
 
 TAIL = FEW  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time
@@ -40,39 +41,12 @@ _ALIKE = 8  # such words taken for it
 # counted back from the last of the run: 24, 7 and 32 bits.
 _POSTING = np.dtype("<i8")
 _GRAM = (1 << 24) - 1
-_LENGTH_BITS, _PLACE_BITS = 7, 32
-_LENGTH, _PLACE = (1 << _LENGTH_BITS) - 1, (1 << _PLACE_BITS) - 1
+_LENGTH_BITS = 7
+_LENGTH = (1 << _LENGTH_BITS) - 1
+_NUMBER_BITS = 32
+_NUMBER = (1 << _NUMBER_BITS) - 1
 
-_RUNS = "SELECT run, names, size FROM remloom.name_runs WHERE tenant_id = %s ORDER BY run"
-_LIVING = (
-    "SELECT array_agg(number) FROM remloom.names WHERE tenant_id = %s AND number BETWEEN %s AND %s"
-)
-_LATEST = """
-SELECT number, coalesce(label, key) FROM remloom.names WHERE tenant_id = %s AND number > %s ORDER BY number LIMIT %s
-"""
-_SEALED = """
-SELECT n.number, coalesce(n.label, n.key) FROM remloom.tenants t
-JOIN remloom.names n ON n.tenant_id = t.tenant_id AND n.number <= t.sealed WHERE t.tenant_id = %s
-"""
-_EVERYTHING = "SELECT run, data FROM remloom.name_pages WHERE tenant_id = %s"
-_TAKEN = "DELETE FROM remloom.name_pages WHERE tenant_id = %s AND run = ANY (%b::bigint[]) RETURNING run, data"
-# A page is known by its first posting, so what is looked for may begin in the one before.
-_READ = """
-SELECT g.place - 1, r.run, p.data
-FROM remloom.name_runs r CROSS JOIN unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY g (low, high, place)
-CROSS JOIN LATERAL (
-  SELECT coalesce(max(p.first), 0) AS first FROM remloom.name_pages p
-  WHERE p.tenant_id = %s AND p.run = r.run AND p.first <= g.low) s
-CROSS JOIN LATERAL (
-  SELECT p.data FROM remloom.name_pages p
-  WHERE p.tenant_id = %s AND p.run = r.run AND p.first >= s.first AND p.first < g.high ORDER BY p.first LIMIT %s) p
-WHERE r.tenant_id = %s
-"""
 OF_TYPE = "(r.type = %(type)s OR r.schema = %(type)s OR starts_with(r.type, %(type)s || '/'))"
-_TYPED = f"""
-CROSS JOIN LATERAL (SELECT FROM remloom.records r
-  WHERE r.tenant_id = %(tenant)s AND r.id = n.id AND {OF_TYPE} OFFSET 0) r
-"""
 
 Numbers = NDArray[np.int64]
 Postings = NDArray[np.int64]
@@ -90,100 +64,104 @@ class Tail(NamedTuple):
     """Names by number that are in no run, and the runs there are."""
 
     runs: Sequence[_Run]
-    named: Sequence[tuple[int, str]]
+    names: Sequence[tuple[int, str]]
 
 
-class _Found(NamedTuple):
-    """Postings that were looked for."""
+class _Hits(NamedTuple):
+    """The postings of some ranges, column by column."""
 
-    asked: NDArray[np.int64]  # which of the ranges asked for each is in
-    lengths: NDArray[np.int64]
-    numbers: Numbers
+    ranges: NDArray[np.int64]  # the position of the range that each is in
+    lengths: NDArray[np.int64]  # of the name
+    numbers: Numbers  # of the name
 
-    def where(self, kept: NDArray[np.bool_]) -> _Found:
-        return _Found(*(column[kept] for column in self))
+    def where(self, mask: NDArray[np.bool_]) -> _Hits:
+        return _Hits(*(column[mask] for column in self))
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def take(writing: Transaction) -> Tail:
+def take(transaction: Transaction) -> Tail:
     """Take the tail, or the beginning of a very long one, to be sealed before the transaction ends."""
-    runs = [_Run(*row) for row in writing.all(_RUNS)]
-    if writing.unnamed > sum(run.names for run in runs) // 2:  # better begin again
-        for table in ("name_pages", "name_runs"):
-            writing.do(f"DELETE FROM remloom.{table} WHERE tenant_id = %s")
-        runs, writing.sealed, writing.unnamed = [], 0, 0
-    named = writing.all(_LATEST, writing.sealed, _AT_ONCE)
-    writing.sealed = writing.names if len(named) < _AT_ONCE else named[-1][0]
-    return Tail(runs, named)
+    runs = [_Run(*row) for row in transaction.rows(SQL.name_runs)]
+    # Where most of what the runs have was removed since, all names are sealed anew.
+    if transaction.unnamed > sum(run.names for run in runs) // 2:
+        transaction.run(SQL.delete_all_name_pages)
+        transaction.run(SQL.delete_all_name_runs)
+        runs = []
+        transaction.sealed = 0
+        transaction.unnamed = 0
+    names = transaction.rows(SQL.names_behind, number=transaction.sealed, limit=_AT_ONCE)
+    transaction.sealed = transaction.names if len(names) < _AT_ONCE else names[-1][0]
+    return Tail(runs, names)
 
 
-def seal(writing: Transaction, tail: Tail) -> None:
+def seal(transaction: Transaction, tail: Tail) -> None:
     """Put what was taken into a run."""
-    runs, named = tail
-    if not named:
+    if not tail.names:
         return
-    last, count = named[-1][0], len(named)
-    postings = _postings(named, last)
-    if merged := mergeable(runs, len(postings)):
-        old = _living(writing, _take(writing, merged, last), last)
+    last = tail.names[-1][0]
+    count = len(tail.names)
+    postings = _postings(tail.names, last)
+    merged = mergeable(tail.runs, len(postings))
+    if merged:
+        old = _of_present_names(transaction, _take_postings(transaction, merged, last), last)
         postings = np.sort(np.concatenate([old, postings]), kind="stable")
         count += sum(run.names for run in merged)
     data = postings.astype(_POSTING).tobytes()
     size = _PAGE * postings.itemsize
-    writing.do("INSERT INTO remloom.name_runs VALUES (%s, %s, %s, %s)", last, count, len(postings))
-    writing.do(
-        "INSERT INTO remloom.name_pages SELECT %s, %s, * FROM unnest(%b::bigint[], %b::bytea[])",
-        last, Column("q", postings[::_PAGE].tolist()),
-        Column("y", [data[at : at + size] for at in range(0, len(data), size)]),
-    )  # fmt: skip
-
-
-def _postings(named: Sequence[tuple[int, str]], last: int) -> Postings:
-    """The postings of names by number, in order, with numbers counted back from `last`."""
-    names = [name for _, name in named]
-    places = np.array([last - number for number, _ in named])
-    lengths = np.array([min(len(name), LONGEST) for name in names])
-    trigrams, rows = _trigrams(names)
-    words = [words_of(name, asked=False) for name in names]
-    grams = np.append(
-        trigrams, np.array([_word(word) for some in words for word in some], np.int64)
+    pages = [data[start : start + size] for start in range(0, len(data), size)]
+    transaction.run(SQL.insert_name_run, run=last, names=count, size=len(postings))
+    transaction.run(
+        SQL.insert_name_pages,
+        run=last,
+        first=Column("q", postings[::_PAGE].tolist()),
+        data=Column("y", pages),
     )
-    rows = np.append(rows, np.repeat(np.arange(len(names)), [len(some) for some in words]))
-    postings = np.sort((grams << _LENGTH_BITS | lengths[rows]) << _PLACE_BITS | places[rows])
+
+
+def _postings(numbered: Sequence[tuple[int, str]], last: int) -> Postings:
+    """The postings of names by number, in order, with numbers counted back from `last`."""
+    names = [name for _, name in numbered]
+    numbers = np.array([last - number for number, _ in numbered])
+    lengths = np.array([min(len(name), LONGEST) for name in names])
+    trigrams, rows_of_trigrams = _trigrams(names)
+    words_by_name = [words_of(name, asked=False) for name in names]
+    words = [_word_gram(word) for words in words_by_name for word in words]
+    rows_of_words = np.repeat(np.arange(len(names)), [len(words) for words in words_by_name])
+    grams = np.append(trigrams, np.array(words, np.int64))
+    rows = np.append(rows_of_trigrams, rows_of_words)
+    postings = np.sort((grams << _LENGTH_BITS | lengths[rows]) << _NUMBER_BITS | numbers[rows])
     distinct: Postings = postings[np.append(True, postings[1:] != postings[:-1])]
     return distinct
 
 
-def _take(writing: Transaction, runs: Sequence[_Run], last: int) -> Postings:
-    """The postings of runs, with numbers counted back from `last`; the runs are gone."""
+def _take_postings(transaction: Transaction, runs: Sequence[_Run], last: int) -> Postings:
+    """Take the postings of runs out of the index, with numbers counted back from `last`."""
     numbers = Column("q", [run.number for run in runs])
-    writing.do(
-        "DELETE FROM remloom.name_runs WHERE tenant_id = %s AND run = ANY (%b::bigint[])", numbers
-    )
-    cursor = writing.cursor.connection.cursor(binary=True)
-    rows = cursor.execute(_TAKEN, (writing.tenant, numbers)).fetchall()
-    return _joined(rows, last)
+    transaction.run(SQL.delete_name_runs, runs=numbers)
+    binary = transaction.cursor.connection.cursor(binary=True)
+    values = {"tenant": transaction.tenant, "runs": numbers}
+    return _joined(binary.execute(SQL.take_name_pages, values).fetchall(), last)
 
 
-def _living(writing: Transaction, postings: Postings, last: int) -> Postings:
-    """Those of names that are there."""
-    places = postings & _PLACE
-    furthest = int(places.max(initial=0))
-    ((numbers,),) = writing.all(_LIVING, last - furthest, last)
-    living = np.zeros(furthest + 1, bool)
-    living[last - np.array(numbers or [], np.int64)] = True
-    kept: Postings = postings[living[places]]
-    return kept
+def _of_present_names(transaction: Transaction, postings: Postings, last: int) -> Postings:
+    """Those postings whose names were not removed."""
+    numbers = postings & _NUMBER
+    furthest = int(numbers.max(initial=0))
+    rows = transaction.rows(SQL.name_numbers, first=last - furthest, last=last)
+    present = np.zeros(furthest + 1, bool)
+    present[last - np.array(rows[0][0] or [], np.int64)] = True
+    of_present: Postings = postings[present[numbers]]
+    return of_present
 
 
 def _joined(rows: Sequence[tuple[int, bytes]], last: int) -> Postings:
-    """The postings of pages of runs, with numbers counted back from `last`."""
-    behind = np.array([last - run for run, _ in rows], np.int64)
-    return _unpacked(data for _, data in rows) + np.repeat(
-        behind, [len(data) // _POSTING.itemsize for _, data in rows]
-    )
+    """The postings of pages (run, data), with numbers counted back from `last`."""
+    # Those of a run are counted back from its own last name.
+    offsets = np.array([last - run for run, _ in rows], np.int64)
+    sizes = [len(data) // _POSTING.itemsize for _, data in rows]
+    return _unpacked(data for _, data in rows) + np.repeat(offsets, sizes)
 
 
 def _unpacked(pages: Iterable[bytes]) -> Postings:
@@ -191,30 +169,34 @@ def _unpacked(pages: Iterable[bytes]) -> Postings:
 
 
 def _trigrams(names: Sequence[str]) -> tuple[Postings, Postings]:
-    """The trigrams of names, and in which name each is."""
-    found = trigram_keys(names, 0)
-    return (found >> np.uint64(32)).astype(np.int64) & _GRAM, (
-        found & np.uint64(0xFFFFFFFF)
-    ).astype(np.int64)
+    """The trigrams of names, and the position of the name that each is of."""
+    keys = trigram_keys(names, 0)
+    trigrams = (keys >> np.uint64(32)).astype(np.int64) & _GRAM
+    positions = (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return trigrams, positions
 
 
-def _grams_of(*texts: str) -> list[int]:
-    grams: list[int] = np.unique(_trigrams(texts)[0]).tolist()
-    return grams
+def _distinct_trigrams(*texts: str) -> list[int]:
+    trigrams: list[int] = np.unique(_trigrams(texts)[0]).tolist()
+    return trigrams
 
 
-def _word(word: str) -> int:
+def _word_gram(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass")) & _GRAM
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def missing(cursor: Cursor[Any], tenant: str) -> int:
-    """How many postings of names that are no longer in the tail are in no run."""
-    named = cursor.execute(_SEALED, (tenant,)).fetchall()
-    rows = cursor.connection.cursor(binary=True).execute(_EVERYTHING, (tenant,)).fetchall()
-    return len(np.setdiff1d(_postings(named, _PLACE), _joined(rows, _PLACE))) if named else 0
+def count_missing(cursor: Cursor[Any], tenant: str) -> int:
+    """Count the postings that are in no run, of names that are no longer in the tail."""
+    names = cursor.execute(SQL.sealed_names, {"tenant": tenant}).fetchall()
+    if not names:
+        return 0
+    binary = cursor.connection.cursor(binary=True)
+    pages = binary.execute(SQL.all_name_pages, {"tenant": tenant}).fetchall()
+    # Counted back from one number, the postings of all runs can be compared.
+    return len(np.setdiff1d(_postings(names, _NUMBER), _joined(pages, _NUMBER)))
 
 
 class Names:
@@ -231,23 +213,22 @@ class Names:
     ) -> None:
         self._cursor = cursor
         self._values = {"tenant": tenant, "type": type}
-        self._from = "remloom.names n" + ("" if type is None else _TYPED)
+        self._typed = type is not None
         # A filter may refuse the best: more are compared, so that it has as good a choice.
         self._count = CANDIDATES if type is None else FILTERED_CANDIDATES
         self._words = words
         length = min(len(text), LONGEST)
-        near = _ranges(_grams_of(text), max(length - EDITS, 0), length + EDITS)
-        found = self._read([*_ranges(map(_word, words)), *near])
-        self._near = found.where(found.asked >= len(words))
-        self._worded = found.where(found.asked < len(words))
+        shortest = max(length - EDITS, 0)
+        near = _ranges(_distinct_trigrams(text), shortest, length + EDITS)
+        # One trip for both: the first ranges are those of the words.
+        hits = self._read([*_ranges(map(_word_gram, words)), *near])
+        self._near = hits.where(hits.ranges >= len(words))
+        self._with_words = hits.where(hits.ranges < len(words))
 
     def tail(self) -> list[str]:
-        """The latest."""
-        rows = self._cursor.execute(
-            f"SELECT array_agg(coalesce(n.label, n.key)) FROM {self._from} WHERE n.tenant_id = %(tenant)s"
-            " AND n.number > (SELECT t.sealed FROM remloom.tenants t WHERE t.tenant_id = %(tenant)s)",
-            self._values,
-        ).fetchall()
+        """The latest names, which are in no run."""
+        sql = SQL.tail_names_of_type if self._typed else SQL.tail_names
+        rows = self._cursor.execute(sql, self._values).fetchall()
         return rows[0][0] or []
 
     def near(self) -> list[str]:
@@ -257,95 +238,106 @@ class Names:
 
     def with_all_words(self) -> list[str]:
         """Names that have every word, shorter first."""
-        numbers, ranks = _ranked(self._worded)
-        every = ranks >> _LENGTH_BITS == -len(self._words)
-        return self._best(numbers[every], ranks[every], self._count)
+        numbers, ranks = _ranked(self._with_words)
+        with_all = ranks >> _LENGTH_BITS == -len(self._words)
+        return self._best(numbers[with_all], ranks[with_all], self._count)
 
     def with_some_words(self) -> list[str]:
         """Names that have some of the words, or words like them: most of them first, then the
         rarest one first."""
-        found = self._worded
-        for place in np.setdiff1d(np.arange(len(self._words)), found.asked).tolist():
-            like = self._read(_ranges(map(_word, self._words_like(self._words[place]))))
-            numbers, at = np.unique(like.numbers, return_index=True)
-            more = _Found(np.full(len(numbers), place), like.lengths[at], numbers)
-            found = _Found(*map(np.concatenate, zip(found, more, strict=True)))
-        return self._best(*_ranked(found, rarer_first=True), self._count)
+        hits = self._with_words
+        missing = np.setdiff1d(np.arange(len(self._words)), hits.ranges).tolist()
+        for position in missing:
+            similar = self._words_like(self._words[position])
+            like = self._read(_ranges(map(_word_gram, similar)))
+            # A name counts once for this word, however many of the similar ones it has.
+            numbers, first = np.unique(like.numbers, return_index=True)
+            more = _Hits(np.full(len(numbers), position), like.lengths[first], numbers)
+            hits = _Hits(*map(np.concatenate, zip(hits, more, strict=True)))
+        return self._best(*_ranked(hits, rarer_first=True), self._count)
 
     def _words_like(self, word: str) -> list[str]:
         """Words of names that are most like one that no name has."""
-        found = self._read(_ranges(_grams_of(word, f"-{word}-")))
-        names = self._best(*_ranked(_rarest(found)), _SAMPLE)
+        hits = self._read(_ranges(_distinct_trigrams(word, f"-{word}-")))
+        names = self._best(*_ranked(_rarest(hits)), _SAMPLE)
         words = list(dict.fromkeys(word for name in names for word in words_of(name, asked=False)))
-        alike = likeness([word], words, WORD_LIKENESS)[0]
-        return [
-            words[at] for at in np.argsort(-alike, kind="stable")[:_ALIKE].tolist() if alike[at]
-        ]
+        scores = likeness([word], words, WORD_LIKENESS)[0]
+        best = np.argsort(-scores, kind="stable")[:_ALIKE].tolist()
+        return [words[position] for position in best if scores[position]]
 
-    def _read(self, ranges: Sequence[tuple[int, int]]) -> _Found:
+    def _read(self, ranges: Sequence[tuple[int, int]]) -> _Hits:
+        """Read the postings of ranges (from the first number to before the second)."""
         low, high = np.array(ranges, np.int64).reshape(-1, 2).T
-        tenant = self._values["tenant"]
-        cursor = self._cursor.connection.cursor(binary=True)
-        bounds = Column("q", low.tolist()), Column("q", high.tolist())
-        rows = cursor.execute(_READ, (*bounds, tenant, tenant, _PAGES, tenant)).fetchall()
-        asked, runs = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
+        values = {
+            "tenant": self._values["tenant"],
+            "low": Column("q", low.tolist()),
+            "high": Column("q", high.tolist()),
+            "pages": _PAGES,
+        }
+        binary = self._cursor.connection.cursor(binary=True)
+        rows = binary.execute(SQL.pages_of_ranges, values).fetchall()
+        range_of_page, run_of_page = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
         sizes = [len(data) // _POSTING.itemsize for *_, data in rows]
         postings = _unpacked(data for *_, data in rows)
-        there = (postings >= np.repeat(low[asked], sizes)) & (
-            postings < np.repeat(high[asked], sizes)
-        )
-        page = np.repeat(np.arange(len(rows)), sizes)[there]
-        postings = postings[there]
-        return _Found(
-            asked[page], postings >> _PLACE_BITS & _LENGTH, runs[page] - (postings & _PLACE)
-        )
+        # A page has postings of the ranges beside it too.
+        inside = postings >= np.repeat(low[range_of_page], sizes)
+        inside &= postings < np.repeat(high[range_of_page], sizes)
+        postings = postings[inside]
+        page = np.repeat(np.arange(len(rows)), sizes)[inside]
+        lengths = postings >> _NUMBER_BITS & _LENGTH
+        return _Hits(range_of_page[page], lengths, run_of_page[page] - (postings & _NUMBER))
 
     def _best(self, numbers: Numbers, ranks: NDArray[np.int64], count: int) -> list[str]:
         """The first names that are there, in the order of their ranks (ties: shorter first, then by
         name)."""
+        sql = SQL.names_by_number_of_type if self._typed else SQL.names_by_number
         order = np.argsort(ranks, kind="stable")
-        numbers, ranks = numbers[order], ranks[order]
-        found: dict[str, None] = {}
+        numbers = numbers[order]
+        ranks = ranks[order]
+        best: dict[str, None] = {}
         start = 0
-        while start < len(numbers) and len(found) < count:
-            end = int(np.searchsorted(ranks, ranks[min(start + count, len(ranks)) - 1], "right"))
+        while start < len(numbers) and len(best) < count:
+            # Names of one rank are read together, because only then can they be put in order.
+            last_rank = ranks[min(start + count, len(ranks)) - 1]
+            end = int(np.searchsorted(ranks, last_rank, "right"))
             rank = dict(zip(numbers[start:end].tolist(), ranks[start:end].tolist(), strict=True))
-            rows = self._cursor.execute(
-                f"SELECT n.number, coalesce(n.label, n.key) FROM {self._from}"
-                " WHERE n.tenant_id = %(tenant)s AND n.number = ANY (%(numbers)b::bigint[])",
-                self._values | {"numbers": Column("q", list(rank))},
-            ).fetchall()
+            values = self._values | {"numbers": Column("q", list(rank))}
+            rows = self._cursor.execute(sql, values).fetchall()
             ordered = sorted((rank[number], len(name), name) for number, name in rows)
-            found |= dict.fromkeys(name for _, _, name in ordered)
+            best |= dict.fromkeys(name for _, _, name in ordered)
             start = end
-        return list(islice(found, count))
+        return list(islice(best, count))
 
 
 def _ranges(
     grams: Iterable[int], shortest: int = 0, longest: int = LONGEST
 ) -> list[tuple[int, int]]:
-    """Between which postings are those of each gram, in names of these lengths."""
+    """The range of postings of each gram, in names of these lengths."""
     heads = [gram << _LENGTH_BITS for gram in grams]
     return [
-        ((head + shortest) << _PLACE_BITS, (head + longest + 1) << _PLACE_BITS) for head in heads
+        ((head + shortest) << _NUMBER_BITS, (head + longest + 1) << _NUMBER_BITS) for head in heads
     ]
 
 
-def _rarest(found: _Found) -> _Found:
-    """Of what was asked for, what fewest names have."""
-    counts = np.bincount(found.asked)
-    there = np.flatnonzero(counts)
-    rarest = there[np.argsort(counts[there], kind="stable")[:RAREST]]
-    return found.where(np.isin(found.asked, rarest))
+def _rarest(hits: _Hits) -> _Hits:
+    """The hits of the ranges that fewest names are in."""
+    counts = np.bincount(hits.ranges)
+    hit = np.flatnonzero(counts)
+    rarest = hit[np.argsort(counts[hit], kind="stable")[:RAREST]]
+    return hits.where(np.isin(hits.ranges, rarest))
 
 
-def _ranked(found: _Found, *, rarer_first: bool = False) -> tuple[Numbers, NDArray[np.int64]]:
-    """Each number, and its rank: what was found more often comes first; or, of what was found once,
-    what was found by what fewer names have; then what is shorter."""
-    numbers, first, times = np.unique(found.numbers, return_index=True, return_counts=True)
+def _ranked(hits: _Hits, *, rarer_first: bool = False) -> tuple[Numbers, NDArray[np.int64]]:
+    """Rank the names: the number of each, and its rank.
+
+    The name with more hits comes first; or, of those with one hit, the one whose range fewer names
+    are in; then the shorter one.
+    """
+    numbers, first, times = np.unique(hits.numbers, return_index=True, return_counts=True)
     ranks = -times
     if rarer_first:
         once = times == 1
-        rarity = np.argsort(np.argsort(np.bincount(found.asked), kind="stable"))
-        ranks[once] = rarity[found.asked[first[once]]]
-    return numbers, ranks << _LENGTH_BITS | found.lengths[first]
+        # Sorting the order of the counts gives each range its position among them.
+        rarity = np.argsort(np.argsort(np.bincount(hits.ranges), kind="stable"))
+        ranks[once] = rarity[hits.ranges[first[once]]]
+    return numbers, ranks << _LENGTH_BITS | hits.lengths[first]

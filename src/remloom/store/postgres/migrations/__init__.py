@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ....errors import SchemaVersionError, StoreError
-from ..database import Database, translate
+from ..database import Database
+from ..server_errors import translate_errors
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -44,7 +45,7 @@ def migrate(server: Database) -> tuple[int, int]:
         SchemaVersionError: a newer Remloom made it, or one from before 0.1.
         StoreError: the server is too old, an extension is missing, or the user may not do this.
     """
-    with server.connect() as connection, translate(server.place):
+    with server.connect() as connection, translate_errors(server.description):
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         before = version(connection)
         _refuse_newer(server, before)
@@ -54,7 +55,7 @@ def migrate(server: Database) -> tuple[int, int]:
                 _upgrade(connection)
             except psycopg.errors.InsufficientPrivilege as error:
                 raise StoreError(
-                    f"{server.place}: {str(error).partition(chr(10))[0]}",
+                    f"{server.description}: {str(error).partition(chr(10))[0]}",
                     remedy="run `remloom migrate` as a user who may create extensions, roles and schemas there",
                 ) from error
         return before, newest()
@@ -98,7 +99,7 @@ def verify(server: Database, connection: Connection[Any]) -> None:
             f"schema version {found}, this Remloom needs {newest()}" if found else "no memories yet"
         )
         raise SchemaVersionError(
-            f"{server.place} has {what}",
+            f"{server.description} has {what}",
             remedy="run `remloom migrate`",
             found=found,
             expected=newest(),
@@ -128,27 +129,29 @@ def version(connection: Connection[Any]) -> int:
 def _refuse_newer(server: Database, found: int) -> None:
     if found > newest():
         raise SchemaVersionError(
-            f"{server.place} has schema version {found}, this Remloom knows {newest()}",
+            f"{server.description} has schema version {found}, this Remloom knows {newest()}",
             remedy="upgrade remloom", found=found, expected=newest(),
         )  # fmt: skip
 
 
 def _check_server(server: Database, connection: Connection[Any]) -> None:
     if connection.info.server_version < _SERVER:
-        raise StoreError(f"{server.place} is older than PostgreSQL 15", remedy="upgrade the server")
+        raise StoreError(
+            f"{server.description} is older than PostgreSQL 15", remedy="upgrade the server"
+        )
     available = dict(
         connection.execute("SELECT name, default_version FROM pg_available_extensions").fetchall()
     )
     for name, least in _EXTENSIONS.items():
         if name not in available:
             raise StoreError(
-                f"{server.place} lacks the extension {name}",
+                f"{server.description} lacks the extension {name}",
                 remedy="install pgvector on the server",
             )
         if [int(n) for n in re.findall(r"\d+", available[name])] < [
             int(n) for n in least.split(".")
         ]:
             raise StoreError(
-                f"{server.place} has {name} {available[name]}, Remloom needs {least}",
+                f"{server.description} has {name} {available[name]}, Remloom needs {least}",
                 remedy=f"upgrade {name} on the server",
             )

@@ -1,0 +1,67 @@
+-- name: insert_records
+-- Store new records.
+INSERT INTO remloom.records
+SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content
+FROM unnest(
+  %(id)b::text[], %(seq)b::bigint[], %(schema)b::text[], %(type)b::text[], %(thin)b::boolean[], %(starts)b::bigint[],
+  %(ends)b::bigint[], %(created)b::bigint[], %(updated)b::bigint[], %(doc)b::bigint[], %(uri)b::text[], %(body)b::text[],
+  %(content)b::text[]
+) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content);
+
+-- name: replace_records
+-- Store records over the old ones of their ids, which keep their `seq` and schema.
+INSERT INTO remloom.records
+SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content
+FROM unnest(
+  %(id)b::text[], %(seq)b::bigint[], %(schema)b::text[], %(type)b::text[], %(thin)b::boolean[], %(starts)b::bigint[],
+  %(ends)b::bigint[], %(created)b::bigint[], %(updated)b::bigint[], %(doc)b::bigint[], %(uri)b::text[], %(body)b::text[],
+  %(content)b::text[]
+) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content)
+ON CONFLICT (tenant_id, id) DO UPDATE SET
+  type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
+  created = excluded.created, updated = excluded.updated, doc = excluded.doc,
+  uri = excluded.uri, body = excluded.body, content = excluded.content;
+
+-- name: stored_records
+-- The records of some ids, with their numbers.
+SELECT r.id, r.seq, r.doc, r.schema, r.body, r.content
+FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]);
+
+-- name: update_times
+-- When records were last updated.
+SELECT id, updated FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]);
+
+-- name: text_numbers
+-- The numbers of the texts of records.
+SELECT id, doc FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]);
+
+-- name: delete_records
+-- Delete records, and their provenance with them.
+DELETE FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]);
+
+-- name: update_body
+-- Store the JSON of a record anew.
+UPDATE remloom.records SET body = %(body)s::text::jsonb WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: insert_parents
+-- Store what records derive from (kind 0) or refer to (kind 1), as far as that is there.
+INSERT INTO remloom.parents
+SELECT %(tenant)s, p.child, p.parent, p.kind
+FROM unnest(%(child)b::text[], %(parent)b::text[], %(kind)b::integer[]) p (child, parent, kind)
+WHERE EXISTS (SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = p.parent)
+ON CONFLICT DO NOTHING;
+
+-- name: delete_parents
+-- Delete what records derive from and refer to.
+DELETE FROM remloom.parents WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]);
+
+-- name: derived_ids
+-- The records that derive from some.
+SELECT DISTINCT child FROM remloom.parents
+WHERE tenant_id = %(tenant)s AND kind = 0 AND parent = ANY (%(ids)b::text[]);
+
+-- name: referring_records
+-- The other records that refer to some.
+SELECT DISTINCT ON (r.id) r.id, r.schema, r.body, r.content
+FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.child
+WHERE p.tenant_id = %(tenant)s AND p.kind = 1 AND p.parent = ANY (%(ids)b::text[]) AND p.child <> ALL (%(ids)b::text[]);

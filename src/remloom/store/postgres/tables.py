@@ -1,0 +1,25 @@
+"""The tables that have rows of tenants."""
+
+from __future__ import annotations
+
+__all__ = ["TABLES"]
+
+# each before what it refers to
+TABLES = (
+    "journal_subjects",
+    "journal",
+    "postings",
+    "runs",
+    "vectors",
+    "pending",
+    "parents",
+    "name_pages",
+    "name_runs",
+    "names",
+    "edges",
+    "degrees",
+    "rels",
+    "models",
+    "records",
+    "tenants",
+)
