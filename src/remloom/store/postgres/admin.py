@@ -29,7 +29,7 @@ class PostgresAdmin:
 
     def optimize(self) -> None:
         """Put the vectors into the HNSW index now, if there are more than are compared one by one."""
-        self._server.look()
+        self._server.check_open()
         self._indexing.settle()
 
     def backup(self, path: str) -> None:

@@ -56,7 +56,7 @@ class PostgresRecords:
 
     def get(self, schema: str | None, id: str) -> Record | None:
         if "\0" in id:
-            self._server.look()
+            self._server.check_open()
             return None
         sql = f"SELECT {COLUMNS} FROM remloom.records r WHERE r.tenant_id = t.tenant AND r.id = %(id)s"
         rows = self._server.call(self._tenant, sql, {"id": id})
