@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from remloom import Edge, Memory, Message, Moment, Resource
-from remloom.dream.moments.describe import Background, speakers, topics
-from remloom.dream.moments.sessions import sessions
+from remloom.dream.moments.describe import speakers
+from remloom.dream.moments.sessions import find_sessions
+from remloom.dream.topics import Background, find_topics
 from remloom.errors import InvalidInputError, ModelNotConfiguredError, ModelRefusedError
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
@@ -198,7 +199,9 @@ def test_what_is_new_is_found_without_reading_all_that_is_old(
             )
             memory.settle()
             with steps(memory) as counted:
-                (session,) = sessions(memory._store, since=today - timedelta(hours=1), now=today)
+                (session,) = find_sessions(
+                    memory._store, since=today - timedelta(hours=1), now=today
+                )
             assert [resource.name for resource in session.resources] == ["New"]
             spent.append(counted.reading)
     assert spent[1] < 1.5 * spent[0] + 200
@@ -212,7 +215,7 @@ def test_a_session_whose_texts_wait_for_their_vectors_is_parted_later(tmp_path: 
         memory.embed_pending()
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.read_chat(chat(), uri="chat:team", name="Team chat")
-        found = sessions(memory._store, since=None, now=datetime.now(UTC))
+        found = find_sessions(memory._store, since=None, now=datetime.now(UTC))
         assert [session.waiting for session in found] == [False, True]
 
 
@@ -290,7 +293,7 @@ def test_topics_are_what_is_said_here_and_not_elsewhere() -> None:
         Resource(content="a pottery class again"),
     ]
     elsewhere = [Resource(content=f"the weather of day {n}") for n in range(20)]
-    assert topics(here, Background([*here, *elsewhere]))[0] == "pottery class"
+    assert find_topics(here, Background([*here, *elsewhere]))[0] == "pottery class"
 
 
 def test_speaking_time_is_at_a_usual_pace() -> None:

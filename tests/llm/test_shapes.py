@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from remloom.ask.agent import Step
 from remloom.dream.affinity.judge import Verdict
 from remloom.dream.learn.steps import Learnings
-from remloom.dream.moments.llm import Telling
+from remloom.dream.moments.llm import MomentDrafts
 from remloom.llm.prompts import prompt
 from remloom.llm.schemas import bounded, read, schema
 from remloom.retrieve.rerankers.llm import Helpful
@@ -20,7 +20,7 @@ TASKS = {
     "affinity": Verdict,
     "ask": Step,
     "entities": Learnings,
-    "moment": Telling,
+    "moment": MomentDrafts,
     "rerank": Helpful,
 }
 

@@ -21,25 +21,33 @@ from ..runs.supersede import SUPERSEDED
 from ..runs.writer import Writer
 from ..store.contract import Store
 from .context import quote_resource, years_of
-from .moments.describe import Background, topics
 from .synthesis import derived_id
+from .topics import Background, find_topics
 from .vectors import matrix, typical
 
 if TYPE_CHECKING:
     from .vectors import Floats
 
-__all__ = ["SAME", "Cluster", "clusters", "consolidate", "duplicates", "insights"]
+__all__ = [
+    "SAME",
+    "Cluster",
+    "consolidate",
+    "find_clusters",
+    "find_duplicates",
+    "standing_insights",
+]
 
 SAME = 0.95  # cosine above which two insights say the same (seed 1)
-KIND = "consolidate"  # of run
-SUMMARY = "summary"  # kind of resource
-SUMMARIZES = "summarizes"  # edge from a summary to what it sums up
-LEAST = 3  # insights of a cluster
-MOST = 8_000  # insights clustered at once: the distances of all pairs take 250 MB
+RUN_KIND = "consolidate"
+_SUMMARY = "summary"  # kind of resource
+_SUMMARIZES = "summarizes"  # edge from a summary to what it sums up
+_LEAST = 3  # insights of a cluster
+_MOST = 8_000  # insights clustered at once: the distances of all pairs take 250 MB
 # standard deviations above the mean cosine of two insights, from which a cluster holds together
 _CLOSE = 2.0
 _LEVELS = 4  # of summaries of summaries, at most
 _QUOTED = 24  # insights of a cluster that a summary is made of, those nearest to its centre
+_NAME = 180  # characters of a summary's name
 
 Progress = Callable[[int, int], None]
 
@@ -49,6 +57,10 @@ class Cluster(Struct, frozen=True):
 
     members: tuple[Resource, ...]
     topics: tuple[str, ...]
+
+    @property
+    def ids(self) -> list[str]:
+        return [record.id for record in self.members]
 
 
 def consolidate(
@@ -60,11 +72,10 @@ def consolidate(
     min_score: float = SAME,
     progress: Progress | None = None,
 ) -> list[Cluster]:
-    """Supersede insights that say what an older one says, then sum up those that are close, level
-    by level.
+    """Supersede insights that say what an older one says, then sum up those that are close.
 
-    Without a model nothing is summed up. Again, with the same insights, it writes nothing and asks
-    nothing.
+    Summaries are summed up in turn, level by level. Without a model nothing is summed up. With the
+    same insights it is idempotent: nothing is written and the model is not asked.
 
     Returns: the clusters of the first level.
 
@@ -72,28 +83,33 @@ def consolidate(
         MissingExtraError: the extra `consolidate` is not installed.
         BudgetError: the run's budget is spent; what was summed up until then is written.
     """
-    standing = insights(store)
-    pruned = duplicates(store, standing, min_score=min_score)
-    for old, new in pruned.items():
+    insights = standing_insights(store)
+    duplicates = find_duplicates(store, insights, min_score=min_score)
+    for old, new in duplicates.items():
         writer.write(superseded={old: new})
-    writer.count(insights=len(standing), duplicates=len(pruned))
-    level = [record for record in standing if record.id not in pruned and record.kind != SUMMARY]
-    first: list[Cluster] = []
+    writer.count(insights=len(insights), duplicates=len(duplicates))
+    level = [
+        record for record in insights if record.id not in duplicates and record.kind != _SUMMARY
+    ]
+    first_level: list[Cluster] = []
     for number in range(_LEVELS):
-        found = clusters(store, level)
-        first = first or found
-        writer.count(clusters=len(found))
-        if not llm or not found:
+        clusters = find_clusters(store, level)
+        first_level = first_level or clusters
+        writer.count(clusters=len(clusters))
+        if not llm or not clusters:
             break
-        ids = _sum_up(store, writer, tenant, llm, found, progress)
-        made = (store.records.get("resources", id) for id in ids)
-        level = [record for record in made if isinstance(record, Resource) and number + 1 < _LEVELS]
-    return first
+        ids = _sum_up(store, writer, tenant, llm, clusters, progress)
+        # the summaries of the last level are not summed up
+        summaries = (
+            [store.records.get("resources", id) for id in ids] if number + 1 < _LEVELS else []
+        )
+        level = [record for record in summaries if isinstance(record, Resource)]
+    return first_level
 
 
-def insights(store: Store) -> list[Resource]:
-    """What was derived and stands, the oldest first of what is least derived."""
-    found = [
+def standing_insights(store: Store) -> list[Resource]:
+    """What was derived and not superseded, the oldest first of what is least derived."""
+    insights = [
         record
         for record in store.records.all("resources")
         if isinstance(record, Resource)
@@ -101,88 +117,95 @@ def insights(store: Store) -> list[Resource]:
         and record.content
         and SUPERSEDED not in record.metadata
     ]
-    return sorted(found, key=lambda record: (record.generation, record.created_at, record.id))
+    return sorted(insights, key=lambda record: (record.generation, record.created_at, record.id))
 
 
-def duplicates(
+def find_duplicates(
     store: Store, records: Sequence[Resource], *, min_score: float = SAME
 ) -> dict[str, str]:
     """Ids of insights that say what an earlier one in the list says, each with the id of that one.
 
-    What is told of one entity never stands for what is told of another.
+    What is said of one entity never stands for what is said of another.
     """
     import numpy as np
 
     vectors = matrix(store, [record.id for record in records])
-    groups: dict[str, list[int]] = {}
-    for number, record in enumerate(records):
-        if vectors[number].any():
-            groups.setdefault(_entity(record), []).append(number)
-    found: dict[str, str] = {}
-    for numbers in groups.values():
-        some = vectors[numbers]
-        standing = np.ones(len(some), bool)
-        for row in range(1, len(some)):
-            scores = np.where(standing[:row], some[:row] @ some[row], -1.0)
+    by_entity: dict[str, list[int]] = {}
+    for position, record in enumerate(records):
+        if vectors[position].any():
+            by_entity.setdefault(_entity_key(record), []).append(position)
+    duplicates: dict[str, str] = {}
+    for positions in by_entity.values():
+        own = vectors[positions]
+        standing = np.ones(len(own), bool)
+        for row in range(1, len(own)):
+            # a duplicate stands for nothing itself
+            scores = np.where(standing[:row], own[:row] @ own[row], -1.0)
             best = int(np.argmax(scores))
             if scores[best] > min_score:
                 standing[row] = False
-                found[records[numbers[row]].id] = records[numbers[best]].id
-    return found
+                duplicates[records[positions[row]].id] = records[positions[best]].id
+    return duplicates
 
 
-def clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
-    """Insights that are close to each other: average linkage over cosine distances, cut where a
-    cluster falls apart.
+def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
+    """Cluster insights: average linkage over cosine distances, cut where a cluster falls apart.
+
+    The largest first.
 
     Raises:
         MissingExtraError: the extra `consolidate` is not installed.
     """
     import numpy as np
 
-    some = list(records)[-MOST:]
-    vectors = matrix(store, [record.id for record in some])
-    some = [record for record, vector in zip(some, vectors, strict=True) if vector.any()]
-    vectors = vectors[vectors.any(axis=1)]
-    if len(some) < LEAST:
+    latest = list(records)[-_MOST:]
+    vectors = matrix(store, [record.id for record in latest])
+    embedded = np.flatnonzero(vectors.any(axis=1))
+    latest = [latest[position] for position in embedded]
+    vectors = vectors[embedded]
+    if len(latest) < _LEAST:
         return []
     try:
         from scipy.cluster.hierarchy import fcluster, linkage
     except ImportError as error:
         raise MissingExtraError("clustering", "consolidate") from error
 
-    mean, deviation = _typical(store)
+    mean, deviation = _typical_cosine(store)
     distance = 1 - min(SAME, mean + _CLOSE * deviation)
-    numbers = fcluster(
-        linkage(vectors, method="average", metric="cosine"), t=distance, criterion="distance"
-    )
-    background = Background(some)
-    found = []
+    tree = linkage(vectors, method="average", metric="cosine")
+    numbers = fcluster(tree, t=distance, criterion="distance")
+    background = Background(latest)
+    clusters = []
     for number in np.unique(numbers):
-        places = np.flatnonzero(numbers == number)
-        if len(places) >= LEAST:
-            members = _from_centre([some[n] for n in places], vectors[places])
-            found.append(Cluster(members, topics(members, background)))
-    return sorted(found, key=lambda cluster: (-len(cluster.members), cluster.members[0].id))
+        positions = np.flatnonzero(numbers == number)
+        if len(positions) >= _LEAST:
+            own = [latest[position] for position in positions]
+            members = _from_centre(own, vectors[positions])
+            clusters.append(Cluster(members, find_topics(members, background)))
+    return sorted(clusters, key=lambda cluster: (-len(cluster.members), cluster.members[0].id))
 
 
-def _typical(store: Store) -> tuple[float, float]:
+def _typical_cosine(store: Store) -> tuple[float, float]:
     """Mean and deviation of the cosine of two resources, whether read or derived."""
-    ids = [record.id for record in islice(store.records.all("resources"), MOST)]
+    ids = [record.id for record in islice(store.records.all("resources"), _MOST)]
     return typical(matrix(store, ids), (store.vectors.model() or ("", 0))[0])
 
 
 def _from_centre(records: Sequence[Resource], vectors: Floats) -> tuple[Resource, ...]:
+    """Records ordered by how near they are to the middle of all."""
     nearness = vectors @ vectors.mean(axis=0)
-    return tuple(
-        records[n]
-        for n in sorted(range(len(records)), key=lambda n: (-float(nearness[n]), records[n].id))
+    ranked = sorted(
+        zip(nearness.tolist(), records, strict=True), key=lambda pair: (-pair[0], pair[1].id)
     )
+    return tuple(record for _, record in ranked)
 
 
-def _entity(record: Resource) -> str:
+def _entity_key(record: Resource) -> str:
     name = record.metadata.get("entity")
     return labels.key(name) if isinstance(name, str) and name.strip() else ""
+
+
+# -- summaries -----------------------------------------------------------------------------------
 
 
 def _sum_up(
@@ -190,36 +213,33 @@ def _sum_up(
     writer: Writer,
     tenant: str,
     llm: LLM,
-    found: Sequence[Cluster],
+    clusters: Sequence[Cluster],
     progress: Progress | None,
 ) -> list[str]:
-    """Write a summary for each cluster that has none; returns the ids of all."""
-    ids = [_id(tenant, cluster) for cluster in found]
+    """Write a summary for each cluster that has none; returns the ids of all summaries."""
+    ids = [derived_id(tenant, _SUMMARY, *sorted(cluster.ids)) for cluster in clusters]
     waiting = [
         (id, cluster)
-        for id, cluster in zip(ids, found, strict=True)
+        for id, cluster in zip(ids, clusters, strict=True)
         if store.records.get("resources", id) is None
     ]
-    replies = llm.ask_all([_asking(cluster) for _, cluster in waiting])
+    replies = llm.ask_all([_call(cluster) for _, cluster in waiting])
     writer.count_calls(replies)
     spent: BudgetError | None = None
     for done, ((id, cluster), reply) in enumerate(zip(waiting, replies, strict=True), 1):
-        members = [record.id for record in cluster.members]
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            writer.write(
-                entries=[failed_item_entry(store, KIND, id, reply, members, run_id=writer.run.id)]
-            )
+            failed = failed_item_entry(store, RUN_KIND, id, reply, cluster.ids, run_id=writer.id)
+            writer.write(entries=[failed])
         else:
-            record = _summary(store, id, cluster, str(reply))
-            edges = list(_summarizes(record, cluster))
+            summary = _summary(store, id, cluster, str(reply))
             writer.count(summaries=1)
             writer.write(
-                [record],
-                edges,
-                superseded=dict(_outgrown(store, record)),
-                deleted=[failed_item_key(KIND, id)],
+                [summary],
+                _edges(summary, cluster),
+                superseded=dict(_outgrown(store, summary)),
+                deleted=[failed_item_key(RUN_KIND, id)],
             )
         if progress:
             progress(done, len(waiting))
@@ -228,63 +248,58 @@ def _sum_up(
     return ids
 
 
-def _id(tenant: str, cluster: Cluster) -> str:
-    return derived_id(tenant, SUMMARY, *sorted(record.id for record in cluster.members))
-
-
-def _asking(cluster: Cluster) -> Call:
-    some = cluster.members[:_QUOTED]
+def _call(cluster: Cluster) -> Call:
+    quoted = cluster.members[:_QUOTED]
     return Call(
         "summary",
-        {"passages": [quote_resource(record) for record in some]},
-        subjects=tuple(r.id for r in some),
+        {"passages": [quote_resource(record) for record in quoted]},
+        subjects=tuple(record.id for record in quoted),
     )
 
 
 def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
     members = cluster.members
+    times = [record.starts_at for record in members if record.starts_at]
+    entities = dict.fromkeys(name for record in members for name in record.related_entities)
     metadata: dict[str, Any] = {"years": years_of(members), "topics": list(cluster.topics)}
-    name = f"Summary: {', '.join(cluster.topics[:3]) or members[0].name}"[:180]
-    if store.records.lookup([labels.key(name)], edges=0)[labels.key(name)]:
-        name = f"{name} ({id[:8]})"
     return Resource(
         id=id,
-        name=name,
+        name=_summary_name(store, id, cluster),
         content=text.strip(),
         category="insight",
-        kind=SUMMARY,
+        kind=_SUMMARY,
         trust="derived",
         generation=1 + max(record.generation for record in members),
-        parents=tuple(record.id for record in members),
-        starts_at=max((record.starts_at for record in members if record.starts_at), default=None),
-        related_entities=tuple(
-            dict.fromkeys(name for record in members for name in record.related_entities)
-        ),
+        parents=tuple(cluster.ids),
+        starts_at=max(times, default=None),
+        related_entities=tuple(entities),
         metadata=metadata,
     )
 
 
-def _summarizes(summary: Resource, cluster: Cluster) -> Iterator[Edge]:
+def _summary_name(store: Store, id: str, cluster: Cluster) -> str:
+    """A name by the topics, which no other record has."""
+    name = f"Summary: {', '.join(cluster.topics[:3]) or cluster.members[0].name}"[:_NAME]
+    key = labels.key(name)
+    return f"{name} ({id[:8]})" if store.records.lookup([key], edges=0)[key] else name
+
+
+def _edges(summary: Resource, cluster: Cluster) -> Iterator[Edge]:
     for record in cluster.members:
         about = {"dst_name": record.name, "dst_entity_type": f"resource/{record.kind}"}
-        yield Edge(src=summary.name, rel_type=SUMMARIZES, dst=record.name, properties=about)
+        yield Edge(src=summary.name, rel_type=_SUMMARIZES, dst=record.name, properties=about)
 
 
 def _outgrown(store: Store, summary: Resource) -> Iterator[tuple[str, str]]:
-    """Older summaries of some of the same insights and of no others: the new one says what they
-    say."""
+    """Ids of older summaries of some of the same insights and no others, each with the new one's.
+
+    The new one says what they say.
+    """
     members = set(summary.parents)
-    seen: set[str] = set()
-    for member in summary.parents:
-        for id in store.records.children(member):
-            older = store.records.get("resources", id)
-            if (
-                id in seen
-                or not isinstance(older, Resource)
-                or older.kind != SUMMARY
-                or not older.content
-            ):
-                continue
-            seen.add(id)
-            if id != summary.id and set(store.records.parents(id)) < members:
-                yield id, summary.id
+    children = [child for member in summary.parents for child in store.records.children(member)]
+    for id in dict.fromkeys(children):
+        older = store.records.get("resources", id)
+        if not isinstance(older, Resource) or older.kind != _SUMMARY or not older.content:
+            continue
+        if id != summary.id and set(store.records.parents(id)) < members:
+            yield id, summary.id

@@ -19,7 +19,7 @@ from ..model import Resource
 from ..sources import Document, Skipped
 from ..store.batch import Vector
 from ..store.contract import Store
-from .consolidate import insights
+from .consolidate import standing_insights
 from .vectors import matrix, typical, whole
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def measure(
         for record in store.records.all("resources")
         if isinstance(record, Resource) and not record.generation and record.content.strip()
     ]
-    dreamt = insights(store)
+    dreamt = standing_insights(store)
     pool = _Pool(store, read, dreamt)
     generations = pool.generations()
     return Metrics(

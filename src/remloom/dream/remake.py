@@ -1,8 +1,8 @@
-"""What dreaming made of texts that are forgotten: moments by rules are told again of what stays; a
-model's are gone.
+"""What dreaming made of texts that are forgotten: made again without them, or forgotten, too.
 
-Insights and dreams are children of what they rest on, and go with it. Those in whose place they
-stood are found again. See `store.forget`.
+Moments by rules are described again by what stays; a model's go. Insights and dreams are children
+of what they rest on, and go with it; those that they superseded can be searched again. See
+`store.forget`.
 """
 
 from __future__ import annotations
@@ -13,109 +13,124 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from .. import labels
-from ..ingest.documents import label
-from ..ingest.remake import moved, untrue
+from ..ingest.remake import moved as move_edges
+from ..ingest.remake import untrue as outdated_edges
 from ..model import Edge, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forget import Going, Remade, Triple
 from ..store.sweep import tokens
-from .moments import describe
-from .moments.extract import RULES
-from .moments.sessions import MADE_BY, happened
+from .moments.describe import people, speakers, summarize
+from .moments.extract import session_name
+from .moments.links import MADE_BY, RULES
+from .moments.sessions import happened_at
+from .topics import common_names
 from .vectors import matrix
 
 __all__ = ["remake"]
 
 # kinds of what dreaming makes, and may supersede
 _DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")
-_PART = re.compile(r"(?P<part>.*, part \d+)(?:: .*)?", re.DOTALL)
+_PART_NAME = re.compile(r"(?P<part>.*, part \d+)(?:: (?P<topics>.*))?", re.DOTALL)
 
 
 def remake(reads: Reads, going: Going) -> Remade:
-    """What becomes of moments that dreaming made of what goes."""
-    refs = [id for id, record in going.items() if isinstance(record, Resource)]
-    gone: list[Record] = []
-    records: list[Record] = list(_shown(reads, going))
+    """What becomes of moments and insights that dreaming made of records that go."""
+    deleted: list[Record] = []
+    records: list[Record] = list(_restored(reads, going))
     edges: list[Edge] = []
     unlinked: list[Triple] = []
-    places: list[Triple] = []
-    for moment in reads.records.referring(refs) if refs else ():
-        if moment.id in going or MADE_BY not in moment.metadata:
+    moved: list[Triple] = []
+    for moment in _moments_of(reads, going):
+        left = _resources_left(reads, going, moment)
+        by_rules = moment.metadata[MADE_BY] == RULES
+        if not left or not by_rules or SUPERSEDED in moment.metadata:
+            deleted.append(moment)
             continue
-        left = [
-            record for id in moment.resource_refs
-            if id not in going and isinstance(record := reads.records.get("resources", id), Resource)
-        ]  # fmt: skip
-        if not left or moment.metadata[MADE_BY] != RULES or SUPERSEDED in moment.metadata:
-            gone.append(moment)
-            continue
-        told = _told(reads, moment, left)
-        records.append(told)
-        unlinked += untrue(reads, moment, told)
-        if labels.key(told.name) != labels.key(moment.name):
-            found, cut = moved(reads, labels.key(moment.name), told.name)
-            false = {*unlinked}
-            edges += [edge for edge, at in zip(found, cut, strict=True) if at not in false]
-            places += cut
-    return Remade(tuple(gone), tuple(records), tuple(unlinked), tuple(places), tuple(edges))
+        described = _describe(reads, moment, left)
+        records.append(described)
+        unlinked += outdated_edges(reads, moment, described)
+        key = labels.key(moment.name)
+        if labels.key(described.name) != key:
+            at_new_name, old_places = move_edges(reads, key, described.name)
+            outdated = set(unlinked)
+            for edge, old_place in zip(at_new_name, old_places, strict=True):
+                if old_place not in outdated:
+                    edges.append(edge)
+            moved += old_places
+    return Remade(tuple(deleted), tuple(records), tuple(unlinked), tuple(moved), tuple(edges))
 
 
-def _shown(reads: Reads, going: Going) -> Iterator[Resource]:
-    """What stays, and what goes has superseded: it says what is said nowhere else now, and is found
-    again."""
-    over = [
+def _moments_of(reads: Reads, going: Going) -> list[Moment]:
+    """The moments that dreaming made of what goes."""
+    ids = [id for id, record in going.items() if isinstance(record, Resource)]
+    moments = reads.records.referring(ids) if ids else []
+    return [moment for moment in moments if moment.id not in going and MADE_BY in moment.metadata]
+
+
+def _resources_left(reads: Reads, going: Going, moment: Moment) -> list[Resource]:
+    records = [reads.records.get("resources", id) for id in moment.resource_refs if id not in going]
+    return [record for record in records if isinstance(record, Resource)]
+
+
+def _restored(reads: Reads, going: Going) -> Iterator[Resource]:
+    """What goes had superseded these: they say what nothing else says now, so they are back."""
+    insights = [
         record for record in going.values() if isinstance(record, Resource) and record.generation
     ]
-    if not over:
+    if not insights:
         return
-    kinds = sorted({*_DERIVED, *(record.kind for record in over)})
-    by = In(f"metadata.{SUPERSEDED}.by", [record.id for record in over])
-    for record in reads.records.query("resources", Query().filter(In("kind", kinds)).filter(by)):
-        told = (
-            record.metadata.get(SUPERSEDED)
-            if isinstance(record, Resource) and record.id not in going
-            else None
-        )
-        if isinstance(record, Resource) and isinstance(told, dict):
-            bare = {name: value for name, value in record.metadata.items() if name != SUPERSEDED}
-            parents = tuple(reads.records.parents(record.id))
-            yield replace(record, content=str(told["content"]), metadata=bare, parents=parents)
+    kinds = sorted({*_DERIVED, *(record.kind for record in insights)})
+    by_them = In(f"metadata.{SUPERSEDED}.by", [record.id for record in insights])
+    query = Query().filter(In("kind", kinds)).filter(by_them)
+    for record in reads.records.query("resources", query):
+        if not isinstance(record, Resource) or record.id in going:
+            continue
+        superseded = record.metadata.get(SUPERSEDED)
+        if isinstance(superseded, dict):
+            others = {key: value for key, value in record.metadata.items() if key != SUPERSEDED}
+            yield replace(
+                record,
+                content=str(superseded["content"]),
+                metadata=others,
+                parents=tuple(reads.records.parents(record.id)),
+            )
 
 
-def _told(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
-    """A moment by rules, of these resources. Of its topics those stay that they speak of."""
-    names = describe.names(left)
-    said = {word for resource in left for word in tokens(resource.content)}
+def _describe(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
+    """A moment by rules as it is without what goes. Of its topics those stay that are left."""
+    names = common_names(left)
+    words = {word for resource in left for word in tokens(resource.content)}
     topics = tuple(
-        topic for topic in moment.topic_tags if topic in names or said.issuperset(tokens(topic))
+        topic for topic in moment.topic_tags if topic in names or words.issuperset(tokens(topic))
     )
-    times = [happened(resource) for resource in left]
+    times = [happened_at(resource) for resource in left]
+    ends = [resource.ends_at for resource in left if resource.ends_at]
+    categories = dict.fromkeys(resource.category for resource in left if resource.category)
+    ids = tuple(resource.id for resource in left)
     return replace(
         moment,
         name=_name(moment, left, topics),
         starts_at=min(times),
-        ends_at=max([*times, *(resource.ends_at for resource in left if resource.ends_at)]),
-        present_persons=describe.people(left),
-        speakers=describe.speakers(left),
+        ends_at=max([*times, *ends]),
+        present_persons=people(left),
+        speakers=speakers(left),
         topic_tags=topics,
-        classifications=tuple(
-            dict.fromkeys(resource.category for resource in left if resource.category)
-        ),
-        summary=describe.summary(left, matrix(reads, [resource.id for resource in left])),
-        resource_refs=tuple(resource.id for resource in left),
+        classifications=tuple(categories),
+        summary=summarize(left, matrix(reads, ids)),
+        resource_refs=ids,
         entity_refs=names,
     )
 
 
 def _name(moment: Moment, left: Sequence[Resource], topics: Sequence[str]) -> str:
-    """What it is called: by its topics, as far as these are still spoken of, or by its first text."""
-    if part := _PART.fullmatch(moment.name):
-        shown = moment.name[part.end("part") :].removeprefix(": ").split(", ")
-        still = [topic for topic in shown if topic in topics] or list(topics[:2])
-        return f"{part['part']}: {', '.join(still)}" if still and shown != [""] else part["part"]
-    title = left[0].metadata.get("title")
-    return label(
-        f"{title if isinstance(title, str) and title else left[0].name}, {happened(left[0]).date()}"
-    )
+    """Its name by the topics that are left, or by the first text that is."""
+    part = _PART_NAME.fullmatch(moment.name)
+    if not part:
+        return session_name(left)
+    if not part["topics"]:
+        return part["part"]
+    named = [topic for topic in part["topics"].split(", ") if topic in topics]
+    shown = named or topics[:2]
+    return f"{part['part']}: {', '.join(shown)}" if shown else part["part"]

@@ -172,7 +172,7 @@ class Dreaming(Reading):
             ConflictError: such a run is going on. InvalidInputError: of the arguments.
         """
         from ..dream.maintenance import start_of_lookback
-        from ..dream.moments.extract import extract
+        from ..dream.moments.extract import extract_moments
         from ..llm import Budget
 
         budget = Budget(tokens=budget_tokens, calls=budget_calls, cost=budget_cost)
@@ -180,7 +180,7 @@ class Dreaming(Reading):
         start = start_of_lookback(hours, since, now)
 
         def work(writer: Writer, llm: LLM | None) -> list[Theme]:
-            extract(self._store, writer, since=start, now=now, llm=llm, progress=progress)
+            extract_moments(self._store, writer, since=start, now=now, llm=llm, progress=progress)
             return []
 
         settings = {"since": start.isoformat() if since and start else None, "hours": hours}
@@ -218,7 +218,7 @@ class Dreaming(Reading):
             ModelNotConfiguredError: the model is to judge, and there is none.
             ConflictError: such a run is going on. InvalidInputError: of the arguments.
         """
-        from ..dream.affinity.link import Options, link
+        from ..dream.affinity.link import AffinityOptions, link_resources
         from ..dream.maintenance import start_of_lookback
         from ..llm import Budget
 
@@ -226,10 +226,10 @@ class Dreaming(Reading):
         if min_score is not None and not -1 <= min_score <= 1:
             raise InvalidInputError(f"a cosine is between -1 and 1, not {min_score!r}")
         start = start_of_lookback(hours, since, datetime.now(UTC))
-        options = Options(since=start, neighbours=positive(neighbours), min_score=min_score)
+        options = AffinityOptions(since=start, neighbours=positive(neighbours), min_score=min_score)
 
         def work(writer: Writer, llm: LLM | None) -> list[Theme]:
-            link(self._store, writer, options, llm=llm, progress=progress)
+            link_resources(self._store, writer, options, llm=llm, progress=progress)
             return []
 
         settings = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,20 +12,20 @@ from msgspec.structs import replace
 from ... import labels
 from ...errors import BudgetError, ModelError
 from ...kv import Entry
-from ...llm import LLM, Call, Quote
+from ...llm import LLM, Call
 from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ..context import quote_resource
-from .link import ENTITY, RELATED
+from .edge_types import ENTITY, RELATED
 
-__all__ = ["JUDGED", "judged"]
+__all__ = ["judge_edges"]
 
-JUDGED = "judged"  # kind of the journal entries that keep what the model said of a pair
-KIND = "affinity"  # of run
+_JUDGED = "judged"  # kind of the entries that keep a model's verdict on a pair
+RUN_KIND = "affinity"
 
-Pair = tuple[str, str]  # the keys of two resources, in order
+Keys: TypeAlias = tuple[str, str]  # of two resources, in order
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -33,102 +33,134 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     related: bool
     relation: Annotated[str, Meta(extra_json_schema={"maxLength": 60})] = ""
-    strength: float = 0.5
+    strength: float = 0.5  # 0..1
     reason: str = ""
 
 
-def judged(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> tuple[Edge, ...]:
-    """Edges without those by vectors that the model does not agree to; those it does tell its
-    reason.
+class _Pair(Struct, frozen=True):
+    """Two resources that may belong together."""
+
+    keys: Keys
+    first: Resource
+    second: Resource
+    names: str  # that both share
+
+    @property
+    def id(self) -> str:
+        return "/".join(sorted(self.resource_ids))
+
+    @property
+    def resource_ids(self) -> tuple[str, str]:
+        return self.first.id, self.second.id
+
+
+def judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -> list[Edge]:
+    """The edges without those by vectors that the model does not agree to.
+
+    Those that it does agree to get its reason. Edges by names are not judged.
 
     Raises:
         BudgetError: the run's budget is spent; the verdicts until then are kept.
     """
-    asked = {_pair(edge) for edge in edges if edge.rel_type == RELATED}
-    resources = _resources(store, asked)
-    pairs = {
-        pair: (resources[pair[0]], resources[pair[1]])
-        for pair in sorted(asked)
-        if all(end in resources for end in pair)
-    }
-    verdicts: dict[Pair, Verdict] = {}
-    for pair, (first, second) in pairs.items():
-        if (entry := store.kv.get(JUDGED, _id(first, second))) is not None:
-            verdicts[pair] = msgspec.json.decode(entry.value, type=Verdict)
-    waiting = [pair for pair in pairs if pair not in verdicts]
-    names = {_pair(edge): _shared(edge) for edge in edges if edge.rel_type == ENTITY}
-    replies = llm.ask_all([_asking(*pairs[pair], names.get(pair, "")) for pair in waiting])
-    writer.count_calls(replies)
-    spent: BudgetError | None = None
-    for pair, reply in zip(waiting, replies, strict=True):
-        ids = [resource.id for resource in pairs[pair]]
-        item = _id(*pairs[pair])
-        if isinstance(reply, BudgetError):
-            spent = reply
-        elif isinstance(reply, ModelError):
-            writer.write(
-                entries=[failed_item_entry(store, KIND, item, reply, ids, run_id=writer.run.id)]
-            )
-        else:
-            verdicts[pair] = reply
-            data = msgspec.json.encode(reply)
-            writer.write(
-                entries=[Entry(JUDGED, item, data, refs=tuple(ids))],
-                deleted=[failed_item_key(KIND, item)],
-            )
-    if spent:
-        raise spent
-    return tuple(
-        edge if edge.rel_type != RELATED else _told(edge, verdicts[_pair(edge)], llm.name)
-        for edge in edges
-        if edge.rel_type != RELATED or ((verdict := verdicts.get(_pair(edge))) and verdict.related)
-    )
+    pairs = _pairs(store, edges)
+    verdicts = _known_verdicts(store, pairs)
+    verdicts |= _ask(store, writer, llm, [pair for pair in pairs if pair.keys not in verdicts])
+    agreed = []
+    for edge in edges:
+        if edge.rel_type != RELATED:
+            agreed.append(edge)
+            continue
+        verdict = verdicts.get(_keys(edge))
+        if verdict and verdict.related:
+            agreed.append(_with_verdict(edge, verdict, llm.name))
+    return agreed
 
 
-def _pair(edge: Edge) -> Pair:
-    first, second = sorted((labels.key(edge.src), labels.key(edge.dst)))
-    return first, second
+def _pairs(store: Store, edges: Sequence[Edge]) -> list[_Pair]:
+    """The pairs to be judged, in order of their keys."""
+    shared = {_keys(edge): _shared_names(edge) for edge in edges if edge.rel_type == ENTITY}
+    asked = sorted({_keys(edge) for edge in edges if edge.rel_type == RELATED})
+    resources = _resources(store, {key for keys in asked for key in keys})
+    return [
+        _Pair(keys, resources[keys[0]], resources[keys[1]], shared.get(keys, ""))
+        for keys in asked
+        if all(key in resources for key in keys)
+    ]
 
 
-def _id(first: Resource, second: Resource) -> str:
-    return "/".join(sorted((first.id, second.id)))
-
-
-def _resources(store: Store, pairs: set[Pair]) -> dict[str, Resource]:
-    keys = sorted({key for pair in pairs for key in pair})
-    found = store.records.lookup(keys, edges=0) if keys else {}
+def _resources(store: Store, keys: Iterable[str]) -> dict[str, Resource]:
+    wanted = sorted(keys)
+    records_by_key = store.records.lookup(wanted, edges=0) if wanted else {}
     return {
         key: record
-        for key, records in found.items()
+        for key, records in records_by_key.items()
         for record in records
         if isinstance(record, Resource)
     }
 
 
-def _asking(first: Resource, second: Resource, names: str) -> Call:
-    slots: dict[str, str | Quote] = {
-        "first": quote_resource(first),
-        "second": quote_resource(second),
-        "names": names or "nothing known",
-    }
-    return Call("affinity", slots, returns=Verdict, subjects=(first.id, second.id))
+def _known_verdicts(store: Store, pairs: Iterable[_Pair]) -> dict[Keys, Verdict]:
+    verdicts = {}
+    for pair in pairs:
+        entry = store.kv.get(_JUDGED, pair.id)
+        if entry is not None:
+            verdicts[pair.keys] = msgspec.json.decode(entry.value, type=Verdict)
+    return verdicts
 
 
-def _shared(edge: Edge) -> str:
+def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict[Keys, Verdict]:
+    """Ask about all pairs at once, and store each verdict, or that the call failed."""
+    replies = llm.ask_all([_call(pair) for pair in pairs])
+    writer.count_calls(replies)
+    verdicts: dict[Keys, Verdict] = {}
+    spent: BudgetError | None = None
+    for pair, reply in zip(pairs, replies, strict=True):
+        if isinstance(reply, BudgetError):
+            spent = reply
+        elif isinstance(reply, ModelError):
+            failed = failed_item_entry(
+                store, RUN_KIND, pair.id, reply, pair.resource_ids, run_id=writer.id
+            )
+            writer.write(entries=[failed])
+        else:
+            verdicts[pair.keys] = reply
+            data = msgspec.json.encode(reply)
+            verdict = Entry(_JUDGED, pair.id, data, pair.resource_ids)
+            writer.write(entries=[verdict], deleted=[failed_item_key(RUN_KIND, pair.id)])
+    if spent:
+        raise spent
+    return verdicts
+
+
+def _call(pair: _Pair) -> Call:
+    return Call(
+        "affinity",
+        {
+            "first": quote_resource(pair.first),
+            "second": quote_resource(pair.second),
+            "names": pair.names or "nothing known",
+        },
+        returns=Verdict,
+        subjects=pair.resource_ids,
+    )
+
+
+def _keys(edge: Edge) -> Keys:
+    first, second = sorted((labels.key(edge.src), labels.key(edge.dst)))
+    return first, second
+
+
+def _shared_names(edge: Edge) -> str:
     return ", ".join(path.rsplit("/", 2)[1] for path in edge.paths())
 
 
-def _told(edge: Edge, verdict: Verdict, model: str) -> Edge:
+def _with_verdict(edge: Edge, verdict: Verdict, model: str) -> Edge:
     said = {
         "match_type": "judged",
         "relation": verdict.relation,
         "context": verdict.reason,
         "judged_by": model,
     }
-    strength = min(1.0, max(0.0, verdict.strength))
-    properties = {
-        **edge.properties,
-        **{name: value for name, value in said.items() if value},
-        "confidence": strength,
-    }
-    return replace(edge, properties=properties)
+    stated = {name: value for name, value in said.items() if value}
+    confidence = min(1.0, max(0.0, verdict.strength))
+    return replace(edge, properties={**edge.properties, **stated, "confidence": confidence})

@@ -1,18 +1,19 @@
-"""Moments: stretches of time told as what happened in them, by rules or by a model.
+"""Moments: stretches of time described by what happened in them, by rules or by a model.
 
 Source: seed 5, "First-Order Dreaming: Moment Extraction". Rules part time into sessions, and these
-where the topic shifts, and say who spoke, of what, and in whose words. A model tells, of each
-session, what happened, with every field of the seed. Both connect what they made by label: with
+where the topic shifts, and say who spoke, of what, and in whose words. A model says, of each
+session, what happened, with every field of the seed. Both connect what they make by label: with
 people, resources, topics, the moments before and after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
@@ -21,29 +22,53 @@ from ...model import Edge, Moment, Resource
 from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
 from ...store.contract import Store
-from ...store.specs import EdgeSpec
+from ..topics import Background, common_names, find_topics
 from ..vectors import matrix
-from . import describe
-from .sessions import MADE_BY, Session, happened, sessions
+from .describe import people, speakers, summarize
+from .links import MADE_BY, RULES, connections, outgrown_moments, part_id, part_of
+from .llm import describe_sessions
+from .sessions import Session, find_sessions, happened_at
 
 if TYPE_CHECKING:
     from ...llm import LLM
 
-__all__ = ["LOOKBACK", "RULES", "connections", "extract", "outgrown", "part_id", "part_of"]
+__all__ = ["extract_moments", "session_name"]
 
-LOOKBACK = 24.0  # hours, seed 5
-RULES = "rules"
-_OWNS, _RELATES = 1.0, 0.5  # weights of edges, from seed 5's guidelines
 # a moment this long before or after is still looked for as the one beside it
-_NEXT = timedelta(days=31)
+_LOOK_BESIDE = timedelta(days=31)
 _NEAR, _FAR = 0.9, 0.3  # weight of what happened at once, and of what lies far apart
-_HALF = 7.0  # days after which it has fallen half of the way
+_HALF_WAY = 7.0  # days after which it has fallen half of the way
 _AT_ONCE = 16  # sessions whose calls are made together
 
 Progress = Callable[[int, int], None]
 
 
-def extract(
+class _SessionMoments(Struct, frozen=True):
+    """The moments of a session: of the whole, and of its parts."""
+
+    session: Session
+    whole: Moment
+    parts: list[Moment]
+
+    @property
+    def new(self) -> list[Moment]:
+        """Those to write: what reading made of a whole stays as it is."""
+        return self.parts if self.session.moment else [self.whole, *self.parts]
+
+    @property
+    def edges(self) -> list[Edge]:
+        edges = []
+        for moment in (self.whole, *self.parts):
+            refs = set(moment.resource_refs)
+            own = [resource for resource in self.session.resources if resource.id in refs]
+            edges += connections(moment, own)
+        edges += [part_of(part, self.whole) for part in self.parts]
+        for before, after in pairwise(self.parts):
+            edges += _proximity(before, after)
+        return edges
+
+
+def extract_moments(
     store: Store,
     writer: Writer,
     *,
@@ -52,227 +77,157 @@ def extract(
     llm: LLM | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Write the moments of what happened, or was remembered, since then (all when None). Again, it
-    writes nothing.
+    """Write the moments of what happened, or was remembered, since a time; of everything when None.
 
-    A failed call of the model parks its session, which the next run tries again.
+    Idempotent. A session at which a call of the model fails is tried again by the next run.
 
     Raises:
-        BudgetError: the budget of the run is spent; what was told until then is written.
+        BudgetError: the budget of the run is spent; what was described until then is written.
     """
-    found = sessions(store, since=since, now=now)
-    background = describe.Background(
-        [resource for session in found for resource in session.resources]
-    )
-    whole: list[Moment] = []
-    done = 0
-    for low in range(0, len(found), _AT_ONCE):
-        some = found[low : low + _AT_ONCE]
-        told: list[tuple[Session, Moment]] = []
-        for session in some:
-            moment = _whole(store, session, background)
-            parts = [] if llm else list(_parts(store, session, moment, background))
-            made = parts if session.moment else [moment, *parts]
-            edges = [
-                edge for one in (moment, *parts) for edge in connections(one, _refs(session, one))
-            ]
-            edges += [part_of(part, moment) for part in parts]
-            edges += [edge for before, after in pairwise(parts) for edge in _beside(before, after)]
-            kept = {moment.id, *(part.id for part in parts)}
-            writer.write([*made, *outgrown(store, session.resources, kept, told=False)], edges)
-            writer.count(sessions=1, parts=len(parts), waiting=int(session.waiting))
-            whole.append(moment)
-            told.append((session, moment))
+    sessions = find_sessions(store, since=since, now=now)
+    background = Background([one for session in sessions for one in session.resources])
+    wholes: list[Moment] = []
+    for start in range(0, len(sessions), _AT_ONCE):
+        group = [
+            _moments_of(store, session, background, with_parts=llm is None)
+            for session in sessions[start : start + _AT_ONCE]
+        ]
+        for moments in group:
+            _write(store, writer, moments)
         if llm:
-            from .llm import tell
-
-            tell(store, writer, llm, told)
-        done += len(some)
+            # the calls of the group are in flight at once
+            described = [(moments.session, moments.whole) for moments in group]
+            describe_sessions(store, writer, llm, described)
+        wholes += [moments.whole for moments in group]
         if progress:
-            progress(done, len(found))
-    writer.write((), list(_timeline(store, whole)))
+            progress(len(wholes), len(sessions))
+    writer.write((), list(_timeline(store, wholes)))
 
 
-def connections(moment: Moment, resources: Sequence[Resource]) -> list[Edge]:
-    """A moment's edges by label: to who was there, what it is told by, and what it is about. None
-    to itself: a document of one chunk, its moment and what it is about may all bear one name."""
-    return [
-        edge
-        for edge in _connections(moment, resources)
-        if labels.key(edge.dst) != labels.key(moment.name)
-    ]
+def session_name(resources: Sequence[Resource]) -> str:
+    """The name of a session by its first text and day."""
+    first = resources[0]
+    day = happened_at(first).date().isoformat()
+    return label(f"{first.title or first.name}, {day}")
 
 
-def _connections(moment: Moment, resources: Sequence[Resource]) -> Iterator[Edge]:
-    known = {labels.key(name) for name in moment.entity_refs}
-    for person in moment.present_persons:
-        about = {"dst_name": person.name, "dst_entity_type": "person"} | (
-            {"role": person.role} if person.role else {}
+def _moments_of(
+    store: Store, session: Session, background: Background, *, with_parts: bool
+) -> _SessionMoments:
+    whole = session.moment
+    if whole is None:
+        whole = _describe(
+            store,
+            session.resources,
+            background,
+            id=identity("session", session.resources[0].id),
+            name=session_name(session.resources),
+            type="conversation" if people(session.resources) else "session",
         )
-        yield Edge(
-            src=moment.name, rel_type="attended_by", dst=person.name, weight=_OWNS, properties=about
+    parts = []
+    spans = session.parts if with_parts else ()
+    for number, (first, last) in enumerate(spans, 1):
+        resources = session.resources[first:last]
+        part = _describe(
+            store,
+            resources,
+            background,
+            id=part_id(resources),
+            name=f"{whole.name}, part {number}",
+            type="topic",
+            parent=whole.id,
         )
-    for resource in resources:
-        about = {"dst_name": resource.name, "dst_entity_type": f"resource/{resource.kind}"}
-        yield Edge(
-            src=moment.name, rel_type="includes", dst=resource.name, weight=_OWNS, properties=about
-        )
-    for topic in moment.topic_tags:
-        if labels.key(topic) in known or moment.metadata.get(MADE_BY, RULES) != RULES:
-            yield Edge(
-                src=moment.name, rel_type="about", dst=topic, weight=_RELATES,
-                properties={"dst_name": topic, "dst_entity_type": "concept/topic"},
-            )  # fmt: skip
+        parts.append(part)
+    return _SessionMoments(session, whole, parts)
 
 
-def outgrown(
-    store: Store, resources: Sequence[Resource], kept: Collection[str], *, told: bool
-) -> list[Moment]:
-    """Moments made before of some of these resources (by a model if `told`, else by rules) that are
-    not among the kept ones: a chat that grew is parted elsewhere. They keep id, name and edges, and
-    leave the timeline."""
-    if "includes" not in store.graph.edge_types():
-        return []
-    keys = list(dict.fromkeys(labels.key(resource.name) for resource in resources))
-    edges = store.graph.edges(EdgeSpec(keys, direction="in", rel_types=["includes"]))
-    found = store.records.lookup(list(dict.fromkeys(edge.src for edge in edges)), edges=0)
-    ids = {resource.id for resource in resources}
-    return [
-        _retired(record)
-        for records in found.values()
-        for record in records
-        if isinstance(record, Moment) and record.id not in kept and ids.intersection(record.resource_refs)
-        and MADE_BY in record.metadata and SUPERSEDED not in record.metadata
-        and (record.metadata[MADE_BY] != RULES) == told
-    ]  # fmt: skip
+def _write(store: Store, writer: Writer, moments: _SessionMoments) -> None:
+    session = moments.session
+    keep = {moments.whole.id, *(part.id for part in moments.parts)}
+    outgrown = outgrown_moments(store, session.resources, keep, by_model=False)
+    writer.write([*moments.new, *outgrown], moments.edges)
+    writer.count(sessions=1, parts=len(moments.parts), waiting=int(session.waiting))
 
 
-def _retired(moment: Moment) -> Moment:
-    times = {"starts_at": moment.starts_at, "ends_at": moment.ends_at}
-    told = {**{name: at.isoformat() for name, at in times.items() if at}, "summary": moment.summary}
-    return replace(
-        moment, starts_at=None, ends_at=None, summary="", topic_tags=(), emotion_tags=(), classifications=(),
-        metadata={**moment.metadata, SUPERSEDED: {name: value for name, value in told.items() if value}},
-    )  # fmt: skip
+def _describe(
+    store: Store,
+    resources: Sequence[Resource],
+    background: Background,
+    *,
+    id: str,
+    name: str,
+    type: str,
+    parent: str = "",
+) -> Moment:
+    """A moment by rules.
 
-
-def part_id(resources: Sequence[Resource]) -> str:
-    """Of the part that begins with these: it stays as the session grows."""
-    return identity("part", resources[0].id)
-
-
-def part_of(moment: Moment, whole: Moment) -> Edge:
-    """The edge to the moment that it is a part of."""
-    about = {"dst_name": whole.name, "dst_entity_type": f"moment/{whole.type}"}
-    return Edge(src=moment.name, rel_type="part_of", dst=whole.name, properties=about)
-
-
-def _whole(store: Store, session: Session, background: describe.Background) -> Moment:
-    """The moment of a session: as it was read, or as it is told by what no moment had."""
-    if session.moment:
-        return session.moment
-    first = session.resources[0]
-    at = happened(first)
-    title = first.metadata.get("title")
-    name = label(
-        f"{title if isinstance(title, str) and title else first.name}, {at.date().isoformat()}"
-    )
-    return _told(
-        store, session.resources, identity("session", first.id), name, "session", background
-    )
-
-
-def _parts(
-    store: Store, session: Session, whole: Moment, background: describe.Background
-) -> Iterator[Moment]:
-    for number, (first, last) in enumerate(session.parts, 1):
-        some = session.resources[first:last]
-        part = _told(
-            store, some, part_id(some), f"{whole.name}, part {number}", "topic", background,
-            parent=whole, titled=True,
-        )  # fmt: skip
-        yield part
-
-
-def _told(
-    store: Store, resources: Sequence[Resource], id: str, name: str, kind: str, background: describe.Background, *,
-    parent: Moment | None = None, titled: bool = False,
-) -> Moment:  # fmt: skip
-    """A moment by rules. One that is there for these resources stays as it is, and one that grew
-    keeps its name."""
+    One that is stored for these resources stays as it is, and one that grew keeps its name.
+    """
     stored = store.records.get("moments", id)
     refs = tuple(resource.id for resource in resources)
-    if (
-        isinstance(stored, Moment)
-        and stored.resource_refs == refs
-        and SUPERSEDED not in stored.metadata
-    ):
-        if stored.parent_moment == (parent.id if parent else ""):
-            return stored
-        return replace(stored, parent_moment=parent.id if parent else "")
-    topics = describe.topics(resources, background)
     if isinstance(stored, Moment):
+        if stored.resource_refs == refs and SUPERSEDED not in stored.metadata:
+            return replace(stored, parent_moment=parent)
         name = stored.name
-    elif titled and topics:
+    topics = find_topics(resources, background)
+    # parts of one session are told apart by their topics
+    if stored is None and parent and topics:
         name = f"{name}: {', '.join(topics[:2])}"
-    times = [happened(resource) for resource in resources]
+    times = [happened_at(resource) for resource in resources]
+    ends = [resource.ends_at for resource in resources if resource.ends_at]
     metadata: dict[str, Any] = {MADE_BY: RULES}
-    if uri := resources[0].uri:
-        metadata["uri"] = uri
+    if resources[0].uri:
+        metadata["uri"] = resources[0].uri
+    categories = dict.fromkeys(resource.category for resource in resources if resource.category)
     return Moment(
         id=id,
         name=name,
-        type="conversation" if kind == "session" and describe.people(resources) else kind,
+        type=type,
         starts_at=min(times),
-        ends_at=max([*times, *(resource.ends_at for resource in resources if resource.ends_at)]),
-        present_persons=describe.people(resources),
-        speakers=describe.speakers(resources),
+        ends_at=max([*times, *ends]),
+        present_persons=people(resources),
+        speakers=speakers(resources),
         topic_tags=topics,
-        classifications=tuple(
-            dict.fromkeys(resource.category for resource in resources if resource.category)
-        ),
-        summary=describe.summary(resources, matrix(store, refs)),
+        classifications=tuple(categories),
+        summary=summarize(resources, matrix(store, refs)),
         resource_refs=refs,
-        entity_refs=describe.names(resources),
-        parent_moment=parent.id if parent else "",
+        entity_refs=common_names(resources),
+        parent_moment=parent,
         metadata=metadata,
     )
 
 
-def _refs(session: Session, moment: Moment) -> list[Resource]:
-    ids = set(moment.resource_refs)
-    return [resource for resource in session.resources if resource.id in ids]
-
-
 def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Edge]:
-    """Edges `temporal_proximity` between each of these moments and the ones before and after it,
-    both ways."""
+    """Edges between each of these moments and the ones before and after it, both ways."""
     times = [at for moment in moments for at in (moment.starts_at, moment.ends_at) if at]
     if not times:
         return
-    lowest = datetime.min.replace(tzinfo=UTC) + _NEXT
-    highest = datetime.max.replace(tzinfo=UTC) - _NEXT
-    first, last = max(min(times), lowest) - _NEXT, min(max(times), highest) + _NEXT
-    wanted = {moment.id for moment in moments}
-    beside = {
-        moment.id: moment
-        for moment in (*store.records.moments_between(first, last), *moments)
-        if _is_whole(moment)
-    }
-    ordered = sorted(beside.values(), key=lambda moment: (moment.starts_at or lowest, moment.name))
+    # no time before the first year or after the last
+    lowest = datetime.min.replace(tzinfo=UTC) + _LOOK_BESIDE
+    highest = datetime.max.replace(tzinfo=UTC) - _LOOK_BESIDE
+    first = max(min(times), lowest) - _LOOK_BESIDE
+    last = min(max(times), highest) + _LOOK_BESIDE
+    own = {moment.id for moment in moments}
+    beside = (*store.records.moments_between(first, last), *moments)
+    wholes = {moment.id: moment for moment in beside if _is_dated_whole(moment)}
+    ordered = sorted(wholes.values(), key=lambda moment: (moment.starts_at or lowest, moment.name))
     for before, after in pairwise(ordered):
-        if {before.id, after.id} & wanted and labels.key(before.name) != labels.key(after.name):
-            yield from _beside(before, after)
+        if own.isdisjoint((before.id, after.id)):
+            continue
+        if labels.key(before.name) != labels.key(after.name):
+            yield from _proximity(before, after)
 
 
-def _is_whole(moment: Moment) -> bool:
+def _is_dated_whole(moment: Moment) -> bool:
     return not moment.parent_moment and moment.starts_at is not None
 
 
-def _beside(before: Moment, after: Moment) -> Iterator[Edge]:
+def _proximity(before: Moment, after: Moment) -> Iterator[Edge]:
+    """The edges between two moments in a row: the less time between them, the more they weigh."""
     end, start = before.ends_at or before.starts_at, after.starts_at
     gap = max(0.0, (start - end).total_seconds()) if start and end else 0.0
-    weight = round(_FAR + (_NEAR - _FAR) * 0.5 ** (gap / 86_400 / _HALF), 3)
+    days = gap / 86_400
+    weight = round(_FAR + (_NEAR - _FAR) * 0.5 ** (days / _HALF_WAY), 3)
     for src, dst in ((before, after), (after, before)):
         about = {
             "dst_name": dst.name,

@@ -1,39 +1,39 @@
-"""Moments as a model tells them: what happened in a session, with every field of seed 5."""
+"""Moments as a model describes them: what happened in a session, with every field of seed 5."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ... import labels
 from ...errors import BudgetError, LabelError, ModelError
 from ...ingest.documents import identity, label
 from ...kv import Entry
-from ...llm import LLM, Call
-from ...model import Edge, Moment, Person, Resource, Speaker
+from ...llm import LLM, Call, Quote
+from ...model import Moment, Person, Resource, Speaker
 from ...runs.failures import failed_item_entry, failed_item_key
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import quote_resource
-from . import describe
-from .extract import connections, outgrown, part_id, part_of
-from .sessions import MADE_BY, Session, happened
+from .describe import people, speakers
+from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
+from .sessions import Session, happened_at
 
-__all__ = ["TOLD", "tell"]
+__all__ = ["DESCRIBED", "describe_sessions"]
 
-# kind of the journal entries that say that the model told what happened in some resources
-TOLD = "told"
-KIND = "moments"  # of run
+# kind of the entries that say that a model described what happened in some resources
+DESCRIBED = "told"
+RUN_KIND = "moments"
 _WORDS = 1_500  # of one call
 
 
-# What is asked for, not what is refused: a small model is held to it, and longer words are taken
-# all the same.
+# What the model is asked for. Nothing is refused for being longer: a small model would fail often.
 Name: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 60})]
 Tag: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 32})]
 Tags: TypeAlias = Annotated[list[Tag], Meta(extra_json_schema={"maxItems": 4})]
@@ -50,7 +50,7 @@ class Spoke(Struct, frozen=True):
 
 
 class MomentDraft(Struct, frozen=True, kw_only=True):
-    """A moment in words. Times are ISO 8601, or empty."""
+    """A moment as a model replies with it. Times are ISO 8601, or empty."""
 
     name: Name
     summary: Annotated[str, Meta(extra_json_schema={"maxLength": 400})]
@@ -65,196 +65,200 @@ class MomentDraft(Struct, frozen=True, kw_only=True):
     entities: Annotated[list[Name], Meta(extra_json_schema={"maxItems": 6})] = []
 
 
-Telling: TypeAlias = Annotated[list[MomentDraft], Meta(extra_json_schema={"maxItems": 5})]
+MomentDrafts: TypeAlias = Annotated[list[MomentDraft], Meta(extra_json_schema={"maxItems": 5})]
 
 
 class _Piece(Struct, frozen=True):
-    """What is put to the model at once."""
+    """The part of a session that is one call."""
 
     id: str
     resources: tuple[Resource, ...]
     within: Moment
 
+    @property
+    def starts_at(self) -> datetime:
+        return min(happened_at(resource) for resource in self.resources)
 
-def tell(
+    @property
+    def ends_at(self) -> datetime:
+        times = [happened_at(resource) for resource in self.resources]
+        return max([*times, *(resource.ends_at for resource in self.resources if resource.ends_at)])
+
+    @property
+    def resource_ids(self) -> tuple[str, ...]:
+        return tuple(resource.id for resource in self.resources)
+
+
+def describe_sessions(
     store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Session, Moment]]
 ) -> None:
-    """Have the model tell what happened in these sessions, each with its moment, unless it told
-    before.
+    """Ask the model what happened in sessions, each with its moment, and write the moments of it.
+
+    What was described before is not asked about again.
 
     Raises:
-        BudgetError: the run's budget is spent; what was told is written, and the rest waits for the
-            next run.
+        BudgetError: the run's budget is spent; what was described is written, and the rest waits
+            for the next run.
     """
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
-    waiting = [piece for piece in pieces if store.kv.get(TOLD, piece.id) is None]
-    replies = llm.ask_all([_asking(piece) for piece in waiting])
+    waiting = [piece for piece in pieces if store.kv.get(DESCRIBED, piece.id) is None]
+    replies = llm.ask_all([_call(piece) for piece in waiting])
     writer.count_calls(replies)
     spent: BudgetError | None = None
     for piece, reply in zip(waiting, replies, strict=True):
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            ids = [resource.id for resource in piece.resources]
-            writer.write(
-                entries=[failed_item_entry(store, KIND, piece.id, reply, ids, run_id=writer.run.id)]
+            failed = failed_item_entry(
+                store, RUN_KIND, piece.id, reply, piece.resource_ids, run_id=writer.id
             )
+            writer.write(entries=[failed])
         else:
             _write(store, writer, llm.name, piece, reply)
     if spent:
         raise spent
 
 
+# -- what is asked -------------------------------------------------------------------------------
+
+
 def _pieces(store: Store, session: Session, whole: Moment) -> Iterator[_Piece]:
-    """A session in pieces that a model can take at once, cut where its topics do."""
-    spans = session.parts or ((0, len(session.resources)),)
-    for first, last in spans:
-        stored = (
-            store.records.get("moments", part_id(session.resources[first:last]))
-            if session.parts
-            else None
-        )
-        within = stored if isinstance(stored, Moment) else whole
-        piece: list[Resource] = []
-        words = 0
-        for resource in session.resources[first:last]:
-            size = count_words(resource.content)
-            if piece and words + size > _WORDS:
-                yield _piece(piece, within)
-                piece, words = [], 0
-            piece.append(resource)
-            words += size
-        if piece:
-            yield _piece(piece, within)
+    """A session in pieces that fit one call each, cut where its topics shift."""
+    if not session.parts:
+        yield from _sized_pieces(session.resources, whole)
+        return
+    for first, last in session.parts:
+        resources = session.resources[first:last]
+        part = store.records.get("moments", part_id(resources))
+        yield from _sized_pieces(resources, part if isinstance(part, Moment) else whole)
+
+
+def _sized_pieces(resources: Sequence[Resource], within: Moment) -> Iterator[_Piece]:
+    group: list[Resource] = []
+    words = 0
+    for resource in resources:
+        size = count_words(resource.content)
+        if group and words + size > _WORDS:
+            yield _piece(group, within)
+            group, words = [], 0
+        group.append(resource)
+        words += size
+    if group:
+        yield _piece(group, within)
 
 
 def _piece(resources: Sequence[Resource], within: Moment) -> _Piece:
-    return _Piece(
-        identity("told", *(resource.id for resource in resources)), tuple(resources), within
-    )
+    id = identity("told", *(resource.id for resource in resources))
+    return _Piece(id, tuple(resources), within)
 
 
-def _asking(piece: _Piece) -> Call:
-    first, last = _bounds(piece)
-    slots = {
-        "session": [_quoted(resource) for resource in piece.resources],
-        "people": ", ".join(person.name for person in describe.people(piece.resources))
-        or "nobody known",
-        "starts": first.isoformat(),
-        "ends": last.isoformat(),
-    }
+def _call(piece: _Piece) -> Call:
+    names = [person.name for person in people(piece.resources)]
     return Call(
         "moment",
-        slots,
-        returns=Telling,
-        subjects=tuple(resource.id for resource in piece.resources),
+        {
+            "session": [_quote_turn(resource) for resource in piece.resources],
+            "people": ", ".join(names) or "nobody known",
+            "starts": piece.starts_at.isoformat(),
+            "ends": piece.ends_at.isoformat(),
+        },
+        returns=MomentDrafts,
+        subjects=piece.resource_ids,
     )
 
 
-def _quoted(resource: Resource) -> Any:
+def _quote_turn(resource: Resource) -> Quote:
+    """A resource with who spoke before it, and when beside it."""
+    speaker = resource.speaker
+    text = f"{speaker}: {resource.content}" if speaker else resource.content
     when = resource.starts_at.isoformat() if resource.starts_at else ""
-    speaker = resource.metadata.get("speaker")
-    said = (
-        f"{speaker}: {resource.content}"
-        if isinstance(speaker, str) and speaker
-        else resource.content
-    )
-    return msgspec.structs.replace(quote_resource(resource), text=said, note=when)
+    quoted: Quote = replace(quote_resource(resource), text=text, note=when)
+    return quoted
+
+
+# -- what is made of the reply -------------------------------------------------------------------
 
 
 def _write(
-    store: Store, writer: Writer, model: str, piece: _Piece, told: Sequence[MomentDraft]
+    store: Store, writer: Writer, model: str, piece: _Piece, drafts: Sequence[MomentDraft]
 ) -> None:
-    """Write what was told, and that it was: "nothing happened" is what the model said, too."""
-    first = {
-        _key(one.name): number for number, one in reversed(list(enumerate(told)))
-    }  # small models repeat themselves
-    moments = [
-        moment
-        for number, one in enumerate(told)
-        if first[_key(one.name)] == number and (moment := _moment(store, model, piece, number, one))
-    ]
-    edges: list[Edge] = [
-        edge for moment in moments for edge in connections(moment, piece.resources)
-    ]
+    """Write the moments of a piece, and that it was described: it may be that nothing happened."""
+    moments = []
+    names: set[str] = set()
+    for number, draft in enumerate(drafts):
+        key = _key(draft.name)
+        # small models repeat themselves
+        if key and key not in names:
+            names.add(key)
+            moments.append(_moment(store, model, piece, number, draft))
+    edges = [edge for moment in moments for edge in connections(moment, piece.resources)]
     edges += [part_of(moment, piece.within) for moment in moments]
     data = msgspec.json.encode({"model": model, "moments": [moment.id for moment in moments]})
-    done = Entry(TOLD, piece.id, data, refs=tuple(resource.id for resource in piece.resources))
+    described = Entry(DESCRIBED, piece.id, data, piece.resource_ids)
     writer.count(told=len(moments), nothing=int(not moments))
-    before = outgrown(store, piece.resources, {moment.id for moment in moments}, told=True)
+    keep = {moment.id for moment in moments}
+    outgrown = outgrown_moments(store, piece.resources, keep, by_model=True)
     writer.write(
-        [*moments, *before], edges, entries=[done], deleted=[failed_item_key(KIND, piece.id)]
+        [*moments, *outgrown],
+        edges,
+        entries=[described],
+        deleted=[failed_item_key(RUN_KIND, piece.id)],
     )
 
 
-def _moment(
-    store: Store, model: str, piece: _Piece, number: int, told: MomentDraft
-) -> Moment | None:
-    name = _named(store, piece, told.name)
-    if not name:
-        return None
-    starts, ends = _times(piece, told)
-    spoke = describe.speakers(piece.resources)
-    known = {labels.key(speaker.name) for speaker in spoke}
-    present = [Person(name=one.name, role=one.role) for one in told.present_persons]
-    persons = _persons([*describe.people(piece.resources), *present])
+def _moment(store: Store, model: str, piece: _Piece, number: int, draft: MomentDraft) -> Moment:
+    starts_at, ends_at = _times(piece, draft)
+    described = [Person(name=person.name, role=person.role) for person in draft.present_persons]
+    persons = _unique_persons([*people(piece.resources), *described])
+    names = [*(person.name for person in persons), *_tags(draft.entities)]
     return Moment(
         id=identity(piece.id, str(number)),
-        name=name,
-        type=_tag(told.type) or "conversation",
-        starts_at=starts,
-        ends_at=ends,
+        name=_name(store, piece, draft.name),
+        type=_tag(draft.type) or "conversation",
+        starts_at=starts_at,
+        ends_at=ends_at,
         present_persons=persons,
-        speakers=(
-            *spoke,
-            *(_speaker(one) for one in told.speakers if _key(one.name) not in (*known, "")),
-        ),
-        emotion_tags=_tags(told.emotion_tags),
-        topic_tags=_tags(told.topic_tags),
-        classifications=_tags(told.classifications),
-        summary=told.summary.strip(),
-        resource_refs=tuple(resource.id for resource in piece.resources),
-        entity_refs=tuple(dict.fromkeys([*(one.name for one in persons), *_tags(told.entities)])),
+        speakers=_speakers(piece, draft),
+        emotion_tags=_tags(draft.emotion_tags),
+        topic_tags=_tags(draft.topic_tags),
+        classifications=_tags(draft.classifications),
+        summary=draft.summary.strip(),
+        resource_refs=piece.resource_ids,
+        entity_refs=tuple(dict.fromkeys(names)),
         parent_moment=piece.within.id,
         metadata={MADE_BY: model},
     )
 
 
-def _speaker(spoke: Spoke) -> Speaker:
-    return Speaker(name=spoke.name, speaking_time=spoke.speaking_time)
-
-
-def _named(store: Store, piece: _Piece, name: str) -> str:
-    """The name, with its day where something else bears it already; empty when it is none."""
-    if not _key(name):
-        return ""
+def _name(store: Store, piece: _Piece, name: str) -> str:
+    """The name, with its day where another moment has it already."""
     shown = label(name)
-    taken = any(
-        isinstance(record, Moment)
-        for record in store.records.lookup([labels.key(shown)], edges=0)[labels.key(shown)]
-    )
-    return label(f"{shown}, {_bounds(piece)[0].date().isoformat()}") if taken else shown
+    key = labels.key(shown)
+    taken = any(isinstance(record, Moment) for record in store.records.lookup([key], edges=0)[key])
+    day = piece.starts_at.date().isoformat()
+    return label(f"{shown}, {day}") if taken else shown
 
 
-def _bounds(piece: _Piece) -> tuple[datetime, datetime]:
-    times = [happened(resource) for resource in piece.resources]
-    return min(times), max(
-        [*times, *(resource.ends_at for resource in piece.resources if resource.ends_at)]
-    )
+def _speakers(piece: _Piece, draft: MomentDraft) -> tuple[Speaker, ...]:
+    """Who spoke by the texts, then those that only the model says."""
+    known = speakers(piece.resources)
+    keys = {labels.key(speaker.name) for speaker in known}
+    others = [spoke for spoke in draft.speakers if _key(spoke.name) not in (*keys, "")]
+    added = [Speaker(name=spoke.name, speaking_time=spoke.speaking_time) for spoke in others]
+    return (*known, *added)
 
 
-def _times(piece: _Piece, told: MomentDraft) -> tuple[datetime, datetime]:
-    """When it happened, as told; where that cannot be read, or ends before it begins, when it was
-    spoken of."""
-    first, last = _bounds(piece)
-    starts, ends = _time(told.starts_at), _time(told.ends_at)
-    if starts is None and ends is None:
-        return first, last
-    starts = starts or min(first, ends or first)
-    return starts, ends if ends and ends >= starts else starts
+def _times(piece: _Piece, draft: MomentDraft) -> tuple[datetime, datetime]:
+    """When it happened by the draft; where that has no time, when it was spoken of."""
+    starts_at, ends_at = _parse_time(draft.starts_at), _parse_time(draft.ends_at)
+    if starts_at is None and ends_at is None:
+        return piece.starts_at, piece.ends_at
+    starts_at = starts_at or min(piece.starts_at, ends_at or piece.starts_at)
+    # an end before the beginning is a mistake of the model's
+    return starts_at, ends_at if ends_at and ends_at >= starts_at else starts_at
 
 
-def _time(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text.strip())
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
@@ -262,20 +266,23 @@ def _time(text: str) -> datetime | None:
         return None
 
 
-def _persons(persons: Sequence[Person]) -> tuple[Person, ...]:
-    """Each once, with the role that is told of them."""
-    found: dict[str, Person] = {}
+def _unique_persons(persons: Sequence[Person]) -> tuple[Person, ...]:
+    """Each person once, with the first name and the first role that is given."""
+    by_key: dict[str, Person] = {}
     for person in persons:
-        if key := _key(person.name):
-            role = found[key].role if key in found and found[key].role else _tag(person.role)
-            found[key] = Person(
-                id=key, name=found[key].name if key in found else label(person.name), role=role
-            )
-    return tuple(found.values())
+        key = _key(person.name)
+        if not key:
+            continue
+        known = by_key.get(key)
+        name = known.name if known else label(person.name)
+        role = known.role if known and known.role else _tag(person.role)
+        by_key[key] = Person(id=key, name=name, role=role)
+    return tuple(by_key.values())
 
 
 def _tags(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(tag for text in texts if (tag := _tag(text))))
+    tags = dict.fromkeys(map(_tag, texts))
+    return tuple(tag for tag in tags if tag)
 
 
 def _tag(text: str) -> str:
@@ -283,6 +290,7 @@ def _tag(text: str) -> str:
 
 
 def _key(text: str) -> str:
+    """The key of a text; empty for what cannot be a label."""
     try:
         return labels.key(text)
     except LabelError:

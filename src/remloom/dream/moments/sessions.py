@@ -1,14 +1,14 @@
 """When something was going on: sessions by silence, and their parts by shifts of topic.
 
-Source: DESIGN section 7, "moments by session and time". The parting is TextTiling (Hearst, 1997)
-over the vectors there are: where what follows is least like what came before, a new part begins.
+Source: DESIGN section 8, "moments". The parting is TextTiling (Hearst, 1997) over the vectors there
+are: where what follows is least like what came before, a new part begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,13 +17,13 @@ from ...model import SESSION_GAP, Moment, Record, Resource
 from ...predicates import Gte, Query
 from ...store.contract import Store
 from ..vectors import matrix, typical
+from .links import MADE_BY
 
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-__all__ = ["MADE_BY", "Session", "happened", "sessions"]
+__all__ = ["Session", "find_sessions", "happened_at"]
 
-MADE_BY = "made_by"  # in the metadata of a moment that dreaming made: "rules", or the model
 _BEFORE = timedelta(days=1)  # looked at before the window, for a session that reaches into it
 _BESIDE = 4  # turns on either side that are compared
 _SHIFT = 2.3  # standard deviations by which similarity falls where the topic shifts
@@ -38,114 +38,114 @@ class Session(Struct, frozen=True, kw_only=True):
     moment: Moment | None = None  # as it was read or written; None: there is none yet
     # first and one after the last of each; none: it is of one piece
     parts: tuple[tuple[int, int], ...] = ()
-    open: bool = False  # it may still go on
     waiting: bool = False  # for vectors: where its topic shifts is not known yet
 
 
-def happened(resource: Resource) -> datetime:
+def happened_at(resource: Resource) -> datetime:
     """When a resource is of: its own time, or else when it was remembered."""
     return resource.starts_at or resource.created_at or datetime.fromtimestamp(0, UTC)
 
 
-def sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Session]:
-    """The sessions with something in them that happened, or was remembered, since then; all when
-    None. In time order.
+def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Session]:
+    """The sessions with something in them that happened, or was remembered, since a time.
 
     Those are the moments as they were read (sessions of chats, dated documents), and what no moment
-    refers to, parted by `SESSION_GAP` of silence.
+    refers to, parted by `SESSION_GAP` of silence. In time order; all of them when `since` is None.
     """
-    recent = _recent(store, None if since is None else since - _BEFORE)
+    recent = _recent_resources(store, None if since is None else since - _BEFORE)
     if not recent:
         return []
-    moments = _moments(store, recent)
-    covered = {id for moment in moments for id in moment.resource_refs}
-    known = {resource.id: resource for resource in recent}
-    found = []
+    moments = _read_moments(store, recent)
+    sessions = []
+    by_id = {resource.id: resource for resource in recent}
     for moment in moments:
-        if any(_within(known.get(id), since) for id in moment.resource_refs):
-            whole = (
-                known.get(id) or store.records.get("resources", id) for id in moment.resource_refs
-            )
-            found.append(
-                _session(store, [one for one in whole if isinstance(one, Resource)], moment, now)
-            )
-    rest = sorted(
-        (resource for resource in recent if resource.id not in covered),
-        key=lambda resource: (happened(resource), resource.uri, resource.ordinal),
-    )
-    found += [
-        _session(store, run, None, now)
-        for run in _runs(rest)
-        if any(_within(resource, since) for resource in run)
+        known = [by_id[id] for id in moment.resource_refs if id in by_id]
+        if any(_is_since(resource, since) for resource in known):
+            sessions.append(_session(store, _members(store, moment, by_id), moment, now))
+    covered = {id for moment in moments for id in moment.resource_refs}
+    loose = [resource for resource in recent if resource.id not in covered]
+    loose.sort(key=lambda resource: (happened_at(resource), resource.uri, resource.ordinal))
+    sessions += [
+        _session(store, stretch, None, now)
+        for stretch in _part_by_silence(loose)
+        if any(_is_since(resource, since) for resource in stretch)
     ]
-    return sorted(found, key=lambda session: happened(session.resources[0]))
+    return sorted(sessions, key=lambda session: happened_at(session.resources[0]))
 
 
-def _recent(store: Store, since: datetime | None) -> list[Resource]:
-    read: Iterable[Record]
+def _recent_resources(store: Store, since: datetime | None) -> list[Resource]:
+    """What was read, not derived, since a time."""
+    records: Iterable[Record]
     if since is None:
-        read = store.records.all("resources")
-    else:  # each by its own index
-        found = [
-            store.records.query("resources", Query(Gte(field, since)))
-            for field in ("created_at", "starts_at")
-        ]
-        read = {record.id: record for record in chain(*found)}.values()
-    return [record for record in read if isinstance(record, Resource) and not record.generation]
+        records = store.records.all("resources")
+    else:
+        # two queries, as each has an index
+        created = store.records.query("resources", Query(Gte("created_at", since)))
+        started = store.records.query("resources", Query(Gte("starts_at", since)))
+        records = {record.id: record for record in (*created, *started)}.values()
+    resources = [record for record in records if isinstance(record, Resource)]
+    return [resource for resource in resources if not resource.generation]
 
 
-def _within(resource: Resource | None, since: datetime | None) -> bool:
-    if resource is None:
-        return False
-    return since is None or any(
-        at is not None and at >= since for at in (resource.starts_at, resource.created_at)
-    )
+def _is_since(resource: Resource, since: datetime | None) -> bool:
+    if since is None:
+        return True
+    return any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))
 
 
-def _moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
-    """The moments with a time that were not made by dreaming and refer to some of these, in order
-    of their start."""
-    found: dict[str, Moment] = {}
-    for low in range(0, len(resources), _AT_ONCE):
-        some = store.records.referring(
-            [resource.id for resource in resources[low : low + _AT_ONCE]]
-        )
-        found |= {moment.id: moment for moment in some if MADE_BY not in moment.metadata}
-    timed = [(moment.starts_at, moment.id) for moment in found.values() if moment.starts_at]
-    return [found[id] for _, id in sorted(timed)]
+def _read_moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
+    """The dated moments that reading made of some of these, in order of their start."""
+    moments: dict[str, Moment] = {}
+    for start in range(0, len(resources), _AT_ONCE):
+        ids = [resource.id for resource in resources[start : start + _AT_ONCE]]
+        for moment in store.records.referring(ids):
+            if MADE_BY not in moment.metadata:
+                moments[moment.id] = moment
+    dated = [(moment.starts_at, moment.id) for moment in moments.values() if moment.starts_at]
+    return [moments[id] for _, id in sorted(dated)]
 
 
-def _runs(resources: Sequence[Resource]) -> list[list[Resource]]:
-    runs: list[list[Resource]] = [list(resources[:1])] if resources else []
+def _members(store: Store, moment: Moment, known: dict[str, Resource]) -> list[Resource]:
+    """The resources that a moment refers to and that are still there."""
+    records = [known.get(id) or store.records.get("resources", id) for id in moment.resource_refs]
+    return [record for record in records if isinstance(record, Resource)]
+
+
+def _part_by_silence(resources: Sequence[Resource]) -> list[list[Resource]]:
+    stretches: list[list[Resource]] = [list(resources[:1])] if resources else []
     for before, resource in pairwise(resources):
-        if happened(resource) - happened(before) > SESSION_GAP:
-            runs.append([])
-        runs[-1].append(resource)
-    return runs
+        if happened_at(resource) - happened_at(before) > SESSION_GAP:
+            stretches.append([])
+        stretches[-1].append(resource)
+    return stretches
 
 
 def _session(
     store: Store, resources: Sequence[Resource], moment: Moment | None, now: datetime
 ) -> Session:
     whole = tuple(resources)
-    if moment is not None and not _turns(whole):
+    if moment is not None and not _are_turns(whole):
         return Session(resources=whole, moment=moment)
-    going_on = moment is None and now - max(map(happened, whole)) <= SESSION_GAP
-    if going_on or len(whole) < 2 * _LEAST:
-        return Session(resources=whole, moment=moment, open=going_on)
+    last = max(happened_at(resource) for resource in whole)
+    # where its topic shifts is looked for once it can no longer go on
+    is_open = moment is None and now - last <= SESSION_GAP
+    if is_open or len(whole) < 2 * _LEAST:
+        return Session(resources=whole, moment=moment)
     vectors = matrix(store, [resource.id for resource in whole])
-    stored = store.vectors.model()
-    if stored is None or not vectors.any(axis=1).all():
-        return Session(resources=whole, moment=moment, waiting=stored is not None)
-    return Session(resources=whole, moment=moment, parts=_parts(vectors, stored[0]))
+    model = store.vectors.model()
+    if model is None or not vectors.any(axis=1).all():
+        return Session(resources=whole, moment=moment, waiting=model is not None)
+    return Session(resources=whole, moment=moment, parts=_parts(vectors, model[0]))
 
 
-def _turns(resources: Sequence[Resource]) -> bool:
-    """Whether these are of different times or people: the chunks of one document are not parted by
-    topic."""
-    return any(resource.metadata.get("speaker") for resource in resources) or (
-        len({resource.starts_at for resource in resources}) > 1
-    )
+def _are_turns(resources: Sequence[Resource]) -> bool:
+    """Whether these are of people or of different times.
+
+    The chunks of one document are neither: they are not parted by topic.
+    """
+    if any(resource.speaker for resource in resources):
+        return True
+    return len({resource.starts_at for resource in resources}) > 1
 
 
 def _parts(vectors: Floats, model: str) -> tuple[tuple[int, int], ...]:
@@ -154,38 +154,36 @@ def _parts(vectors: Floats, model: str) -> tuple[tuple[int, int], ...]:
     depths = _depths(_similarities(vectors))
     least = _SHIFT * typical(vectors, model)[1]
     cuts = [0, size]
-    for place in sorted(range(1, size), key=lambda place: (-depths[place], place)):
-        if depths[place] < least:
+    for position in sorted(range(1, size), key=lambda position: (-depths[position], position)):
+        if depths[position] < least:
             break
-        if all(abs(place - cut) >= _LEAST for cut in cuts):
-            cuts.append(place)
+        if all(abs(position - cut) >= _LEAST for cut in cuts):
+            cuts.append(position)
     return tuple(pairwise(sorted(cuts))) if len(cuts) > 2 else ()
 
 
 def _similarities(vectors: Floats) -> list[float]:
-    """How alike the turns before and after each place are."""
+    """How alike the turns before and after each position are, as a cosine."""
     import numpy as np
 
-    found = [1.0]
-    for place in range(1, len(vectors)):
-        before, after = (
-            side.mean(axis=0)
-            for side in (vectors[max(0, place - _BESIDE) : place], vectors[place : place + _BESIDE])
-        )
-        found.append(
-            float(before @ after / ((np.linalg.norm(before) * np.linalg.norm(after)) or 1.0))
-        )
-    return found
+    similarities = [1.0]
+    for position in range(1, len(vectors)):
+        before = vectors[max(0, position - _BESIDE) : position].mean(axis=0)
+        after = vectors[position : position + _BESIDE].mean(axis=0)
+        lengths = np.linalg.norm(before) * np.linalg.norm(after)
+        similarities.append(float(before @ after / (lengths or 1.0)))
+    return similarities
 
 
 def _depths(similarities: Sequence[float]) -> list[float]:
-    """How deep each place lies below the peaks on both sides of it."""
+    """How deep each position lies below the peaks on both sides of it."""
     depths = [0.0] * len(similarities)
-    for place in range(1, len(similarities)):
-        left = right = place
+    for position in range(1, len(similarities)):
+        left = right = position
+        # uphill on both sides
         while left > 1 and similarities[left - 1] >= similarities[left]:
             left -= 1
         while right + 1 < len(similarities) and similarities[right + 1] >= similarities[right]:
             right += 1
-        depths[place] = similarities[left] + similarities[right] - 2 * similarities[place]
+        depths[position] = similarities[left] + similarities[right] - 2 * similarities[position]
     return depths

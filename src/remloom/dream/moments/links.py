@@ -1,0 +1,140 @@
+"""How moments are linked, whoever made them: by label, to people, resources, topics and each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ... import labels
+from ...ingest.documents import identity
+from ...model import Edge, Moment, Resource
+from ...model.edge_types import ABOUT, ATTENDED_BY, INCLUDES, PART_OF
+from ...runs.supersede import SUPERSEDED
+from ...store.contract import Store
+from ...store.specs import EdgeSpec
+
+__all__ = ["MADE_BY", "RULES", "connections", "outgrown_moments", "part_id", "part_of"]
+
+MADE_BY = "made_by"  # in the metadata of a moment that dreaming made: `RULES`, or the model's name
+RULES = "rules"
+
+
+def connections(moment: Moment, resources: Sequence[Resource]) -> list[Edge]:
+    """A moment's edges by label: to who was there, what it is made of, and what it is about.
+
+    None to itself: a document of one chunk, its moment and what it is about may share one name.
+    """
+    own = labels.key(moment.name)
+    edges = [*_attended_by(moment), *_includes(moment, resources), *_about(moment)]
+    return [edge for edge in edges if labels.key(edge.dst) != own]
+
+
+def part_of(moment: Moment, whole: Moment) -> Edge:
+    """The edge to the moment that it is a part of."""
+    about = {"dst_name": whole.name, "dst_entity_type": f"moment/{whole.type}"}
+    return Edge(src=moment.name, rel_type=PART_OF.name, dst=whole.name, properties=about)
+
+
+def part_id(resources: Sequence[Resource]) -> str:
+    """The id of the part that begins with these: it stays as the session grows."""
+    return identity("part", resources[0].id)
+
+
+def outgrown_moments(
+    store: Store, resources: Sequence[Resource], keep: Collection[str], *, by_model: bool
+) -> list[Moment]:
+    """Moments of some of these resources that are no longer made so: the chat grew since.
+
+    They are given without times and words, so that they leave the timeline; id, name and edges
+    stay.
+
+    Args:
+        keep: ids of those that are made now.
+        by_model: those that a model made, else those by rules.
+    """
+    if INCLUDES.name not in store.graph.edge_types():
+        return []
+    keys = list(dict.fromkeys(labels.key(resource.name) for resource in resources))
+    edges = store.graph.edges(EdgeSpec(keys, direction="in", rel_types=[INCLUDES.name]))
+    records_by_key = store.records.lookup(list(dict.fromkeys(edge.src for edge in edges)), edges=0)
+    ids = {resource.id for resource in resources}
+    return [
+        _retire(record)
+        for records in records_by_key.values()
+        for record in records
+        if isinstance(record, Moment)
+        and record.id not in keep
+        and not ids.isdisjoint(record.resource_refs)
+        and _is_current(record, by_model)
+    ]
+
+
+def _attended_by(moment: Moment) -> Iterator[Edge]:
+    for person in moment.present_persons:
+        about = {"dst_name": person.name, "dst_entity_type": "person"}
+        if person.role:
+            about["role"] = person.role
+        yield Edge(
+            src=moment.name,
+            rel_type=ATTENDED_BY.name,
+            dst=person.name,
+            weight=ATTENDED_BY.weight,
+            properties=about,
+        )
+
+
+def _includes(moment: Moment, resources: Sequence[Resource]) -> Iterator[Edge]:
+    for resource in resources:
+        about = {"dst_name": resource.name, "dst_entity_type": f"resource/{resource.kind}"}
+        yield Edge(
+            src=moment.name,
+            rel_type=INCLUDES.name,
+            dst=resource.name,
+            weight=INCLUDES.weight,
+            properties=about,
+        )
+
+
+def _about(moment: Moment) -> Iterator[Edge]:
+    names = {labels.key(name) for name in moment.entity_refs}
+    by_rules = moment.metadata.get(MADE_BY, RULES) == RULES
+    for topic in moment.topic_tags:
+        # by rules a topic may be a mere word, which is not worth an entity
+        if by_rules and labels.key(topic) not in names:
+            continue
+        yield Edge(
+            src=moment.name,
+            rel_type=ABOUT.name,
+            dst=topic,
+            weight=ABOUT.weight,
+            properties={"dst_name": topic, "dst_entity_type": "concept/topic"},
+        )
+
+
+def _is_current(moment: Moment, by_model: bool) -> bool:
+    """Whether a moment was made by a model, or by rules, and still stands."""
+    maker = moment.metadata.get(MADE_BY)
+    if maker is None or SUPERSEDED in moment.metadata:
+        return False
+    return bool(maker != RULES) == by_model
+
+
+def _retire(moment: Moment) -> Moment:
+    """The moment with what it said moved into its metadata."""
+    said = {
+        "starts_at": moment.starts_at.isoformat() if moment.starts_at else "",
+        "ends_at": moment.ends_at.isoformat() if moment.ends_at else "",
+        "summary": moment.summary,
+    }
+    superseded = {name: value for name, value in said.items() if value}
+    return replace(
+        moment,
+        starts_at=None,
+        ends_at=None,
+        summary="",
+        topic_tags=(),
+        emotion_tags=(),
+        classifications=(),
+        metadata={**moment.metadata, SUPERSEDED: superseded},
+    )
