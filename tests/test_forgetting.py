@@ -14,8 +14,10 @@ import pytest
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import NotFoundError
 from remloom.ingest import remake
+from remloom.model import EXTRACTED
 from remloom.store import validation
 from remloom.store.forget import forget
+from remloom.store.merge import merge_entity
 from steps import steps
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
@@ -110,14 +112,14 @@ def test_what_was_derived_goes_with_all_that_was_derived_from_it(memory: Memory)
 
 def test_an_entity_written_again_by_name_keeps_its_summary_and_takes_a_new_one() -> None:
     old = Entity(id="e", name="Sarah", summary="Leads.", aliases=("S",), properties={"a": 1})
-    kept = validation.merge(old, Entity(id="x", name="Sarah", properties={"b": 2}))
+    kept = merge_entity(old, Entity(id="x", name="Sarah", properties={"b": 2}))
     assert (kept.id, kept.summary, kept.aliases, kept.properties) == (
         "e",
         "Leads.",
         ("S",),
         {"a": 1, "b": 2},
     )
-    assert validation.merge(old, Entity(id="x", name="Sarah", summary="Left.")).summary == "Left."
+    assert merge_entity(old, Entity(id="x", name="Sarah", summary="Left.")).summary == "Left."
 
 
 def test_forgetting_a_document_called_like_a_person_in_it_leaves_nobody_whom_it_alone_named(
@@ -185,7 +187,7 @@ def test_the_sweep_looks_where_edges_of_a_name_that_stays_lead(memory: Memory) -
     )[:1]
     memory.write(
         [
-            Entity(name="Quexil Draymoor", properties={validation.EXTRACTED: True}),
+            Entity(name="Quexil Draymoor", properties={EXTRACTED: True}),
             Edge(src="Harbour", rel_type="near", dst="Quexil Draymoor"),
         ]
     )
@@ -296,7 +298,7 @@ def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
                 type="person",
                 name="Sarah Chen",
                 aliases=("Sarah",),
-                properties={validation.EXTRACTED: True},
+                properties={EXTRACTED: True},
             )
         ]
     )

@@ -42,7 +42,9 @@ def read(store: Store) -> Read:
         unlinked: Sequence[tuple[str, str, str]],
         expected: Preconditions | None,
     ) -> Written:
-        prepared = validation.build(items, tenant="t", model="", removed=removed, unlinked=unlinked)
+        prepared = validation.build(
+            items, tenant="t", model="", deleted=removed, deleted_edges=unlinked
+        )
         return store.write(msgspec.structs.replace(prepared, expected=expected))
 
     def reading(source: object, **options: object) -> ReadReport:

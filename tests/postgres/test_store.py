@@ -37,7 +37,7 @@ from remloom.store.postgres.migrations import newest
 from remloom.store.postgres.tables import TABLES
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.validation import to_vector
+from remloom.store.vector_validation import to_vector
 from remloom.testing.conformance import names, put, selected
 
 Opening = Callable[..., PostgresStore]

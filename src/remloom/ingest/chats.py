@@ -19,7 +19,7 @@ from ..errors import InvalidInputError
 from ..model import SESSION_GAP, Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..sources import Document, Turn
 from ..store.contract import Reads
-from ..store.validation import resource_id
+from ..store.record_ids import resource_id
 from ..text.sentences import count_words
 from .documents import OWNS, Prepared, chain, digest, entity, identity, label, mention
 from .names.rules import Extractor, Name

@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from .. import labels
 from ..errors import LabelError
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..model import EXTRACTED, Edge, Entity, Moment, Record, Resource
 from ..sources import Document
-from ..store.validation import EXTRACTED, resource_id
+from ..store.record_ids import resource_id
 from .chunker import Chunk, chunk_table, chunk_text
 from .names.rules import Extractor, Name
 

@@ -16,7 +16,8 @@ from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record, edge_typ
 from ..sources import Document, Skipped
 from ..store.batch import Preconditions
 from ..store.contract import Reads, Store
-from ..store.forget import keys_of, orphans
+from ..store.forget import orphans
+from ..store.merge import keys_of
 from ..store.results import Written
 from ..store.specs import EdgeSpec
 from . import chats, documents

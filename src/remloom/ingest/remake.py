@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import SHARES, Edge, Entity, Moment, Record, Resource
+from ..model import EXTRACTED, SHARES, Edge, Entity, Moment, Record, Resource
 from ..sources import Turn
 from ..store.contract import Reads
-from ..store.forget import Going, Remade, Triple, keys_of
+from ..store.forget import Going, Remade, Triple
+from ..store.merge import keys_of
 from ..store.specs import ChunkRange, EdgeSpec
 from ..store.sweep import tokens
-from ..store.validation import EXTRACTED
 from . import chats
 from .documents import follows
 

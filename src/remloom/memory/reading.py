@@ -223,7 +223,8 @@ def _without(
     """What is to be written, and with it what dreaming made of what is removed, made again without
     that."""
     from ..dream.remake import remake
-    from ..store.forget import add_derived, keys_of
+    from ..store.forget import add_derived
+    from ..store.merge import keys_of
 
     going = {id: record for id in removed if (record := reads.records.get(None, id)) is not None}
     add_derived(reads, going)

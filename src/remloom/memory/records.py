@@ -11,7 +11,18 @@ import msgspec
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
-from ..model import Direction, Edge, Entity, Hit, Moment, Receipt, Record, Resource, record_dict
+from ..model import (
+    EXTRACTED,
+    Direction,
+    Edge,
+    Entity,
+    Hit,
+    Moment,
+    Receipt,
+    Record,
+    Resource,
+    record_dict,
+)
 from ..predicates import Eq, Query
 from ..store import validation
 from ..store.batch import Batch, Preconditions
@@ -100,7 +111,7 @@ class Records(Opened):
             # whoever opens it with that embedder finds these texts in the queue
             model = stored[0]
         prepared = validation.build(
-            items, tenant=self.tenant, model=model, removed=removed, unlinked=unlinked
+            items, tenant=self.tenant, model=model, deleted=removed, deleted_edges=unlinked
         )
         if prepared.dims and self._model_name and self._embedder is not None:
             dims = self._embedder.dims
@@ -196,7 +207,7 @@ class Records(Opened):
         def work(reads: Reads) -> Batch:
             entity = _found(reads, Entity, id)
             merged = {**entity.properties, **(properties or {})}
-            merged.pop(validation.EXTRACTED, None)
+            merged.pop(EXTRACTED, None)
             changed = msgspec.structs.replace(
                 entity, **{"properties": merged, "thin": False, **changes}
             )

@@ -10,6 +10,7 @@ from .answers import Answer, Hit, Stage
 from .edges import SHARES, Direction, Edge, Order
 from .recall import Reason, Recall, RecallHit
 from .records import (
+    EXTRACTED,
     SESSION_GAP,
     Entity,
     Message,
@@ -24,6 +25,7 @@ from .records import (
 from .reports import Copied, ReadItem, ReadReport, Receipt, TenantInfo
 
 __all__ = [
+    "EXTRACTED",
     "SESSION_GAP",
     "SHARES",
     "Answer",

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from .edges import Edge
 
 __all__ = [
+    "EXTRACTED",
     "SESSION_GAP",
     "Entity",
     "Message",
@@ -25,6 +26,8 @@ __all__ = [
     "record_dict",
 ]
 
+# property of an entity that is known only from reading; it goes when somebody writes of the entity
+EXTRACTED = "extracted"
 SESSION_GAP = timedelta(hours=6)  # of silence in a chat, after which a new session begins
 
 # values of a field that `record_dict` leaves out
@@ -76,6 +79,11 @@ class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     updated_at: datetime | None = None
 
     @property
+    def is_chunk(self) -> bool:
+        """Whether it is a part of a document or chat as it was read."""
+        return not self.generation and bool(self.uri)
+
+    @property
     def speaker(self) -> str:
         """The name of who said it; empty for what is not a turn of a chat."""
         name = self.metadata.get("speaker")
@@ -124,6 +132,17 @@ class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
+    @property
+    def uri(self) -> str:
+        """Where the document or chat that it stands for was read, or an empty string."""
+        uri = self.properties.get("uri")
+        return uri if isinstance(uri, str) else ""
+
+    @property
+    def is_extracted(self) -> bool:
+        """Whether it is known only from reading."""
+        return bool(self.properties.get(EXTRACTED))
+
 
 class Moment(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A stretch of time and what it was about. Moments refer to resources and entities, and nest."""
@@ -149,6 +168,17 @@ class Moment(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     embedding: Sequence[float] | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+    @property
+    def uri(self) -> str:
+        """Where the document or chat whose moment it is was read, or an empty string."""
+        uri = self.metadata.get("uri")
+        return uri if isinstance(uri, str) else ""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether reading or dreaming made it."""
+        return "made_by" in self.metadata or "uri" in self.metadata
 
 
 Record: TypeAlias = Resource | Entity | Moment

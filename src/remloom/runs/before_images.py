@@ -19,7 +19,8 @@ from ..model import Edge, Record
 from ..store.batch import BatchRecord, Vector
 from ..store.contract import Store
 from ..store.forget import label_subject
-from ..store.validation import new_id, referred
+from ..store.record_ids import new_id
+from ..store.references import referred_ids
 
 __all__ = [
     "BEFORE_EDGE",
@@ -36,7 +37,6 @@ __all__ = [
     "edge_state",
     "entry_digest",
     "last_writer",
-    "merge_edge",
 ]
 
 # Kinds of entries. Their ids begin with the id of the run and a slash.
@@ -117,7 +117,7 @@ class BeforeImages:
             changed_at=changed_at,
             model=model[0] if model else "",
         )
-        about = dict.fromkeys((stored.id, *parents, *referred(stored)))
+        about = dict.fromkeys((stored.id, *parents, *referred_ids(stored)))
         return Entry(BEFORE_RECORD, id, msgspec.json.encode(image), tuple(about))
 
     def of_edge(
@@ -160,31 +160,6 @@ class BeforeImages:
     def of_creation(self, created: Created) -> Entry:
         """The entry that says what a write creates."""
         return Entry(CREATED, f"{self._run_id}/{new_id()}", msgspec.json.encode(created))
-
-
-def merge_edge(stored: Edge | None, new: Edge) -> Edge:
-    """An edge as it is once it was written over another, as `model.Edge` says."""
-    if stored is None:
-        return new
-    # a connection that had ended and began again is open once more
-    renewed = (
-        stored.valid_to is not None
-        and new.valid_from is not None
-        and new.valid_from > stored.valid_to
-    )
-    if stored.valid_from is None:
-        valid_from = new.valid_from
-    else:
-        valid_from = min(stored.valid_from, new.valid_from or stored.valid_from)
-    created = [at for at in (stored.created_at, new.created_at) if at is not None]
-    return replace(
-        stored,
-        weight=max(stored.weight, new.weight),
-        properties={**stored.properties, **new.properties},
-        created_at=min(created, default=None),
-        valid_from=valid_from,
-        valid_to=new.valid_to or (None if renewed else stored.valid_to),
-    )
 
 
 def edge_digest(edge: Edge) -> str:

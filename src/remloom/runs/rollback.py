@@ -19,8 +19,8 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
+from ..store.indexed_text import searchable_text
 from ..store.schemas import SCHEMAS
-from ..store.validation import searchable_text
 from .before_images import (
     BEFORE_EDGE,
     BEFORE_ENTRY,

@@ -23,7 +23,7 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, Record
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
-from ..store.validation import new_id
+from ..store.record_ids import new_id
 from .cleanup import leftovers
 
 __all__ = [

@@ -12,14 +12,14 @@ from ..kv import Entry
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
-from ..store.validation import referred
+from ..store.merge import merge_edge
+from ..store.references import referred_ids
 from .before_images import (
     BeforeImages,
     Created,
     edge_digest,
     edge_state,
     last_writer,
-    merge_edge,
 )
 from .failures import FAILED_ITEM
 
@@ -187,7 +187,7 @@ class WritePlan(Struct, frozen=True):
         ids.update(id for entry in self.entries for id in entry.refs)
         for item in self.changed:
             if item.record.id not in self.existing:
-                ids.update(referred(item.record))
+                ids.update(referred_ids(item.record))
         return tuple(ids - {item.record.id for item in self.changed})
 
 

@@ -15,8 +15,9 @@ from ..kv import Entry
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
+from ..store.indexed_text import embedded_text
 from ..store.results import Written
-from ..store.validation import build, embedded_text
+from ..store.validation import build
 from .before_images import BeforeImages
 from .run import Diff, Run, Status, run_entry
 from .supersede import plan_supersede

@@ -26,8 +26,8 @@ from ..model import Copied, Edge, Entity, Moment, Record, Resource
 from .backends import place
 from .batch import Batch, BatchRecord, Vector
 from .contract import ERASURES, INDEXES, Store
+from .indexed_text import searchable_text
 from .stats import Stats
-from .validation import searchable_text
 
 if TYPE_CHECKING:
     from ..settings import Settings

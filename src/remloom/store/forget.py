@@ -24,9 +24,9 @@ from ..predicates import Eq, Query
 from . import history
 from .batch import Batch
 from .contract import Reads, Store
+from .merge import keys_of
 from .specs import ChunkRange, NameSpec
 from .sweep import Trace, sweep
-from .validation import EXTRACTED
 
 __all__ = [
     "Build",
@@ -36,7 +36,6 @@ __all__ = [
     "Triple",
     "add_derived",
     "forget",
-    "keys_of",
     "label_subject",
     "orphans",
     "targets",
@@ -173,13 +172,6 @@ def forget(
     )
 
 
-def keys_of(record: Record) -> list[str]:
-    """Every key that a record has."""
-    return list(
-        dict.fromkeys(labels.key(label) for label in (record.name, *getattr(record, "aliases", ())))
-    )
-
-
 def label_subject(key: str) -> str:
     """What a journal entry names among its subjects that speaks of a label, so that it goes with
     that."""
@@ -290,7 +282,7 @@ def _add_emptied(reads: Reads, going: dict[str, Record]) -> None:
     """Add what stands for sources of which no part is left."""
     by_source: dict[str, list[Resource]] = {}
     for record in going.values():
-        if isinstance(record, Resource) and record.uri and not record.generation:
+        if isinstance(record, Resource) and record.is_chunk:
             by_source.setdefault(record.uri, []).append(record)
     for uri, parts in by_source.items():
         if all(
@@ -326,7 +318,7 @@ def _loose(reads: Reads, going: Going) -> list[Triple]:
 
 def _is_read(record: Record) -> bool:
     """Whether a record is part of something that was read, or the whole of it."""
-    return not isinstance(record, Entity) or "uri" in record.properties
+    return not isinstance(record, Entity) or bool(record.uri)
 
 
 def orphans(
@@ -347,9 +339,7 @@ def orphans(
         record.id: record
         for records in known.values()
         for record in records
-        if isinstance(record, Entity)
-        and record.properties.get(EXTRACTED)
-        and record.id not in going
+        if isinstance(record, Entity) and record.is_extracted and record.id not in going
     }
     # the edges of each, None where there are too many to all go
     around: dict[str, list[Edge] | None] = {}
@@ -364,11 +354,7 @@ def orphans(
     moments: set[str] = set()
     for key, records in reads.records.lookup(sorted(ends), edges=0).items():
         holders[key] = [record.id for record in records]
-        moments.update(
-            r.id
-            for r in records
-            if isinstance(r, Moment) and {"made_by", "uri"} & r.metadata.keys()
-        )
+        moments.update(r.id for r in records if isinstance(r, Moment) and r.is_made)
 
     def stays(entity: Entity) -> bool:
         own = set(keys_of(entity))
@@ -435,7 +421,7 @@ def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
         record
         for records in reads.records.lookup(sorted(keys), edges=0).values()
         for record in records
-        if isinstance(record, Entity) and record.properties.get("uri") == chunks[0].uri
+        if isinstance(record, Entity) and record.uri == chunks[0].uri
     ]
 
 
@@ -444,12 +430,12 @@ def _described(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:
     return [
         moment
         for moment in reads.records.referring([c.id for c in chunks])
-        if moment.metadata.get("uri") == chunks[0].uri
+        if moment.uri == chunks[0].uri
     ]
 
 
 def _source_of(reads: Reads, record: Record) -> list[Record]:
     """The chunks and moments of the source that an entity stands for."""
-    uri = record.properties.get("uri") if isinstance(record, Entity) else None
-    chunks = reads.records.chunks(uri) if isinstance(uri, str) and uri else []
+    uri = record.uri if isinstance(record, Entity) else ""
+    chunks = reads.records.chunks(uri) if uri else []
     return [*chunks, *_described(reads, chunks)] if chunks else []

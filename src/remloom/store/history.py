@@ -23,7 +23,7 @@ from ..kv import Entry, KeyRange
 from ..model import Entity, Record
 from .contract import Store
 from .encoding import micros, moment_of
-from .validation import same
+from .merge import keys_of, same_json
 
 __all__ = [
     "CHANGE",
@@ -87,7 +87,7 @@ def noted(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
         properties={
             name: value
             for name, value in was.items()
-            if name not in now or not same(now[name], value)
+            if name not in now or not same_json(now[name], value)
         },
         added=tuple(name for name in now if name not in was),
     )
@@ -99,7 +99,7 @@ def noted(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
             refs=(new.id,),
         )
     ]
-    lost = _keys(old).keys() - _keys(new).keys()
+    lost = set(keys_of(old)) - set(keys_of(new))
     entries += [Entry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", refs=(new.id,)) for key in lost]
     return entries
 
@@ -190,7 +190,7 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
         found[key] = [
             was
             for was in then
-            if was is not None and (not isinstance(was, Entity) or key in _keys(was))
+            if was is not None and (not isinstance(was, Entity) or key in keys_of(was))
         ]
     return found
 
@@ -218,10 +218,6 @@ def _undone(entity: Entity, change: Change) -> Entity:
     if "aliases" in fields:
         fields["aliases"] = tuple(fields["aliases"])
     return replace(entity, properties={**properties, **change.properties}, **fields)
-
-
-def _keys(entity: Entity) -> dict[str, None]:
-    return dict.fromkeys(map(labels.key, (entity.name, *entity.aliases)))
 
 
 def _short(key: str) -> str:

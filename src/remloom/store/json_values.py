@@ -1,8 +1,9 @@
-"""What users may put into `properties` and `metadata`: what every store keeps exactly as it is, and
-nothing else."""
+"""Checks and encodes what users put into `properties` and `metadata`: what every store keeps exactly
+as it is, and nothing else."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from datetime import date, datetime, time
@@ -13,7 +14,9 @@ import msgspec
 
 from ..errors import InvalidInputError
 
-__all__ = ["check", "encode_free"]
+__all__ = ["NOT_STORABLE_REMEDY", "check_json", "encode_free", "encode_strict"]
+
+NOT_STORABLE_REMEDY = "use text, finite numbers, booleans, lists and objects as the model says"
 
 DEEPEST = 64  # lists and objects inside each other
 _LEAST, _MOST = -(2**63), 2**63 - 1  # whole numbers that every store can compare
@@ -28,7 +31,7 @@ _EXPONENT = re.compile(rb"[:\[,]-?[0-9.]+e[0-9+]")
 _encode = msgspec.json.Encoder().encode
 
 
-def check(value: Any, path: str, depth: int = 0) -> None:
+def check_json(value: Any, path: str, depth: int = 0) -> None:
     """Refuse what would come back as something else: everything but text, booleans, None, finite
     floats, whole numbers of 64 bits, and lists and objects of these. (A tuple comes back as a
     list.)
@@ -38,49 +41,66 @@ def check(value: Any, path: str, depth: int = 0) -> None:
     """
     if isinstance(value, (dict, list, tuple)):
         if depth >= DEEPEST:
-            raise _refused(
-                path[:200],
-                f"more than {DEEPEST} lists or objects inside each other",
-                "make it flatter",
-            )
+            found = f"more than {DEEPEST} lists or objects inside each other"
+            raise _refused(path[:200], found, "make it flatter")
         if isinstance(value, dict):
-            for key, item in value.items():
-                if type(key) is str and "\0" not in key and type(item) is str and "\0" not in item:
-                    continue  # what nearly all are
-                if not isinstance(key, str):
-                    raise _refused(
-                        f"{path}.{key!r}",
-                        f"a name that is a {type(key).__name__}",
-                        f"use {str(key)!r}",
-                    )
-                check(key, f"{path}.{key!r}")
-                check(item, f"{path}.{key}", depth + 1)
+            _check_object(value, path, depth)
         else:
-            for place, item in enumerate(value):
-                check(item, f"{path}[{place}]", depth + 1)
-    elif isinstance(value, str):
+            for position, item in enumerate(value):
+                check_json(item, f"{path}[{position}]", depth + 1)
+    else:
+        _check_scalar(value, path)
+
+
+def _check_object(value: dict[Any, Any], path: str, depth: int) -> None:
+    for key, item in value.items():
+        # Nearly all keys and values are plain text.
+        if type(key) is str and "\0" not in key and type(item) is str and "\0" not in item:
+            continue
+        if not isinstance(key, str):
+            found = f"a name that is a {type(key).__name__}"
+            raise _refused(f"{path}.{key!r}", found, f"use {str(key)!r}")
+        _check_scalar(key, f"{path}.{key!r}")
+        check_json(item, f"{path}.{key}", depth + 1)
+
+
+def _check_scalar(value: Any, path: str) -> None:
+    if isinstance(value, str):
         if "\0" in value:
             raise _refused(path, "text with a NUL character", "remove \\0 from it")
-    elif value is None or isinstance(value, bool):
-        pass
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            found = f"{value!r}, which is not a number in JSON"
+            raise _refused(path, found, "leave it out, or write None")
     elif isinstance(value, int):
         if not _LEAST <= value <= _MOST:
             raise _refused(path, "a whole number of more than 64 bits", "write it as text")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise _refused(
-                path, f"{value!r}, which is no number in JSON", "leave it out, or write None"
-            )
-    else:
-        instead = next(
-            (words for kinds, words in _INSTEAD if isinstance(value, kinds)),
-            "text, numbers or lists",
-        )
-        raise _refused(path, f"of type {type(value).__name__}", f"write it as {instead}")
+    elif value is not None:
+        instead = (words for kinds, words in _INSTEAD if isinstance(value, kinds))
+        remedy = f"write it as {next(instead, 'text, numbers or lists')}"
+        raise _refused(path, f"of type {type(value).__name__}", remedy)
+
+
+def encode_strict(value: Any) -> bytes:
+    """Encode a value as JSON, if it can be read back from there. NaN and infinity cannot: they
+    would become null.
+
+    Raises:
+        InvalidInputError: it cannot.
+    """
+    try:
+        encoded = msgspec.json.encode(value)
+        if b"null" in encoded:
+            json.dumps(msgspec.to_builtins(value, str_keys=True), allow_nan=False)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidInputError(
+            f"it cannot be stored: {error}", remedy=NOT_STORABLE_REMEDY
+        ) from error
+    return encoded
 
 
 def encode_free(value: Any) -> str:
-    """A value as JSON for a store that keeps numbers as it would write them: floats without an
+    """Encode a value as JSON for a store that keeps numbers as it would write them: floats without an
     exponent, since a whole number of many digits comes back as one only with its point."""
     encoded = _encode(value)
     if _EXPONENT.search(encoded):

@@ -17,13 +17,15 @@ from typing import IO, Any
 import msgspec
 from msgspec.structs import replace
 
-from .. import labels
 from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
 from ..model import Edge, Record, Resource
 from .batch import Batch, BatchRecord, Vector
 from .contract import Store
+from .edge_validation import check_edge
+from .indexed_text import searchable_text
+from .merge import keys_of
 from .schemas import SCHEMAS
-from .validation import build, checked, checked_edge, searchable_text
+from .validation import build, check_record
 
 __all__ = ["export", "import_"]
 
@@ -208,7 +210,7 @@ class _Import:
             self.vectors += len(value.vectors)
             return
         if isinstance(value, _EdgeLine):
-            batch.edges.append(checked_edge(value.edge))
+            batch.edges.append(check_edge(value.edge))
         elif isinstance(value, _PathLine):
             batch.add_path(value.path)
         else:
@@ -311,18 +313,18 @@ def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord
         record: Record = msgspec.json.decode(line.record, type=SCHEMAS[line.schema])
     except msgspec.MsgspecError as error:
         raise InvalidInputError(f"a record of the export is damaged: {error}") from error
-    record = checked(record)
+    record = check_record(record)
     usable = model in ("", header.model)
     windows = tuple(_vector(window, header.dims) for window in line.vectors) if usable else ()
     text = searchable_text(record)
     parents = record.parents if isinstance(record, Resource) else ()
     if parents:
         record = replace(record, parents=())
-    keys = dict.fromkeys((labels.key(record.name), *map(labels.key, _aliases(record))))
     return BatchRecord(
-        record, tuple(keys), text, windows, parents, bool(model and text.strip() and not windows)
+        record,
+        keys_of(record),
+        text,
+        windows,
+        parents,
+        bool(model and text.strip() and not windows),
     )
-
-
-def _aliases(record: Any) -> Iterator[str]:
-    yield from getattr(record, "aliases", ())

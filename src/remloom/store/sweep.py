@@ -16,12 +16,11 @@ from unicodedata import normalize
 
 import msgspec
 
-from .. import labels
-from ..model import Edge, Entity, Moment, Record, Resource, edge_types
+from ..model import Edge, Entity, Record, Resource, edge_types
 from ..text.analysis import STOP_WORDS
 from .contract import Store
+from .merge import keys_of
 from .specs import EdgeSpec, SearchSpec
-from .validation import EXTRACTED
 
 __all__ = ["Trace", "sweep", "tokens"]
 
@@ -50,7 +49,7 @@ class Trace:
 
     def add(self, record: Record) -> None:
         """Remember what a record said."""
-        self.keys.update(map(labels.key, (record.name, *getattr(record, "aliases", ()))))
+        self.keys.update(keys_of(record))
         for text in _own(record):
             found = tokens(text)
             if len(self.words) < _MOST:
@@ -158,45 +157,36 @@ def _own(record: Record) -> Iterator[str]:
             if name not in ("heading", "superseded")
         }
         yield from (record.name, record.content, record.uri, *_texts(told))
-        if not _is_chunk(record):
+        if not record.is_chunk:
             yield from (record.context, *record.related_entities)
     elif isinstance(record, Entity):
-        if not record.properties.get(EXTRACTED):
+        if not record.is_extracted:
             yield from (record.name, *record.aliases, record.summary, *_texts(record.properties))
-    elif not _is_made(record):
+    elif not record.is_made:
         tags = record.topic_tags + record.emotion_tags + record.classifications + record.entity_refs
         yield from (record.name, record.summary, *tags, *_texts(record.metadata))
-    elif record.metadata.get("uri"):
-        yield from (str(record.metadata["uri"]), str(record.metadata.get("session", "")))
+    elif record.uri:
+        yield from (record.uri, str(record.metadata.get("session", "")))
 
 
 def _made(record: Record) -> Iterator[tuple[str, str]]:
     """What was made of other records: field and text."""
     if isinstance(record, Resource):
-        if _is_chunk(record):
+        if record.is_chunk:
             yield "context", record.context
             yield from (("related_entities", name) for name in record.related_entities)
         yield "heading", str(record.metadata.get("heading", ""))
     elif isinstance(record, Entity):
-        if record.properties.get(EXTRACTED):
+        if record.is_extracted:
             yield "name", record.name
             yield from (("aliases", alias) for alias in record.aliases)
-    elif _is_made(record):
+    elif record.is_made:
         yield "name", record.name
         yield "summary", record.summary
         for field in ("topic_tags", "entity_refs", "emotion_tags", "classifications"):
             yield from ((field, text) for text in getattr(record, field))
         yield from (("present_persons", person.name) for person in record.present_persons)
         yield from (("metadata", text) for text in _texts(record.metadata))
-
-
-def _is_chunk(record: Resource) -> bool:
-    return not record.generation and bool(record.uri)
-
-
-def _is_made(moment: Moment) -> bool:
-    """Whether reading or dreaming made a moment."""
-    return "made_by" in moment.metadata or "uri" in moment.metadata
 
 
 def _of_edge(edge: Edge) -> Iterator[str]:

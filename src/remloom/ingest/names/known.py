@@ -15,9 +15,8 @@ from itertools import chain, islice
 from msgspec.structs import replace
 
 from ... import labels
-from ...model import Entity
+from ...model import EXTRACTED, Entity
 from ...store.contract import Store
-from ...store.validation import EXTRACTED
 from . import lists
 from .phrases import masked
 from .rules import Extractor, Name

@@ -18,9 +18,11 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import Entity, Moment, Record
 from .. import history
-from .. import validation as batches
 from ..batch import Batch, BatchRecord, Vector
 from ..encoding import type_of
+from ..indexed_text import embedded_text, searchable_text
+from ..merge import Namesake, find_namesake, merge_record
+from ..references import referred_ids
 from ..results import Written
 from . import bm25_index, kv, trigram_index
 from .binary_arrays import Column, columns, parts
@@ -76,7 +78,7 @@ class _Change(Struct, gc=False):
     @property
     def reworded(self) -> bool:
         """Whether what is to be embedded is no longer what it was."""
-        return self.old is None or batches.embedded_text(self.old) != _embedded(self.item)
+        return self.old is None or embedded_text(self.old) != _embedded(self.item)
 
 
 class Writing(Linking):
@@ -125,7 +127,7 @@ class Writing(Linking):
     ) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
         """What has to be written, by id; of each item the id under which it is stored and what
         became of it; and the key of each thin entity that has one of these keys."""
-        namesakes: dict[str, list[batches.Namesake]] = {}
+        namesakes: dict[str, list[Namesake]] = {}
         thin_ones: dict[str, str] = {}
         keys = {short(key) for item in items for key in item.keys}
         holders = (Column("t", list(keys)), self.tenant, self.tenant)
@@ -136,7 +138,7 @@ class Writing(Linking):
             if thin and own:
                 thin_ones[id] = key
             if (rank == 0 or thin) and schema == "entities":
-                namesakes.setdefault(key, []).append(batches.Namesake(id, type, thin, own))
+                namesakes.setdefault(key, []).append(Namesake(id, type, thin, own))
         wanted = [item.record.id for item in items if not item.fresh]
         if namesakes:
             wanted += [
@@ -153,7 +155,7 @@ class Writing(Linking):
         for item in items:
             record = item.record
             twins = namesakes.get(short(item.keys[0]), []) if namesakes and item.merge else []
-            if twins and (twin := batches.namesake(twins, type_of(record))):
+            if twins and (twin := find_namesake(twins, type_of(record))):
                 record = replace(record, id=twin)
                 item = replace(item, record=record, fresh=False)
             ids.append(record.id)
@@ -169,7 +171,7 @@ class Writing(Linking):
                 seq, doc, schema, body, content = stored[record.id]
                 old = decode(schema, body, content)
                 change = _Change(item, seq, old, doc)
-            updated = _updated(item, old)
+            updated = merge_record(item, old)
             if updated is None:
                 outcomes.append("unchanged")
                 continue
@@ -180,7 +182,7 @@ class Writing(Linking):
             ):
                 updated = replace(updated, vectors=change.item.vectors)
             changes[record.id] = _Change(updated, seq, change.old, change.doc)
-            now = batches.Namesake(record.id, type_of(updated.record))
+            now = Namesake(record.id, type_of(updated.record))
             twins[:] = [now if twin.id == record.id else twin for twin in twins]
             outcomes.append("updated")
         return changes, ids, outcomes, thin_ones
@@ -289,7 +291,7 @@ class Writing(Linking):
         for change in changes:
             text = change.item.text
             if change.old is not None:
-                before = batches.searchable_text(change.old)
+                before = searchable_text(change.old)
                 if text == before:
                     continue
                 if change.doc is not None:
@@ -353,7 +355,7 @@ class Writing(Linking):
         for item, id, outcome in zip(items, ids, outcomes, strict=True):
             if outcome != "unchanged" and (item.parents or isinstance(item.record, Moment)):
                 rows += [(id, parent, 0) for parent in item.parents]
-                rows += [(id, parent, 1) for parent in batches.referred(item.record)]
+                rows += [(id, parent, 1) for parent in referred_ids(item.record)]
         if rows:
             self.do(
                 "INSERT INTO remloom.parents SELECT %s, p.child, p.parent, p.kind"
@@ -382,23 +384,8 @@ class Writing(Linking):
         )
 
 
-def _updated(item: BatchRecord, old: Record) -> BatchRecord | None:
-    """The record as it will be, written over the old one; None when nothing changes."""
-    record, keys = item.record, item.keys
-    if old.schema != record.schema:
-        raise batches.id_taken(record, old.schema)
-    if item.merge and isinstance(old, Entity) and isinstance(record, Entity):
-        record = batches.merge(old, record)
-        keys = tuple(dict.fromkeys((keys[0], *map(labels.key, record.aliases))))
-    elif old.created_at and record.created_at and old.created_at < record.created_at:
-        record = replace(record, created_at=old.created_at)
-    if not item.vectors and batches.unchanged(record, old):
-        return None
-    return replace(item, record=record, keys=keys, text=batches.searchable_text(record))
-
-
 def _embedded(item: BatchRecord) -> str:
-    return batches.embedded_text(item.record)
+    return embedded_text(item.record)
 
 
 def write(server: Database, tenant: str, work: Callable[[Writing], _T]) -> _T:

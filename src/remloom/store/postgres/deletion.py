@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...model import Moment
-from .. import validation as batches
+from ..indexed_text import searchable_text
 from ..json_values import encode_free
+from ..references import without_refs
 from ..results import Deletion
 from . import bm25_index, kv
 from .rows import COLUMNS, STORED, decode
@@ -42,7 +43,7 @@ def delete(writing: Writing, ids: Iterable[str], *, derived: bool) -> Deletion:
     gone = list(doomed)
     _forget_references(writing, gone)
     texts = [
-        (doc, batches.searchable_text(decode(schema, body, content)))
+        (doc, searchable_text(decode(schema, body, content)))
         for _, doc, schema, body, content in doomed.values()
         if doc is not None
     ]
@@ -68,7 +69,7 @@ def _forget_references(writing: Writing, gone: Sequence[str]) -> None:
     for id, schema, body, content in referring:
         moment = decode(schema, body, content)
         if isinstance(moment, Moment):
-            encoded = encode_free(batches.without(moment, set(gone)))
+            encoded = encode_free(without_refs(moment, set(gone)))
             writing.cursor.execute(
                 "UPDATE remloom.records SET body = %s::text::jsonb WHERE tenant_id = %s AND id = %s",
                 (encoded, writing.tenant, id),

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...model import Edge
-from .. import validation as batches
 from ..encoding import micros
 from ..json_values import encode_free
+from ..merge import thin_entity
 from .binary_arrays import Column, columns, parts
 from .rows import EDGE, RECORD_KINDS, edge_of, row_of
 from .short_keys import short
@@ -176,7 +176,7 @@ class Linking(Transaction):
         now = datetime.now(UTC)
         rows, names = [], []
         for whole in keys.values():
-            entity, named = batches.thin_entity(whole, *self.display.get(whole, (whole, "")), now)
+            entity, named = thin_entity(whole, *self.display.get(whole, (whole, "")), now)
             self.seq += 1
             rows.append(row_of(entity, self.seq, None))
             for rank, other in enumerate(named):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..batch import Vector, VectorBatch
+from ..indexed_text import embedded_text
 from ..results import Pending
-from ..validation import embedded_text
 from .batch_writer import Writing, write
 from .binary_arrays import Column
 from .database import Database

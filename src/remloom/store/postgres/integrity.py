@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..validation import searchable_text
+from ..indexed_text import searchable_text
 from . import bm25_index, trigram_index
 from .database import Database
 from .rows import decode

@@ -12,7 +12,7 @@ from ..indexes.name_similarity import GOOD, Found, words_of
 from ..results import Match
 from ..schemas import check_schema
 from ..specs import NameSpec, SearchSpec
-from ..validation import to_vector
+from ..vector_validation import to_vector
 from . import bm25_index
 from .compilers import Compilers
 from .database import Database

@@ -19,10 +19,12 @@ from ... import labels
 from ...kv import KeyRange
 from ...model import Edge, Entity, Moment, Record
 from .. import history
-from .. import validation as batches
 from ..batch import Batch, BatchRecord, Vector, VectorBatch
 from ..embedding_model import chosen
 from ..encoding import micros, times_of, type_of
+from ..indexed_text import embedded_text, searchable_text
+from ..merge import Namesake, find_namesake, merge_record, thin_entity
+from ..references import referred_ids, without_refs
 from ..results import Deletion, Written
 from . import kv, preconditions
 from .index_manager import prune
@@ -142,7 +144,7 @@ class _Writing:
             identity, outcome, rid = self._record(item)
             counts[outcome] += 1
             ids.append(identity)
-            referred = batches.referred(item.record)
+            referred = referred_ids(item.record)
             if outcome != "unchanged" and (item.parents or referred):
                 references.append((rid, item.parents, referred))
         self._flush()
@@ -177,18 +179,11 @@ class _Writing:
             self._insert(item, self.rid, fresh=True)
             return record.id, "created", self.rid
         rid, schema, body, content, doc = found
-        if schema != record.schema:
-            raise batches.id_taken(record, schema)
         old = decode(schema, body, content)
-        keys = item.keys
-        if item.merge and isinstance(old, Entity) and isinstance(record, Entity):
-            record = batches.merge(old, record)
-            keys = tuple(dict.fromkeys((keys[0], *map(labels.key, record.aliases))))
-        elif old.created_at and record.created_at and old.created_at < record.created_at:
-            record = replace(record, created_at=old.created_at)
-        if not item.vectors and batches.unchanged(record, old):
+        changed = merge_record(item, old)
+        if changed is None:
             return record.id, "unchanged", rid
-        changed = replace(item, record=record, keys=keys, text=batches.searchable_text(record))
+        record, keys = changed.record, changed.keys
         self._update(changed, rid, old, doc)
         if not (item.merge or self.exact) and (before := labels.key(old.name)) != keys[0]:
             self._rename(rid, before, keys[0])
@@ -213,10 +208,10 @@ class _Writing:
         if lid is None:
             return None
         twins = [
-            batches.Namesake(id, kind, bool(thin), bool(own))
+            Namesake(id, kind, bool(thin), bool(own))
             for id, kind, thin, own in self.cursor.execute(_NAMESAKES, (lid,)).fetchall()
         ]
-        return batches.namesake(twins, type_of(record))
+        return find_namesake(twins, type_of(record))
 
     def _insert(self, item: BatchRecord, rid: int, *, fresh: bool, doc: int | None = None) -> None:
         record, rows = item.record, self.rows
@@ -243,7 +238,7 @@ class _Writing:
 
     def _update(self, item: BatchRecord, rid: int, old: Record, doc: int | None) -> None:
         self._flush()
-        same_text = batches.searchable_text(old) == item.text
+        same_text = searchable_text(old) == item.text
         stale_labels = [
             lid for (lid,) in self.cursor.execute("SELECT lid FROM names WHERE rid=?", (rid,))
         ]
@@ -251,7 +246,7 @@ class _Writing:
         self.cursor.execute("DELETE FROM records WHERE rid=?", (rid,))
         if not same_text and doc is not None:
             self._bury("terms", doc)
-        if item.vectors or batches.embedded_text(old) != batches.embedded_text(item.record):
+        if item.vectors or embedded_text(old) != embedded_text(item.record):
             self._drop_vectors(rid)
         elif self.cursor.execute("SELECT 1 FROM vectors WHERE rid=? LIMIT 1", (rid,)).get:
             item = replace(item, embed=False)
@@ -379,9 +374,7 @@ class _Writing:
             self._bury("names", lid)
 
     def _thin(self, lid: int, key: str) -> None:
-        entity, keys = batches.thin_entity(
-            key, *self.display.get(key, (key, "")), datetime.now(UTC)
-        )
+        entity, keys = thin_entity(key, *self.display.get(key, (key, "")), datetime.now(UTC))
         self.rid += 1
         self.thin += 1
         self.rows.records.append(_row(entity, self.rid, None))
@@ -551,7 +544,7 @@ def _forget_references(
     for child, schema, body, content in referring:
         moment = decode(schema, body, content)
         if child not in doomed and isinstance(moment, Moment):
-            kept = batches.without(moment, {identity})
+            kept = without_refs(moment, {identity})
             cursor.execute("UPDATE records SET body=? WHERE rid=?", (encode(kept)[0], child))
     cursor.execute("DELETE FROM parents WHERE parent=?1 OR child=?1", (rid,))
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..batch import Vector, VectorBatch
+from ..indexed_text import embedded_text
 from ..results import Pending
-from ..validation import embedded_text
 from . import batch_writer
 from .database import Database, translate
 from .rows import COLUMNS, decode

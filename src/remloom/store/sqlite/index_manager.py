@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from ...errors import StoreBusyError, StoreError, StoreFullError
-from .. import validation as batches
+from ..indexed_text import searchable_text
 from .database import Database, translate
 from .rows import COLUMNS, decode
 
@@ -371,8 +371,7 @@ def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
         (state.seen,),
     ).fetchall():
         texts = [
-            batches.searchable_text(decode(schema, body, content))
-            for _, _, schema, body, content in rows
+            searchable_text(decode(schema, body, content)) for _, _, schema, body, content in rows
         ]
         state.index.add([row[0] for row in rows], texts)
         state.seen = rows[-1][0]

@@ -16,7 +16,7 @@ from ...predicates import All
 from ..results import Match
 from ..schemas import check_schema
 from ..specs import NameSpec, SearchSpec
-from ..validation import to_vector
+from ..vector_validation import to_vector
 from .compilers import Compilers
 from .database import Database
 from .index_manager import IndexManager

@@ -17,6 +17,7 @@ from .edges import Edges
 from .fields import Fields
 from .journal import Journaling
 from .likeness import Likeness
+from .merging import Merging
 from .naming import Naming
 from .opening import Opening, names, put, selected
 from .orders import Orders
@@ -33,6 +34,7 @@ class StoreConformance(
     Likeness,
     Edges,
     Orders,
+    Merging,
     Fields,
     Deletion,
     Journaling,

@@ -87,7 +87,7 @@ class Edges(Opened):
         )
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
-        store.write(validation.build(again, tenant="conformance", model="", unlinked=gone))
+        store.write(validation.build(again, tenant="conformance", model="", deleted_edges=gone))
         assert {(edge.src, edge.rel_type, edge.dst) for edge in store.graph.all_edges()} == {
             ("a", "s", "y"),
             ("a", "t", "z"),

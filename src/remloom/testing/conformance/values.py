@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ...model import Edge, Entity, Moment, Resource
 from ...store.batch import Batch
 from ...store.contract import Store
+from ...store.merge import same_json
 from ...store.specs import EdgeSpec
-from ...store.validation import same
 from .opening import Opened, put
 
 __all__ = ["Values"]
@@ -63,12 +63,12 @@ def _round(store: Store, value: dict[str, Any]) -> None:
     assert put(store, *items).created == 3
     found = [store.records.get(None, id) for id in "erm"]
     assert isinstance(found[0], Entity)
-    assert same(found[0].properties, value)
-    assert all(same(record.metadata, value) for record in found[1:])  # type: ignore[union-attr]
+    assert same_json(found[0].properties, value)
+    assert all(same_json(record.metadata, value) for record in found[1:])  # type: ignore[union-attr]
     (edge,) = store.graph.edges(EdgeSpec(["e"], direction="out"))
-    assert same(edge.properties, value)
+    assert same_json(edge.properties, value)
     (shown,) = store.records.lookup(["e"])["e"]
-    assert same(shown.graph_paths[0].properties, value)
+    assert same_json(shown.graph_paths[0].properties, value)
     assert put(store, *items).unchanged == 3
 
 

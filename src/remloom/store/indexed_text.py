@@ -1,0 +1,26 @@
+"""What of a record is searched and embedded."""
+
+from __future__ import annotations
+
+from ..model import Entity, Record, Resource
+
+__all__ = ["embedded_text", "searchable_text"]
+
+
+def searchable_text(record: Record) -> str:
+    """Return what text search indexes: `embedded_text`, and behind it, if there is any, the context
+    of a resource."""
+    text = embedded_text(record)
+    if text and isinstance(record, Resource) and record.context:
+        return f"{text}\n{record.context}"
+    return text
+
+
+def embedded_text(record: Record) -> str:
+    """Return what is embedded. Empty for what only its name says: FUZZY finds that."""
+    if isinstance(record, Resource):
+        return record.content
+    if isinstance(record, Entity):
+        return f"{record.name}: {record.summary}" if record.summary else ""
+    tags = " ".join(record.topic_tags + record.emotion_tags + record.classifications)
+    return "\n".join(part for part in (record.name, record.summary, tags) if part)
