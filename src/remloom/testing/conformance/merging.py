@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import reduce
 from itertools import count
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -42,26 +42,22 @@ def _writings(draw: st.DrawFn) -> Edge:
 class Merging(Opened):
     """Edges that are written again."""
 
-    @settings(
-        max_examples=60,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(writings=st.lists(_writings(), min_size=2, max_size=4), at_once=st.booleans())
-    def test_an_edge_that_is_written_again_is_what_the_rule_says(
-        self, store: Store, writings: list[Edge], at_once: bool
-    ) -> None:
-        src = f"a {next(_NUMBERS)}"
-        edges = [replace(edge, src=src) for edge in writings]
-        if at_once:
-            put(store, *edges)
-        else:
-            for edge in edges:
-                put(store, edge)
-        expected = reduce(merge_edge, map(check_edge, edges))
-        (stored,) = store.graph.stored_edges([expected.src], direction="out")
-        assert replace(stored, properties={}) == replace(expected, properties={})
-        assert same_json(stored.properties, expected.properties)
+    def test_an_edge_that_is_written_again_is_what_the_rule_says(self, store: Store) -> None:
+        numbers = count()  # each example has an edge of its own
 
+        @settings(max_examples=60, deadline=None, database=None)
+        @given(writings=st.lists(_writings(), min_size=2, max_size=4), at_once=st.booleans())
+        def holds(writings: list[Edge], at_once: bool) -> None:
+            src = f"a {next(numbers)}"
+            edges = [replace(edge, src=src) for edge in writings]
+            if at_once:
+                put(store, *edges)
+            else:
+                for edge in edges:
+                    put(store, edge)
+            expected = reduce(merge_edge, map(check_edge, edges))
+            (stored,) = store.graph.stored_edges([expected.src], direction="out")
+            assert replace(stored, properties={}) == replace(expected, properties={})
+            assert same_json(stored.properties, expected.properties)
 
-_NUMBERS = count()
+        holds()
