@@ -234,33 +234,33 @@ def test_a_budget_in_money_needs_a_price() -> None:
 def test_a_run_begun_again_is_given_what_it_has_paid_for(store: SqliteStore) -> None:
     calls = [Call("question", {"passages": [str(n)]}) for n in range(4)]
     down = ScriptedModel(["a", "b", ModelRefusedError("down", status=400), "d"])
-    with LLM(down, journal=store.kv).run("r", keep=True) as llm:
+    with LLM(down, kv=store.kv).run("r", keep=True) as llm:
         first = [llm.ask_all([call])[0] for call in calls]
     again = ScriptedModel(["c"])
-    with LLM(again, journal=store.kv).run("r", Budget(calls=1), keep=True) as llm:
+    with LLM(again, kv=store.kv).run("r", Budget(calls=1), keep=True) as llm:
         second = llm.ask_all(calls)
     assert isinstance(first[2], ModelRefusedError)
     assert second == ["a", "b", "c", "d"]
-    with LLM(ScriptedModel(["new"]), journal=store.kv).run("another", keep=True) as llm:
+    with LLM(ScriptedModel(["new"]), kv=store.kv).run("another", keep=True) as llm:
         assert llm.ask("question", {"passages": ["0"]}) == "new"
-    LLM(again, journal=store.kv).finish("r")
+    LLM(again, kv=store.kv).finish("r")
     assert [entry.key.partition("/")[0] for entry in store.kv.list("reply")] == ["another"]
 
 
 def test_a_repair_is_replayed_too_and_another_seed_is_another_request(store: SqliteStore) -> None:
-    with LLM(ScriptedModel(["no", {"items": SARAH}, "x", "y"]), journal=store.kv).run(
+    with LLM(ScriptedModel(["no", {"items": SARAH}, "x", "y"]), kv=store.kv).run(
         "r", keep=True
     ) as llm:
         learnings(llm)
         assert [llm.ask("question", PASSAGES, seed=seed) for seed in (1, 2)] == ["x", "y"]
-    with LLM(ScriptedModel([]), journal=store.kv).run("r", keep=True) as llm:
+    with LLM(ScriptedModel([]), kv=store.kv).run("r", keep=True) as llm:
         assert learnings(llm) == [Learning("Sarah", "She leads Alpha.")]
         assert [llm.ask("question", PASSAGES, seed=seed) for seed in (2, 1)] == ["y", "x"]
 
 
 def test_a_kept_reply_goes_with_the_record_that_its_request_quotes(store: SqliteStore) -> None:
     put(store, Resource(id="a", name="a", content="secret"))
-    with LLM(ScriptedModel(["x", "y"]), journal=store.kv).run("r", keep=True) as llm:
+    with LLM(ScriptedModel(["x", "y"]), kv=store.kv).run("r", keep=True) as llm:
         llm.ask("question", {"passages": ["secret"]}, subjects=["a"])
         llm.ask("question", {"passages": ["other"]}, subjects=["b"])
     store.delete(["a"])
@@ -290,7 +290,7 @@ def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_
 
     usual = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with LLM(_slow_or_fast(30.0), journal=store.kv).run("r", keep=True) as llm:
+        with LLM(_slow_or_fast(30.0), kv=store.kv).run("r", keep=True) as llm:
             signal.setitimer(signal.ITIMER_REAL, 0.3)
             with pytest.raises(KeyboardInterrupt):
                 llm.ask_all(calls)
@@ -299,7 +299,7 @@ def test_what_came_before_an_interrupt_is_kept_and_what_was_under_way_is_in_the_
         signal.signal(signal.SIGALRM, usual)
     assert sorted(usage.error for usage in rows(store.kv)) == ["", "CancelledError"]
     assert len(store.kv.list("reply")) == 1
-    with LLM(_slow_or_fast(0.0), journal=store.kv).run("r", keep=True) as llm:
+    with LLM(_slow_or_fast(0.0), kv=store.kv).run("r", keep=True) as llm:
         assert llm.ask_all(calls) == ["yes?", "yes?"]
     assert len(rows(store.kv)) == 3
 
@@ -311,7 +311,7 @@ def test_every_call_is_in_the_ledger_with_its_run_tokens_and_outcome(store: Sqli
     model = ScriptedModel(
         ["x", "no", {"items": SARAH}, ModelRefusedError("no", status=400)], dollars=0.5
     )
-    llm = LLM(model, journal=store.kv)
+    llm = LLM(model, kv=store.kv)
     with llm.run("r1") as run:
         run.ask("question", PASSAGES)
         learnings(run)
@@ -346,7 +346,7 @@ def test_old_calls_are_added_up_by_day_and_nothing_is_lost(store: SqliteStore) -
     store.kv.put([call.entry() for call in calls])
     before = report(rows(store.kv))
     recent = report(rows(store.kv, since=now - timedelta(days=4)))
-    llm = LLM(ScriptedModel([]), journal=store.kv, settings=Settings(llm_ledger_days=5))
+    llm = LLM(ScriptedModel([]), kv=store.kv, settings=Settings(llm_ledger_days=5))
     llm.finish("r1")
     assert store.admin.stats().entries == {"usage": 48, "usage.day": 16}
     llm.finish("r1")
@@ -355,7 +355,7 @@ def test_old_calls_are_added_up_by_day_and_nothing_is_lost(store: SqliteStore) -
     assert after == before
     assert report(rows(store.kv, since=now - timedelta(days=4))) == recent
     assert [line.calls for line in report(rows(store.kv, run="r1")).runs] == [27]
-    LLM(ScriptedModel([]), journal=store.kv, settings=Settings(llm_ledger_days=0)).finish("r1")
+    LLM(ScriptedModel([]), kv=store.kv, settings=Settings(llm_ledger_days=0)).finish("r1")
     assert store.admin.stats().entries["usage"] == 8
     total = report(rows(store.kv)).total
     assert replace(total, seconds=before.total.seconds) == before.total
@@ -408,7 +408,7 @@ class Mute:
 def test_what_a_model_object_raises_fails_its_own_call(
     store: SqliteStore, model: Model, says: str
 ) -> None:
-    replies = LLM(model, journal=store.kv).ask_all([Call("question", PASSAGES)] * 3)
+    replies = LLM(model, kv=store.kv).ask_all([Call("question", PASSAGES)] * 3)
     assert [type(reply) for reply in replies] == [ModelFailedError] * 3
     assert says in str(replies[0])
     assert {usage.error for usage in rows(store.kv)} == {"ModelFailedError"}

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from .. import labels
 from ..ingest.chunker import chunk_text
-from ..llm.ledger import Spent, added
+from ..llm.ledger import Spent, sum_lines
 from ..model import Resource
 from ..sources import Document, Skipped
 from ..store.batch import Vector
@@ -353,7 +353,7 @@ def _depth(generations: Sequence[Generation]) -> int:
 
 def _cost(usage: Sequence[Spent], count: int) -> Cost:
     paid = [one for one in usage if one.run]
-    whole = added("", (one.line for one in paid))
+    whole = sum_lines("", (one.line for one in paid))
     tokens = whole.input_tokens + whole.output_tokens
     dollars = None if whole.unpriced or not paid else whole.cost
     tasks: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """Language models: one way to call them, whichever they are.
 
-llm = LLM(model, journal=store)
+llm = LLM(model, kv=store.kv)
 with llm.run("run-7", Budget(tokens=100_000), keep=True) as calls:
     text = calls.ask("synthesis", {"new_info": chunk, "existing_knowledge": neighbours})
 """

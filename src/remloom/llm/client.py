@@ -1,5 +1,4 @@
-"""The one way to call a language model: a task and what fills its prompt go in, what was asked for
-comes out."""
+"""The one way to call a language model: from a task and its slots to a checked value."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ from ..errors import CutOffError, InvalidInputError, ModelError, ReplyError
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
 from .contract import Model, Reply, Request, Turn
-from .in_flight import AskResult, Underway
-from .ledger_rollup import fold
+from .in_flight import InFlight, Pending
+from .ledger_rollup import roll_up
 from .prompts import Slots, prompt
 from .retry import WAIT, Retries
-from .routing import Models
+from .routing import ModelRouter
 
 if TYPE_CHECKING:
     from ..kv import Entry, KeyValue
@@ -29,12 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["LLM", "Call"]
 
 _T = TypeVar("_T")
-_AGAIN = "That is not what was asked for: {problem}. Reply again, with the whole corrected reply and nothing else."
-_SHORTER = "That was too long, and was cut off. Reply again, with the whole reply in at most {words} words."
+_AGAIN = (
+    "That is not what was asked for: {problem}. "
+    "Reply again, with the whole corrected reply and nothing else."
+)
+_SHORTER = (
+    "That was too long, and was cut off. "
+    "Reply again, with the whole reply in at most {words} words."
+)
 
 
 class Call(Struct, frozen=True):
-    """One thing to ask. See `LLM.ask`."""
+    """A task to be done. See `LLM.ask`."""
 
     task: str
     slots: Slots
@@ -47,9 +52,9 @@ class LLM:
     """Calls a language model. Thread-safe; all threads share one limit of requests at once.
 
     Args:
-        model: what answers, unless a task has a model of its own.
+        model: does the tasks that have no model of their own.
         settings: limits, retries, and what tasks have of their own.
-        journal: where the ledger and kept replies are noted; None: nowhere.
+        kv: where the ledger and kept replies are written; None: nowhere.
         opening: opens a task's own model by its name.
         owned: close the model with this, too.
         wait: seconds before a failed request is made again the first time.
@@ -63,18 +68,18 @@ class LLM:
         model: Model,
         *,
         settings: Settings | None = None,
-        journal: KeyValue | None = None,
+        kv: KeyValue | None = None,
         opening: Callable[[str], Model] | None = None,
         owned: bool = False,
         wait: float = WAIT,
     ) -> None:
         settings = settings or Settings()
         self._settings = settings
-        self._journal = journal
-        self._models = Models(model, settings, opening)
+        self._kv = kv
+        self._models = ModelRouter(model, settings, opening)
         self._retries = Retries(settings.llm_retries, wait)
         # shared with the runs of this LLM
-        self._places = asyncio.Semaphore(settings.llm_concurrency)
+        self._slots = asyncio.Semaphore(settings.llm_concurrency)
         self._owned = owned
         self._run = ""
         self._keep = False
@@ -83,18 +88,16 @@ class LLM:
 
     @property
     def name(self) -> str:
-        """Of the model, as `<provider>:<model>`."""
+        """The name of the model, as `<provider>:<model>`."""
         return self._models.default.name
 
     @property
     def spent(self) -> int:
-        """Tokens, in and out, of what was called so far within a run that has a budget; 0 outside
-        of one."""
+        """Tokens, in and out, spent by a run that has a budget; 0 outside of one."""
         return self._spending.tokens if self._spending else 0
 
     def close(self) -> None:
-        """Close the models opened for tasks, and the one that is `owned`. A later call opens them
-        again."""
+        """Close the models opened for tasks, and one that is `owned`; a later call opens them."""
         for model in self._models.called(default=self._owned):
             event_loop.run(model.close)
 
@@ -109,14 +112,13 @@ class LLM:
         subjects: Sequence[str] = (),
         seed: int | None = None,
     ) -> _T:
-        """Have a task done, and wait for it.
+        """Do a task, and wait for it.
 
         Args:
             task: the name of a prompt file (`llm/prompts/<task>.md`).
             slots: what fills it; see `prompts`.
-            returns: `str`, or what the reply is to be: a Struct, or a list of them. It is checked
-                against that; a reply that does not fit, or was cut off, is sent back once with what
-                is wrong.
+            returns: the type of the reply: `str`, a Struct, or a list of them. A reply that does
+                not fit it, or was cut off, is sent back once with what is wrong.
             subjects: ids of the records quoted in the slots. A kept reply goes when one of them is
                 forgotten.
             seed: for models that take one; the same request with another seed is another request.
@@ -136,29 +138,31 @@ class LLM:
         return result  # type: ignore[no-any-return]
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Have many things done at once, as far as the limit allows. In place of a result that
-        could not be had stands its error, a `ModelError`; every other error is raised.
+        """Do many tasks at once, as far as the limit allows.
+
+        In place of a result that failed stands its error, a `ModelError`; others are raised.
         """
         results: list[Any] = [None] * len(calls)
-        asked = {place: self._request(call) for place, call in enumerate(calls)}
+        requests = {position: self._request(call) for position, call in enumerate(calls)}
+        # Replies that do not fit are sent back once, all together.
         for final in (False, True):
-            misfits: dict[int, Request] = {}
-            for place, reply in self._replies(calls, asked).items():
+            corrections: dict[int, Request] = {}
+            for position, reply in self._replies(calls, requests).items():
+                request = requests[position]
                 if isinstance(reply, ModelError):
-                    results[place] = reply
+                    results[position] = reply
                     continue
                 try:
-                    results[place] = _value(reply, calls[place], asked[place])
+                    results[position] = _value(reply, calls[position], request)
                 except (CutOffError, ValidationError) as error:
                     if not final:
-                        misfits[place] = replace(
-                            asked[place], turns=(Turn(reply.text, _remark(asked[place], error)),)
-                        )
+                        turn = Turn(reply.text, _remark(request, error))
+                        corrections[position] = replace(request, turns=(turn,))
                     elif isinstance(error, CutOffError):
-                        results[place] = error
+                        results[position] = error
                     else:
-                        results[place] = _unfit(reply, asked[place], error)
-            asked = misfits
+                        results[position] = _misfit(reply, request, error)
+            requests = corrections
         for call, result in zip(calls, results, strict=True):
             if isinstance(result, ModelError):
                 result.fields.setdefault("task", call.task)
@@ -168,20 +172,22 @@ class LLM:
 
     @contextmanager
     def run(self, run: str, budget: Budget | None = None, *, keep: bool = False) -> Iterator[Self]:
-        """Calls that belong together. Make them with what this yields, from any thread.
+        """Yield what makes the calls of a run, from any thread.
 
         Args:
             run: its id; every call is in the ledger under it.
             budget: what it may spend from now on.
-            keep: note each reply as it comes, so that the same run, begun again after it was
+            keep: write each reply as it comes, so that the same run, begun again after it was
                 killed, is given it instead of paying for it again; see `finish`.
         """
-        if keep and self._journal is None:
+        if keep and self._kv is None:
             raise InvalidInputError(
-                "replies are kept in a journal, and there is none", remedy="give LLM a journal"
+                "there is nowhere to keep replies", remedy="give LLM the `kv` of a store"
             )
+        # A copy shares the models, the limit of requests and the retries.
         within = copy.copy(self)
-        within._run, within._keep = run, keep
+        within._run = run
+        within._keep = keep
         if budget is not None:
             from .budget import Spending
 
@@ -189,26 +195,28 @@ class LLM:
         yield within
 
     def finish(self, run: str) -> None:
-        """Strike the kept replies of a run that is over, and add up what the ledger says of old
-        calls."""
-        if self._journal is not None:
-            reply_cache.discard(self._journal, run)
-            fold(self._journal, self._settings.llm_ledger_days)
+        """Delete the kept replies of a run that is over, and add up the ledger's old calls."""
+        if self._kv is not None:
+            reply_cache.delete(self._kv, run)
+            roll_up(self._kv, self._settings.llm_ledger_days)
 
     # -- one call ----------------------------------------------------------------------------------
 
     def _request(self, call: Call) -> Request:
-        found = prompt(call.task)
+        of_task = prompt(call.task)
         own = self._settings.llm_tasks.get(call.task, TaskSettings())
-        system, text = found.fill(call.slots)
-        max_tokens = found.max_tokens if own.max_tokens is None else own.max_tokens
+        system, text = of_task.fill(call.slots)
+        max_tokens = of_task.max_tokens if own.max_tokens is None else own.max_tokens
         schema = schemas.bounded(call.returns, max_tokens)
+        if schema:
+            # Not every endpoint takes a schema: the words tell it to all.
+            system = f"{system}\n\n{schemas.instruction(schema)}"
         return Request(
             task=call.task,
-            system=f"{system}\n\n{schemas.asked(schema)}" if schema else system,
+            system=system,
             prompt=text,
             schema=schema,
-            temperature=found.temperature if own.temperature is None else own.temperature,
+            temperature=of_task.temperature if own.temperature is None else own.temperature,
             max_tokens=max_tokens,
             seed=call.seed,
         )
@@ -216,68 +224,72 @@ class LLM:
     def _replies(
         self, calls: Sequence[Call], requests: Mapping[int, Request]
     ) -> dict[int, Reply | ModelError]:
-        """What becomes of each request: its reply, kept or new, or its error."""
-        found: dict[int, Reply | ModelError] = {}
-        waiting: list[AskResult] = []
-        for place, request in requests.items():
+        """Get the reply to each request, kept or new, or its error."""
+        outcomes: dict[int, Reply | ModelError] = {}
+        pending: list[Pending] = []
+        for position, request in requests.items():
             try:
                 model = self._models.of(request.task)
             except ModelError as error:
-                found[place] = error
+                outcomes[position] = error
                 continue
             identity = reply_cache.identify(model.name, request) if self._keep else ""
-            kept = (
-                reply_cache.find(self._journal, self._run, identity)
-                if identity and self._journal
-                else None
-            )
-            if kept is None:
-                waiting.append(AskResult(place, request, model, identity, calls[place].subjects))
-            else:
-                found[place] = kept
-        return {**found, **self._new(waiting)} if waiting else found
+            kept = None
+            if identity and self._kv:
+                kept = reply_cache.find(self._kv, self._run, identity)
+            if kept is not None:
+                outcomes[position] = kept
+                continue
+            subjects = calls[position].subjects
+            pending.append(Pending(position, request, model, identity, subjects))
+        if pending:
+            outcomes.update(self._make(pending))
+        return outcomes
 
-    def _new(self, waiting: Sequence[AskResult]) -> dict[int, Reply | ModelError]:
-        """What becomes of requests that are made now.
+    def _make(self, pending: Sequence[Pending]) -> dict[int, Reply | ModelError]:
+        """Make requests now.
 
-        Each is noted before it is given back, as it is paid; even if whoever wanted it does not
-        wait any more. The thread that asks does so: the loop goes on meanwhile, and what ends
-        during a note goes into the next one.
+        Each is written down before it is given back, as it is paid; even if its caller does not
+        wait any more. The calling thread does so: the loop goes on meanwhile, and what ends while
+        it writes is written next.
         """
-        underway = Underway(waiting, self._places, self._spending, self._retries.complete)
-        found: dict[int, Reply | ModelError] = {}
-        entries: list[Entry] = []  # not noted yet
+        in_flight = InFlight(pending, self._slots, self._spending, self._retries.complete)
+        outcomes: dict[int, Reply | ModelError] = {}
+        unwritten: list[Entry] = []
         try:
-            for some in underway.ended():
-                entries += [entry for item in some for entry in item.entries(self._run)]
-                self._note(entries)
-                entries.clear()
-                found.update(
-                    (item.asked.place, item.outcome) for item in some if item.outcome is not None
-                )
+            for batch in in_flight.finished():
+                for item in batch:
+                    unwritten += item.entries(self._run)
+                self._write(unwritten)
+                unwritten.clear()
+                for item in batch:
+                    if item.outcome is not None:
+                        outcomes[item.pending.position] = item.outcome
         except BaseException:
-            entries += [entry for item in underway.stop() for entry in item.entries(self._run)]
-            self._note(entries)
+            for item in in_flight.stop():
+                unwritten += item.entries(self._run)
+            self._write(unwritten)
             raise
-        if underway.error is not None:
-            raise underway.error
-        return found
+        if in_flight.error is not None:
+            raise in_flight.error
+        return outcomes
 
-    def _note(self, entries: Sequence[Entry]) -> None:
-        if self._journal is not None and entries:
-            self._journal.put(entries)
+    def _write(self, entries: Sequence[Entry]) -> None:
+        if self._kv is not None and entries:
+            self._kv.put(entries)
 
 
 def _remark(request: Request, error: Exception) -> str:
-    """What is said about a reply that will not do."""
+    """The remark with which a reply is sent back."""
     if isinstance(error, CutOffError):
         return _SHORTER.format(words=request.max_tokens // 3)
     return _AGAIN.format(problem=str(error).rstrip("."))
 
 
-def _unfit(reply: Reply, request: Request, problem: ValidationError) -> ReplyError:
+def _misfit(reply: Reply, request: Request, problem: ValidationError) -> ReplyError:
     return ReplyError(
-        f"{reply.model} replied twice with what is not asked for in the task {request.task}: {problem}",
+        f"{reply.model} replied twice with what is not asked for in the task {request.task}: "
+        f"{problem}",
         remedy="try a more capable model, for this task alone with "
         f"[llm_tasks.{request.task}] model = … in the TOML file",
         raw=reply.text,
@@ -285,17 +297,19 @@ def _unfit(reply: Reply, request: Request, problem: ValidationError) -> ReplyErr
 
 
 def _value(reply: Reply, call: Call, request: Request) -> Any:
-    """What a reply says.
+    """Read a reply as a value of the type that the call returns.
 
     Raises:
         CutOffError: there is more that it did not say.
-        ValidationError: it is not what was asked for.
+        ValidationError: it is not of that type.
     """
     cut = CutOffError(
         f"the reply to the task {request.task} was cut off after {request.max_tokens} tokens",
         remedy=f"[llm_tasks.{request.task}] max_tokens = {request.max_tokens * 2} in the TOML file",
-        raw=reply.text, max_tokens=request.max_tokens,
-    )  # fmt: skip
+        raw=reply.text,
+        max_tokens=request.max_tokens,
+    )
+    # What was cut off may be a whole value all the same, but a text has no end to be seen.
     if reply.finish == "length" and call.returns is str:
         raise cut
     try:

@@ -1,4 +1,4 @@
-"""What a language model must do, for whoever brings one.
+"""What a language model must do, for those who bring one.
 
 A model does no more than complete one request: prompts, validation, repair, retries, limits, the
 ledger and budgets are `LLM`'s. `remloom.testing.ScriptedModel` is a model that needs no network.
@@ -14,14 +14,14 @@ __all__ = ["Closing", "Model", "Priced", "Reply", "Request", "Turn"]
 
 
 class Turn(Struct, frozen=True):
-    """A reply the model gave before, and what was said about it."""
+    """A reply that the model gave before, and the remark about it."""
 
     reply: str
     remark: str
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One thing asked of a model."""
+    """A prompt for a model, with the limits of its reply."""
 
     task: str
     system: str
@@ -35,7 +35,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What came back. `finish` is "length" when the reply was cut off at `max_tokens`."""
+    """The reply of a model; `finish` is "length" if it was cut off at `max_tokens`."""
 
     text: str
     input_tokens: int
@@ -53,32 +53,32 @@ class Model(Protocol):
         ...
 
     async def complete(self, request: Request) -> Reply:
-        """The model's reply. It ends by itself, by a timeout if need be, and holds the schema as
-        well as it can.
+        """Complete a request, holding its schema as well as the model can.
+
+        It ends by itself, by a timeout if need be.
 
         Raises:
             ModelUnavailableError: the same request may succeed later; it is made again.
             ModelRefusedError: it never will.
             ModelCallsForbiddenError: calls are switched off.
 
-        Whatever else it raises becomes a `ModelFailedError` of this one call: the work that wanted
-        it is parked.
+        Any other exception becomes a `ModelFailedError` of this one call.
         """
         ...
 
 
 @runtime_checkable
 class Priced(Protocol):
-    """What a model can do besides, when it knows what it costs."""
+    """A model that knows its price."""
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars for so many tokens; None when not even the model knows."""
+        """Price tokens in US dollars; None when not even the model knows."""
         ...
 
 
 @runtime_checkable
 class Closing(Protocol):
-    """What a model can do besides, when it holds connections or memory."""
+    """A model that holds connections or memory."""
 
     async def close(self) -> None:
         """Let go of them, in the event loop of the calls; a later call takes them again."""

@@ -17,7 +17,7 @@ from ..errors import InvalidInputError
 
 __all__ = ["GRACE", "at_end", "run", "start"]
 
-GRACE = 2.0  # seconds that anything may take once the process ends; then it is left to that
+GRACE = 2.0  # seconds that anything may take once the process ends; then it is left to itself
 
 _T = TypeVar("_T")
 _lock = threading.Lock()
@@ -34,16 +34,16 @@ _open: WeakSet[_Closing] = WeakSet()
 
 
 def at_end(closing: _Closing) -> None:
-    """Have something closed before the process ends, unless it is gone by then."""
+    """Close something before the process ends, unless it is gone by then."""
     _open.add(closing)
 
 
 def start(
     work: Callable[[], Coroutine[Any, Any, None]], over: Callable[[BaseException | None], None]
 ) -> Callable[[], object]:
-    """Have `work` run in the loop, from any other thread; returns what cancels it.
+    """Start `work` in the loop, from any other thread; returns what cancels it.
 
-    `over` is called there when it has ended, with the error that it ended with, if it did.
+    `over` is called there when it has ended, with its error or None.
     """
     loop = _started()
     tasks: list[asyncio.Task[None]] = []
@@ -63,8 +63,10 @@ def start(
 
 
 def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    """Run `work` in the loop and wait for it, from any other thread. What interrupts the wait
-    cancels the work."""
+    """Run `work` in the loop and wait for it, from any other thread.
+
+    What interrupts the wait cancels the work.
+    """
     future = asyncio.run_coroutine_threadsafe(work(), _started())
     try:
         return future.result(GRACE if _ending else None)
@@ -74,6 +76,7 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 def _started() -> asyncio.AbstractEventLoop:
+    """Get the loop, started if it is not running yet."""
     global _loop, _owner
     with _lock:
         if _loop is None:
@@ -85,6 +88,7 @@ def _started() -> asyncio.AbstractEventLoop:
             _loop, ending = ready.result()
             _owner = os.getpid()
             atexit.register(_stop, _loop, ending, thread)
+        # A fork has the variables of its parent, but not the thread.
         if _owner != os.getpid():
             raise InvalidInputError(
                 "a forked process cannot call models when its parent did before",
@@ -100,8 +104,7 @@ async def _serve(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]])
 
 
 def _stop(loop: asyncio.AbstractEventLoop, ending: asyncio.Event, thread: threading.Thread) -> None:
-    """Close what is open and cancel what is under way. Nothing here may keep the process from
-    ending."""
+    """Close what is open and cancel what is in flight; nothing here may keep the process alive."""
     global _ending
     if _owner != os.getpid():
         return

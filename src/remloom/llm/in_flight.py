@@ -1,5 +1,4 @@
-"""Requests under way: made in the event loop, counted, and told of as they end to the thread that
-waits for them."""
+"""Requests in flight: made in the event loop, counted, and handed as they end to a waiting thread."""
 
 from __future__ import annotations
 
@@ -24,158 +23,164 @@ if TYPE_CHECKING:
     from ..kv import Entry
     from .budget import Spending
 
-__all__ = ["AskResult", "Ended", "Underway"]
+__all__ = ["Finished", "InFlight", "Pending"]
 
-# seconds that what has ended waits for more, as every note costs the disk as much again
+# seconds that a finished request waits for others, as every write costs the disk as much again
 _TOGETHER = 0.003
 
 
-class AskResult(Struct, frozen=True):
-    """A request on its way."""
+class Pending(Struct, frozen=True):
+    """A request that is to be made."""
 
-    place: int
+    position: int  # among the calls that were asked for
     request: Request
     model: Model
     identity: str  # of the reply, if it is to be kept
     subjects: tuple[str, ...]
 
 
-class Ended(Struct, frozen=True):
-    """What became of it: a reply, an error, or neither, when something else went wrong."""
+class Finished(Struct, frozen=True):
+    """A request that has ended: with a reply, with an error, or with neither.
 
-    asked: AskResult
+    It has neither when something went wrong that is not an error of the model.
+    """
+
+    pending: Pending
     outcome: Reply | ModelError | None
     usage: Usage | None = None  # None: nothing was called
 
     def entries(self, run: str) -> list[Entry]:
-        """What is noted of it."""
-        noted = [] if self.usage is None else [replace(self.usage, run=run).entry()]
-        if self.asked.identity and isinstance(self.outcome, Reply):
-            noted.append(
-                reply_cache.kept(run, self.asked.identity, self.outcome, self.asked.subjects)
-            )
-        return noted
+        """The entries to write: the call in the ledger, and the reply if it is to be kept."""
+        entries = []
+        if self.usage is not None:
+            entries.append(replace(self.usage, run=run).entry())
+        pending = self.pending
+        if pending.identity and isinstance(self.outcome, Reply):
+            entry = reply_cache.as_entry(run, pending.identity, self.outcome, pending.subjects)
+            entries.append(entry)
+        return entries
 
 
-class Underway:
-    """Some requests, from when they are asked until the last has ended. To be waited for by one
-    thread.
+class InFlight:
+    """Some requests, from when they are made until the last has ended. One thread waits for them.
 
     Args:
-        waiting: the requests.
-        places: the limit of requests at once.
+        pending: the requests.
+        slots: the limit of requests at once.
         spending: the run's budget.
-        complete: has a model complete a request, at the first attempt or a later one.
+        complete: lets a model complete a request, at the first attempt or a later one.
 
     Attributes:
-        error: what went wrong that is no error of a model, once nothing is under way any more.
+        error: what went wrong that is not an error of a model, once all have ended.
     """
 
     def __init__(
         self,
-        waiting: Sequence[AskResult],
-        places: asyncio.Semaphore,
+        pending: Sequence[Pending],
+        slots: asyncio.Semaphore,
         spending: Spending | None,
         complete: Callable[[Model, Request], Awaitable[Reply]],
     ) -> None:
-        self._places = places
+        self._slots = slots
         self._spending = spending
         self._complete = complete
-        self._untold: list[Ended] = []  # in the loop
-        # None: nothing is under way any more
-        self._told: SimpleQueue[list[Ended] | None] = SimpleQueue()
+        self._finished: list[Finished] = []  # in the loop: not yet handed over
+        # None: nothing is in flight any more
+        self._batches: SimpleQueue[list[Finished] | None] = SimpleQueue()
         self._over = False
         self.error: BaseException | None = None
-        self._cancel = event_loop.start(partial(self._all, waiting), self._finish)
+        self._cancel = event_loop.start(partial(self._make_all, pending), self._end)
 
-    def ended(self, wait: float | None = None) -> Iterator[list[Ended]]:
-        """What ends, as it comes, several at a time, until nothing is under way.
+    def finished(self, wait: float | None = None) -> Iterator[list[Finished]]:
+        """Yield the requests that end, several at a time, until nothing is in flight.
 
         Raises:
             Empty: nothing ended within so many seconds.
         """
         while not self._over:
-            told = [self._told.get(timeout=wait)]
-            while not self._told.empty():
-                told.append(self._told.get())
-            self._over = told[-1] is None
-            yield [item for some in told for item in some or ()]
+            batches = [self._batches.get(timeout=wait)]
+            while not self._batches.empty():
+                batches.append(self._batches.get())
+            # the end comes last, whatever else has come meanwhile
+            self._over = batches[-1] is None
+            yield [item for batch in batches for item in batch or ()]
 
-    def stop(self) -> list[Ended]:
-        """Cancel what is under way; returns what had ended meanwhile, or did so now."""
+    def stop(self) -> list[Finished]:
+        """Cancel what is in flight, and return what had ended meanwhile, or does so now."""
         self._cancel()
-        found: list[Ended] = []
-        # of a model that does not let itself be cancelled
+        stopped: list[Finished] = []
+        # A model may not let itself be cancelled: after the grace it is left to itself.
         with suppress(Empty):
-            for some in self.ended(event_loop.GRACE):
-                found += some
-        return found
+            for batch in self.finished(event_loop.GRACE):
+                stopped += batch
+        return stopped
 
     # -- in the loop -------------------------------------------------------------------------------
 
-    async def _all(self, waiting: Sequence[AskResult]) -> None:
+    async def _make_all(self, pending: Sequence[Pending]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                for asked in waiting:
-                    group.create_task(self._one(asked))
+                for one in pending:
+                    group.create_task(self._make(one))
         except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None  # the others were cancelled for its sake
+            # the others were cancelled for its sake
+            raise errors.exceptions[0] from None
 
-    async def _one(self, asked: AskResult) -> None:
-        price = partial(_price, asked.model)
-        async with self._places:
+    async def _make(self, pending: Pending) -> None:
+        request, model = pending.request, pending.model
+        price = partial(_price, model)
+        async with self._slots:
             try:
-                held = await self._spending.hold(asked.request, price) if self._spending else None
+                reserved = await self._spending.reserve(request, price) if self._spending else None
             except ModelError as error:
-                self._end(Ended(asked, error))
+                self._add(Finished(pending, error))
                 return
-            usage = Usage(
-                task=asked.request.task, model=asked.model.name, at=datetime.now(UTC), seconds=0.0
-            )
+            usage = Usage(task=request.task, model=model.name, at=datetime.now(UTC), seconds=0.0)
             began = time.monotonic()
             outcome: Reply | ModelError | None = None
             try:
-                outcome = await self._complete(asked.model, asked.request)
+                outcome = await self._complete(model, request)
             except ModelError as error:
-                outcome, usage = error, replace(usage, error=type(error).__name__)
+                outcome = error
+                usage = replace(usage, error=type(error).__name__)
             except BaseException as error:
                 usage = replace(usage, error=type(error).__name__)
                 raise
             finally:
+                # What was called is in the ledger, whatever became of it: it may have been paid.
                 usage = replace(usage, seconds=time.monotonic() - began)
                 if isinstance(outcome, Reply):
-                    tokens = outcome.input_tokens, outcome.output_tokens
                     usage = replace(
-                        usage, input_tokens=tokens[0], output_tokens=tokens[1], cost=price(*tokens)
+                        usage,
+                        input_tokens=outcome.input_tokens,
+                        output_tokens=outcome.output_tokens,
+                        cost=price(outcome.input_tokens, outcome.output_tokens),
                     )
-                if self._spending and held:
-                    self._spending.settle(
-                        held, usage.input_tokens + usage.output_tokens, usage.cost
-                    )
+                if self._spending and reserved:
+                    tokens = usage.input_tokens + usage.output_tokens
+                    self._spending.settle(reserved, tokens, usage.cost)
                 called = not isinstance(outcome, ModelCallsForbiddenError)
-                self._end(Ended(asked, outcome, usage if called else None))
+                self._add(Finished(pending, outcome, usage if called else None))
 
-    def _end(self, item: Ended) -> None:
-        self._untold.append(item)
-        if len(self._untold) == 1:
-            asyncio.get_running_loop().call_later(_TOGETHER, self._tell)
+    def _add(self, item: Finished) -> None:
+        self._finished.append(item)
+        if len(self._finished) == 1:
+            asyncio.get_running_loop().call_later(_TOGETHER, self._hand_over)
 
-    def _tell(self) -> None:
-        if self._untold:
-            self._told.put(self._untold)
-            self._untold = []
+    def _hand_over(self) -> None:
+        if self._finished:
+            self._batches.put(self._finished)
+            self._finished = []
 
-    def _finish(self, error: BaseException | None) -> None:
+    def _end(self, error: BaseException | None) -> None:
         self.error = error
-        self._tell()
-        self._told.put(None)
+        self._hand_over()
+        self._batches.put(None)
 
 
 def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
     # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute
     # each time
-    return (
-        cast("Priced", model).price(input_tokens, output_tokens)
-        if issubclass(type(model), Priced)
-        else None
-    )
+    if not issubclass(type(model), Priced):
+        return None
+    return cast("Priced", model).price(input_tokens, output_tokens)

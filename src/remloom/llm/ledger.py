@@ -1,4 +1,4 @@
-"""The ledger: every call of a model, with its tokens, cost and time, in the tenant's journal."""
+"""The ledger: every call of a model, with its tokens, cost and time, beside the tenant's records."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ __all__ = [
     "Usage",
     "UsageLine",
     "UsageReport",
-    "added",
     "report",
     "rows",
+    "sum_lines",
 ]
 
-# of journal entry; the id of a call is a UUIDv7, so that they sort by time
-KIND, DAY = "usage", "usage.day"
-_AT_ONCE = 5_000  # entries read from the journal at a time
+# Namespaces of the entries. The key of a call is a UUIDv7, so that they sort by time.
+KIND = "usage"
+DAY = "usage.day"
+_AT_ONCE = 5_000  # entries read at a time
 
 
 class UsageLine(Struct, frozen=True, kw_only=True):
@@ -43,12 +44,13 @@ class UsageLine(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """One call of a model, every attempt of it included. Nothing of what was said is in it."""
+    """One call of a model, with every attempt of it. It has nothing of the prompt or the reply."""
 
     task: str
     model: str
     at: datetime  # when it began
-    seconds: float  # until it ended, with waits between attempts, without those for a free place
+    # until it ended: with the waits between attempts, without those for other requests
+    seconds: float
     run: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
@@ -69,7 +71,7 @@ class Usage(Struct, frozen=True, kw_only=True):
         )
 
     def entry(self) -> Entry:
-        """The call as it is noted."""
+        """Make the entry of the call."""
         from uuid_utils import uuid7
 
         return Entry(KIND, str(uuid7()), msgspec.json.encode(self))
@@ -89,47 +91,47 @@ Spent: TypeAlias = Usage | Day
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """The ledger added up: by task (most tokens first), by run (newest first; calls of no run
-    apart), and in all."""
+    """The ledger added up."""
 
-    tasks: tuple[UsageLine, ...]
-    runs: tuple[UsageLine, ...]
+    tasks: tuple[UsageLine, ...]  # most tokens first
+    runs: tuple[UsageLine, ...]  # newest first; without the calls of no run
     total: UsageLine
 
 
-def rows(
-    journal: KeyValue, *, run: str | None = None, since: datetime | None = None
-) -> list[Spent]:
-    """Every call, in the order in which they ended; those of one run, those that began since then.
-    Old ones come first, a day's as one."""
+def rows(kv: KeyValue, *, run: str | None = None, since: datetime | None = None) -> list[Spent]:
+    """List the calls in the order in which they ended; old ones come first, a day's as one.
+
+    Args:
+        run: only the calls of this run.
+        since: only those that began then or later.
+    """
     days = msgspec.json.Decoder(Day)
     calls = msgspec.json.Decoder(Usage)
-    found: list[Spent] = [days.decode(entry.value) for entry in _entries(journal, DAY)]
-    found += [calls.decode(entry.value) for entry in _entries(journal, KIND)]
+    spent: list[Spent] = [days.decode(entry.value) for entry in _entries(kv, DAY)]
+    spent += [calls.decode(entry.value) for entry in _entries(kv, KIND)]
     begin = since or datetime.min.replace(tzinfo=UTC)
-    return [spent for spent in found if spent.at >= begin and run in (None, spent.run)]
+    return [one for one in spent if one.at >= begin and run in (None, one.run)]
 
 
 def report(spent: Sequence[Spent]) -> UsageReport:
-    """The calls added up."""
-    tasks: dict[str, list[Spent]] = {}
-    runs: dict[str, list[Spent]] = {}
-    for some in spent:
-        tasks.setdefault(some.task, []).append(some)
-        runs.setdefault(some.run, []).append(some)
-    lines = [_line(name, found) for name, found in tasks.items()]
-    newest = sorted(runs.items(), key=lambda pair: max(some.at for some in pair[1]), reverse=True)
+    """Add up the calls by task, by run, and in all."""
+    by_task: dict[str, list[Spent]] = {}
+    by_run: dict[str, list[Spent]] = {}
+    for one in spent:
+        by_task.setdefault(one.task, []).append(one)
+        by_run.setdefault(one.run, []).append(one)
+    tasks = [_line(name, some) for name, some in by_task.items()]
+    tasks.sort(key=lambda line: (-line.input_tokens - line.output_tokens, line.name))
+    runs = sorted(by_run, key=lambda run: max(one.at for one in by_run[run]), reverse=True)
     return UsageReport(
-        tasks=tuple(
-            sorted(lines, key=lambda line: (-line.input_tokens - line.output_tokens, line.name))
-        ),
-        runs=tuple(_line(name, found) for name, found in newest if name),
+        tasks=tuple(tasks),
+        runs=tuple(_line(run, by_run[run]) for run in runs if run),
         total=_line("total", spent),
     )
 
 
-def added(name: str, lines: Iterable[UsageLine]) -> UsageLine:
-    """Lines added up to one."""
+def sum_lines(name: str, lines: Iterable[UsageLine]) -> UsageLine:
+    """Add lines up to one."""
     parts = list(lines)
     return UsageLine(
         name=name,
@@ -144,26 +146,33 @@ def added(name: str, lines: Iterable[UsageLine]) -> UsageLine:
 
 
 def _line(name: str, spent: Iterable[Spent]) -> UsageLine:
-    return added(name, (some.line for some in spent))
+    return sum_lines(name, (one.line for one in spent))
 
 
 def _median(times: Iterable[tuple[float, int]]) -> float:
-    """Of times that occur so often; 0 when there are none."""
+    """The median of times, each with how often it occurs; 0 when there are none."""
     ordered = sorted(times)
     count = sum(often for _, often in ordered)
-    middle = []
-    for place in ((count - 1) // 2, count // 2) if count else ():
-        below = 0
-        for seconds, often in ordered:
-            below += often
-            if place < below:
-                middle.append(seconds)
-                break
-    return sum(middle) / len(middle) if middle else 0.0
+    if not count:
+        return 0.0
+    # of an even number the two in the middle, else one twice
+    lower = _nth(ordered, (count - 1) // 2)
+    upper = _nth(ordered, count // 2)
+    return (lower + upper) / 2
 
 
-def _entries(journal: KeyValue, kind: str) -> Iterator[Entry]:
+def _nth(ordered: Sequence[tuple[float, int]], position: int) -> float:
+    """The time at a position, from 0, if each stood there as often as it occurs."""
+    passed = 0
+    for seconds, often in ordered:
+        passed += often
+        if position < passed:
+            return seconds
+    raise IndexError(position)
+
+
+def _entries(kv: KeyValue, namespace: str) -> Iterator[Entry]:
     after = ""
-    while page := journal.list(kind, KeyRange(after=after, limit=_AT_ONCE)):
+    while page := kv.list(namespace, KeyRange(after=after, limit=_AT_ONCE)):
         after = page[-1].key
         yield from page

@@ -1,68 +1,84 @@
-"""Folding: what the ledger says of old calls is added up by day, so that it does not grow for ever."""
+"""Adding up the ledger's old calls by day, so that it does not grow for ever."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
 
 from ..errors import ConflictError
 from ..kv import Entry, KeyRange, KeyValue
-from .ledger import DAY, KIND, Day, Spent, Usage, added
+from .ledger import DAY, KIND, Day, Spent, Usage, sum_lines
 
-__all__ = ["fold"]
+__all__ = ["roll_up"]
 
-_AT_ONCE = 1_000  # calls read from the journal at a time
+_AT_ONCE = 1_000  # calls read at a time
 
 
-def fold(journal: KeyValue, days: int) -> int:
-    """Add up the calls of days that ended so many days ago, those of a day, a task, a model and a
-    run to one entry; returns how many calls that were.
+class _Group(NamedTuple):
+    """What calls are added up by."""
 
-    A call goes in the transaction that counts it: whatever happens, none is lost and none counted
-    twice.
+    day: date
+    task: str
+    model: str
+    run: str
+
+    @property
+    def key(self) -> str:
+        return "\n".join((self.day.isoformat(), self.task, self.model, self.run))
+
+
+_Calls = list[tuple[Entry, Usage]]
+
+
+def roll_up(kv: KeyValue, days: int) -> int:
+    """Add up the calls of days that ended `days` ago, to one entry for each group of them.
+
+    A call is deleted in the transaction that counts it: whatever happens, none is lost and none
+    counted twice. Returns how many calls were added up.
     """
-    first = (datetime.now(UTC) - timedelta(days=days)).date()
-    folded = 0
-    while old := _old(journal, first):
-        for (day, *_), entries in old.items():
-            if not _folded(journal, day, entries):
-                return folded  # somebody else is at it
-            folded += len(entries)
-    return folded
+    first_kept = (datetime.now(UTC) - timedelta(days=days)).date()
+    count = 0
+    while groups := _oldest(kv, first_kept):
+        for group, calls in groups.items():
+            # another process is at it
+            if not _added(kv, group, calls):
+                return count
+            count += len(calls)
+    return count
 
 
-def _old(
-    journal: KeyValue, first: date
-) -> dict[tuple[date, str, str, str], list[tuple[Entry, Usage]]]:
-    """The oldest calls from before that day, by what they are folded by."""
-    found: dict[tuple[date, str, str, str], list[tuple[Entry, Usage]]] = {}
-    for entry in journal.list(KIND, KeyRange(limit=_AT_ONCE)):  # by time
+def _oldest(kv: KeyValue, first_kept: date) -> dict[_Group, _Calls]:
+    """The oldest calls from before a day, in groups."""
+    groups: dict[_Group, _Calls] = {}
+    # keys sort by time, so the first call that is not old ends the old ones
+    for entry in kv.list(KIND, KeyRange(limit=_AT_ONCE)):
         usage = msgspec.json.decode(entry.value, type=Usage)
         day = usage.at.astimezone(UTC).date()
-        if day >= first:
+        if day >= first_kept:
             break
-        found.setdefault((day, usage.task, usage.model, usage.run), []).append((entry, usage))
-    return found
+        group = _Group(day, usage.task, usage.model, usage.run)
+        groups.setdefault(group, []).append((entry, usage))
+    return groups
 
 
-def _folded(journal: KeyValue, day: date, calls: list[tuple[Entry, Usage]]) -> bool:
-    """Put calls of one kind into their day; False when somebody else changed it meanwhile."""
-    usage = calls[0][1]
-    id = "\n".join((day.isoformat(), usage.task, usage.model, usage.run))
-    stored = journal.get(DAY, id)
-    before = [msgspec.json.decode(stored.value, type=Day)] if stored else []
-    spent: list[Spent] = [*before, *(call for _, call in calls)]
-    whole = Day(
-        task=usage.task,
-        model=usage.model,
-        run=usage.run,
-        at=max(some.at for some in spent),
-        line=added("", (some.line for some in spent)),
+def _added(kv: KeyValue, group: _Group, calls: _Calls) -> bool:
+    """Add calls to the entry of their group; False when it was changed meanwhile."""
+    stored = kv.get(DAY, group.key)
+    spent: list[Spent] = [usage for _, usage in calls]
+    if stored:
+        spent.insert(0, msgspec.json.decode(stored.value, type=Day))
+    total = Day(
+        task=group.task,
+        model=group.model,
+        run=group.run,
+        at=max(one.at for one in spent),
+        line=sum_lines("", (one.line for one in spent)),
     )
     try:
-        journal.put(
-            [Entry(DAY, id, msgspec.json.encode(whole))],
+        kv.put(
+            [Entry(DAY, group.key, msgspec.json.encode(total))],
             deleted=[(KIND, entry.key) for entry, _ in calls],
             expected_version=stored.version if stored else 0,
         )

@@ -1,4 +1,4 @@
-"""From the settings to a model."""
+"""Opening models by their names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["open_llm", "open_model"]
 
 
 def open_llm(settings: Settings) -> Model | None:
-    """The model that the settings name; None when they name none.
+    """Open the model that the settings name; None when they name none.
 
     Raises:
         SettingsError, MissingExtraError: see `open_model`.
@@ -19,11 +19,11 @@ def open_llm(settings: Settings) -> Model | None:
 
 
 def open_model(name: str, settings: Settings) -> Model:
-    """A model by its name: `local:…`, or `<provider>:<model>`. It is loaded, or connected to, when
-    first called.
+    """Open a model by its name: `local:…`, or `<provider>:<model>`.
 
-    `llm_base_url` and `llm_api_key` are those of `llm_model`: a model of another provider, which a
-    task may have, takes neither, but that provider's own endpoint and the key in the environment.
+    It is loaded, or connected to, when first called. `llm_base_url` and `llm_api_key` belong to
+    `llm_model`: a model of another provider, which a task may have, takes neither, but that
+    provider's own endpoint and the key in the environment.
 
     Raises:
         MissingExtraError: what it needs is not installed.
@@ -36,8 +36,10 @@ def open_model(name: str, settings: Settings) -> Model:
     try:
         from .remote import RemoteModel, provider_of
 
-        ours = provider_of(name) == provider_of(settings.llm_model or name)
+        same_provider = provider_of(name) == provider_of(settings.llm_model or name)
     except ImportError as error:
         raise MissingExtraError(f"the language model {name}", "llm") from error
-    base_url, key = (settings.llm_base_url, settings.llm_api_key) if ours else ("", "")
+    # A key is never sent to an endpoint that it is not for.
+    base_url = settings.llm_base_url if same_provider else ""
+    key = settings.llm_api_key if same_provider else ""
     return RemoteModel(name, base_url=base_url, api_key=key, settings=settings)

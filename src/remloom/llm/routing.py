@@ -1,4 +1,4 @@
-"""The models of the tasks, each opened when it is first needed."""
+"""Choosing the model of a task; each is opened when it is first needed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..settings import Settings, TaskSettings
 from .contract import Closing, Model
 from .prompts import tasks
 
-__all__ = ["Models"]
+__all__ = ["ModelRouter"]
 
 
-class Models:
-    """Which model does what.
+class ModelRouter:
+    """Knows which model does a task.
 
     Args:
-        default: what answers, unless a task has a model of its own.
-        settings: says which do.
+        default: does the tasks that have no model of their own.
+        settings: say which have one.
         opening: opens a task's own model by its name.
 
     Raises:
@@ -39,13 +39,17 @@ class Models:
         self._used = False
 
     def called(self, *, default: bool) -> list[Closing]:
-        """Those that were called since, and can be closed; the default one only if `default`."""
-        held = [*self._opened.values(), *([self.default] if default and self._used else [])]
-        self._opened, self._used = {}, False
-        return [model for model in held if isinstance(model, Closing)]
+        """Take out the models that were called and can be closed; the default only if `default`."""
+        models = list(self._opened.values())
+        if default and self._used:
+            models.append(self.default)
+        # A later call opens them again.
+        self._opened = {}
+        self._used = False
+        return [model for model in models if isinstance(model, Closing)]
 
     def of(self, task: str) -> Model:
-        """The model of a task.
+        """Get the model of a task, opened.
 
         Raises:
             ModelError: it cannot be opened.

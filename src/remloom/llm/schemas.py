@@ -1,5 +1,4 @@
-"""What a reply must look like: the JSON schema of a type, the words that ask for it, and the reply
-read back.
+"""JSON schemas of replies: made of a type, put in words, and the reply read back.
 
 A schema that goes out gives every list and text an end, so short that the whole reply fits into the
 tokens it may take: a small model that has begun a list or a text often does not find its end. A
@@ -15,109 +14,121 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import ValidationError
 
-__all__ = ["asked", "bounded", "read", "schema"]
+__all__ = ["bounded", "instruction", "read", "schema"]
 
 _T = TypeVar("_T")
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _ITEMS = "items"  # endpoints want an object: a list is the only member of one
-_MOST, _MOST_NUMBERS = 12, 50  # items of a list that sets no limit of its own
+# items of a list that sets no limit of its own
+_MOST = 12
+_MOST_NUMBERS = 50
 _LONGEST = 300  # characters of a text that sets none
 _SHORTEST = 48  # characters that every text may have
 _CHARS = 3  # of a token, rather too few
 _PUNCTUATION = 6  # characters around a member of an object or a list
 _SCALAR = 12  # characters of a number
 _DEEPEST = 8  # parts within each other
+_FIXED = ("enum", "const", "format", "pattern")  # what says how long a text is by itself
 
 
 @cache
 def schema(shape: Any) -> dict[str, Any] | None:
-    """The JSON schema of an object that holds a value of this type; None for plain text."""
+    """Make the JSON schema of an object that holds a value of this type; None for plain text."""
     if shape is str:
         return None
-    (found,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
-    if "$ref" in found:
-        found = parts[found["$ref"].rpartition("/")[2]]
-    if _wrapped(shape):
-        found = {"type": "object", "properties": {_ITEMS: found}, "required": [_ITEMS]}
-    return {**found, "$defs": parts} if "#/$defs/" in msgspec.json.encode(found).decode() else found
+    (whole,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
+    if "$ref" in whole:
+        whole = parts[_name(whole)]
+    if _is_wrapped(shape):
+        whole = {"type": "object", "properties": {_ITEMS: whole}, "required": [_ITEMS]}
+    if "#/$defs/" in msgspec.json.encode(whole).decode():
+        return {**whole, "$defs": parts}
+    return whole
 
 
 @cache
 def bounded(shape: Any, tokens: int) -> dict[str, Any] | None:
-    """The schema of a reply of this type that takes so many tokens at most: see the module."""
+    """Make the schema of a reply of this type that takes at most so many tokens: see the module."""
     whole = schema(shape)
     if whole is None:
         return None
     share = 1.0
-    found = _held(whole, share)
-    while _size(found, found) > tokens * _CHARS and share > 0.001:
+    limited = _limited(whole, share)
+    # Shorter and shorter, until it fits; what never does is left as short as it gets.
+    while _size(limited, limited) > tokens * _CHARS and share > 0.001:
         share *= 0.8
-        found = _held(whole, share)
-    return cast("dict[str, Any]", found)
+        limited = _limited(whole, share)
+    return cast("dict[str, Any]", limited)
 
 
-def _held(part: Any, share: float) -> Any:
-    """A part of a schema with limits, of which each text has this share, and each list its root."""
+def _limited(part: Any, share: float) -> Any:
+    """A part of a schema with limits: each text has this share of its own, each list its root."""
     if isinstance(part, list):
-        return [_held(one, share) for one in part]
+        return [_limited(one, share) for one in part]
     if not isinstance(part, dict):
         return part
-    found = {name: _held(one, share) for name, one in part.items()}
-    if found.get("type") == "array":
-        numbers = found.get("items", {}).get("type") in ("integer", "number")
-        most = found.get("maxItems", _MOST_NUMBERS if numbers else _MOST)
-        found["maxItems"] = max(1, found.get("minItems", 0), int(most * share**0.5))
-    if found.get("type") == "string" and not {"enum", "const", "format", "pattern"} & set(found):
-        longest = found.get("maxLength", _LONGEST)
-        found["maxLength"] = max(
-            min(longest, _SHORTEST), found.get("minLength", 0), int(longest * share)
-        )
-    return found
+    limited = {name: _limited(one, share) for name, one in part.items()}
+    if limited.get("type") == "array":
+        of_numbers = limited.get("items", {}).get("type") in ("integer", "number")
+        most = limited.get("maxItems", _MOST_NUMBERS if of_numbers else _MOST)
+        limited["maxItems"] = max(1, limited.get("minItems", 0), int(most * share**0.5))
+    free_text = limited.get("type") == "string" and limited.keys().isdisjoint(_FIXED)
+    if free_text:
+        longest = limited.get("maxLength", _LONGEST)
+        shortest = max(min(longest, _SHORTEST), limited.get("minLength", 0))
+        limited["maxLength"] = max(shortest, int(longest * share))
+    return limited
 
 
 def _size(part: dict[str, Any], whole: dict[str, Any], depth: int = 0) -> int:
     """Characters that a value of this part takes at most, as far as can be told."""
     if "$ref" in part:
-        name = part["$ref"].rpartition("/")[2]
-        return _size(whole["$defs"][name], whole, depth + 1) if depth < _DEEPEST else 0
+        # what refers to itself has no end
+        return _size(whole["$defs"][_name(part)], whole, depth + 1) if depth < _DEEPEST else 0
     match part.get("type"):
         case "object":
-            members = part.get("properties", {}).items()
-            return sum(
-                len(name) + _PUNCTUATION + _size(member, whole, depth) for name, member in members
-            )
+            members = part.get("properties", {})
+            values = sum(_size(member, whole, depth) for member in members.values())
+            return values + sum(len(name) + _PUNCTUATION for name in members)
         case "array":
-            return int(part["maxItems"]) * (
-                _PUNCTUATION + _size(part.get("items", {}), whole, depth)
-            )
+            item = _PUNCTUATION + _size(part.get("items", {}), whole, depth)
+            return int(part["maxItems"]) * item
         case "string":
             return int(part.get("maxLength", _SCALAR))
         case _:
-            return max((_size(one, whole, depth) for one in part.get("anyOf", ())), default=_SCALAR)
+            choices = (_size(one, whole, depth) for one in part.get("anyOf", ()))
+            return max(choices, default=_SCALAR)
+
+
+def _name(reference: dict[str, Any]) -> str:
+    """The name of the part that a reference leads to."""
+    name: str = reference["$ref"].rpartition("/")[2]
+    return name
 
 
 @cache
-def _wrapped(shape: Any) -> bool:
-    """Whether a value of this type is no object, so that it goes into one."""
-    (found,), parts = msgspec.json.schema_components([shape], ref_template="{name}")
-    return bool(parts.get(found.get("$ref", ""), found).get("type") != "object")
+def _is_wrapped(shape: Any) -> bool:
+    """Whether a value of this type is not an object, so that it goes into one."""
+    (whole,), parts = msgspec.json.schema_components([shape], ref_template="{name}")
+    return bool(parts.get(whole.get("$ref", ""), whole).get("type") != "object")
 
 
-def asked(wanted: dict[str, Any]) -> str:
+def instruction(schema: dict[str, Any]) -> str:
     """The words that ask for a reply of this schema."""
     return (
-        "Reply with one JSON object and nothing else: no explanation, no code fence. It must match this JSON schema:\n"
-        + msgspec.json.encode(wanted).decode()
+        "Reply with one JSON object and nothing else: no explanation, no code fence. "
+        f"It must match this JSON schema:\n{msgspec.json.encode(schema).decode()}"
     )
 
 
 def read(text: str, shape: type[_T]) -> _T:
-    """A reply as a value of this type. Thoughts, code fences and words around the JSON are passed
-    over; numbers in quotes are numbers.
+    """Read a reply as a value of this type.
+
+    Thoughts, code fences and words around the JSON are passed over; numbers in quotes are numbers.
 
     Raises:
-        ValidationError: it is none; the message says where.
+        ValidationError: it is not one; the message says where.
     """
     text = _THOUGHT.sub("", text).strip()
     if not text:
@@ -125,21 +136,22 @@ def read(text: str, shape: type[_T]) -> _T:
     if shape is str:
         return cast("_T", text)
     value = _json(text)
-    if _wrapped(cast("Any", shape)) and isinstance(value, dict) and set(value) == {_ITEMS}:
+    if _is_wrapped(cast("Any", shape)) and isinstance(value, dict) and set(value) == {_ITEMS}:
         try:
             return msgspec.convert(value[_ITEMS], shape, strict=False)
         except ValidationError as error:
+            # the model is to read where in its own reply the problem is
             raise ValidationError(str(error).replace("`$", f"`$.{_ITEMS}")) from None
     return msgspec.convert(value, shape, strict=False)
 
 
 def _json(text: str) -> Any:
-    """The JSON in a text: the whole, a fenced block, or from the first bracket to the last that
-    matches it."""
+    """Find the JSON in a text: the whole, a fenced block, or from a first bracket to its last."""
     candidates = [text, *_FENCE.findall(text)]
-    for opening, closing in sorted(
-        (("{", "}"), ("[", "]")), key=lambda pair: text.find(pair[0]) % (len(text) + 1)
-    ):
+    brackets = [("{", "}"), ("[", "]")]
+    # the one that comes first; a missing one (-1) is the last
+    brackets.sort(key=lambda pair: text.find(pair[0]) % (len(text) + 1))
+    for opening, closing in brackets:
         start, end = text.find(opening), text.rfind(closing)
         if 0 <= start < end:
             candidates.append(text[start : end + 1])

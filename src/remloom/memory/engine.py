@@ -172,11 +172,9 @@ class Opened:
         if model is None:
             raise ModelNotConfiguredError
         opening = partial(open_model, settings=self._settings)
-        journal = self._store.kv if self._store.capabilities.writable else None
+        kv = self._store.kv if self._store.capabilities.writable else None
         owned = self._given_model is None
-        self._held.llm = LLM(
-            model, settings=self._settings, journal=journal, opening=opening, owned=owned
-        )
+        self._held.llm = LLM(model, settings=self._settings, kv=kv, opening=opening, owned=owned)
         return self._held.llm
 
     @cached_property

@@ -1,1 +1,1 @@
-"""What is known of texts alone: scripts, terms, sentences, languages, and the dates written in them."""
+"""Texts by themselves: scripts, terms, sentences, languages, tokens, and dates in them."""

@@ -1,27 +1,30 @@
-"""Dates and times as documents and chat exports write them. A time without a zone is taken as UTC."""
+"""Dates and times as documents and chat exports write them; without a zone they are in UTC."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 __all__ = ["parse"]
 
 _FORMATS = (
-    "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d", "%Y-%m", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y",
-    "%B %d %Y %I:%M %p", "%B %d %Y %H:%M", "%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%B %Y", "%b %Y",
+    "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d", "%Y-%m", "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M", "%d.%m.%Y", "%B %d %Y %I:%M %p", "%B %d %Y %H:%M", "%B %d %Y", "%b %d %Y",
+    "%d %B %Y", "%d %b %Y", "%B %Y", "%b %Y",
     "%d %B %Y %H:%M", "%I:%M %p on %d %B %Y", "%H:%M on %d %B %Y", "%Y",
     "%a %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y", "%d/%b/%Y:%H:%M:%S %z",
 )  # fmt: skip
-# a larger epoch is in milliseconds: in seconds it would be after the year 2286
+# a larger number is in milliseconds: in seconds it would be after the year 2286
 _MILLISECONDS = 10_000_000_000
+_TIMES = (100_000_000, 32_503_680_000)  # seconds from 1973 to 3000
 _EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 
 
 def parse(value: Any) -> datetime | None:
-    """The moment that a value names, aware; None when it names none.
+    """Read a value as an aware time; None when it is not one.
 
     Takes ISO 8601, seconds or milliseconds since 1970 (numbers, or text of nine digits and more), a
     year, and the usual written forms. Day/month order of forms like 03/04/2024 is unknowable: those
@@ -45,29 +48,26 @@ def _parse(value: Any) -> datetime | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
+        # a year
         if isinstance(value, int) and 1 <= value <= 9999:
             return datetime(value, 1, 1, tzinfo=UTC)
         return _epoch(float(value))
     text = str(value).strip().strip("\"'")
     if _EPOCH.fullmatch(text):
         return _epoch(float(text))
-    try:
+    with suppress(ValueError):
         return _aware(datetime.fromisoformat(text))
-    except ValueError:
-        pass
     plain = " ".join(_ORDINAL.sub("", text).replace(",", " ").split())
     for form in _FORMATS:
-        try:
+        with suppress(ValueError):
             return _aware(datetime.strptime(plain, form))  # noqa: DTZ007 - made aware at once
-        except ValueError:
-            continue
     return None
 
 
 def _epoch(number: float) -> datetime | None:
     seconds = number / 1000 if number >= _MILLISECONDS else number
-    # 1973 to 3000: anything else is a count, not a time
-    if not 100_000_000 <= seconds <= 32_503_680_000:
+    # anything else is a count, not a time
+    if not _TIMES[0] <= seconds <= _TIMES[1]:
         return None
     return datetime.fromtimestamp(seconds, UTC)
 
