@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.errors import MissingExtraError
-from remloom.ingest.names.rules import CapitalizedNames, Name, kind_of
+from remloom.ingest.names.kinds import kind_of
+from remloom.ingest.names.name import Name
+from remloom.ingest.names.rules import CapitalizedNames
 from remloom.ingest.names.spacy import SpacyNames
 
 

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 from remloom import labels
-from remloom.ingest.names.rules import CapitalizedNames, Extractor, Name
+from remloom.ingest.names.name import Extractor, Name
+from remloom.ingest.names.rules import CapitalizedNames
 from remloom.sources import open_source
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "milestones"

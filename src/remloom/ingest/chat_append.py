@@ -18,7 +18,7 @@ from ..store.contract import Reads
 from ..store.specs import ChunkRange
 from . import chats
 from .documents import Prepared, chain, digest, entity, follows
-from .names.rules import Extractor
+from .names.name import Extractor
 
 __all__ = ["following", "whole"]
 

@@ -22,7 +22,7 @@ from ..store.contract import Reads
 from ..store.record_ids import resource_id
 from ..text.sentences import count_words
 from .documents import OWNS, Prepared, chain, digest, entity, identity, label, mention
-from .names.rules import Extractor, Name
+from .names.name import Extractor, Name
 
 __all__ = [
     "AFTER",

@@ -20,7 +20,7 @@ from ..model import EXTRACTED, Edge, Entity, Moment, Record, Resource
 from ..sources import Document
 from ..store.record_ids import resource_id
 from .chunker import Chunk, chunk_table, chunk_text
-from .names.rules import Extractor, Name
+from .names.name import Extractor, Name
 
 __all__ = [
     "MENTIONS",

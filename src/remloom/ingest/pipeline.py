@@ -24,7 +24,8 @@ from . import chats, documents
 from .chat_append import following, whole
 from .documents import Prepared
 from .names.known import KnownNames
-from .names.rules import CapitalizedNames, Extractor
+from .names.name import Extractor
+from .names.rules import CapitalizedNames
 
 __all__ = ["BATCH", "ingest"]
 

@@ -21,7 +21,7 @@ from .records import Records
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
-    from ..ingest.names.rules import Extractor
+    from ..ingest.names.name import Extractor
     from ..ingest.pipeline import Items
     from ..sources import Document, Skipped
 

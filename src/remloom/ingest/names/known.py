@@ -1,5 +1,6 @@
-"""What a text names that the memory knows already, however it is written: "a call with acme" after
-Entity("acme").
+"""Names in a text that the memory knows already, however they are written.
+
+"a call with acme" names Acme after Entity("acme").
 
 Each word is asked whether a name begins with it, and the runs of up to four words that begin with
 such a word are looked up by their keys, many in one call: the work grows with the text, not with
@@ -17,19 +18,21 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import EXTRACTED, Entity
 from ...store.contract import Store
-from . import lists
-from .phrases import masked
-from .rules import Extractor, Name
+from .name import Extractor, Name
+from .phrases import mask
+from .word_lists import ENGLISH
 
 __all__ = ["KnownNames"]
 
-MOST_WORDS = 4  # of a name that is looked for
+_MOST_WORDS = 4  # of a name that is looked for
 _AT_ONCE = 10_000  # keys looked up in one call
 # entities that stand for a source, whose titles are no names in others
-_WHOLE = frozenset(("document", "chat"))
-_CASED = frozenset(("person", "place"))  # types whose names are capitalised wherever they stand
+_SOURCE_TYPES = frozenset(("document", "chat"))
+# types whose names are capitalised wherever they stand
+_CAPITALISED_TYPES = frozenset(("person", "place"))
 _WORD = re.compile(r"[\w@.&+/-]*\w")
-_MARKS = re.compile(r"[,;:!?()\[\]{}<>|\"“”…]|\.(?!\w)|\n\s*\n")  # no name goes on behind one
+# no name goes on behind one of these
+_MARKS = re.compile(r"[,;:!?()\[\]{}<>|\"“”…]|\.(?!\w)|\n\s*\n")
 
 Span = tuple[int, int]
 
@@ -47,114 +50,121 @@ class KnownNames:
         self._store = store
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
-        found = self._extractor.extract(text, known)
+        names = self._extractor.extract(text, known)
         entities = self._entities(text)
         if not entities:
-            return found
-        clean = masked(text)
-        covered = bytearray(len(text))
-        for name in found:
-            for start, end in name.spans:
-                covered[start:end] = b"\1" * (end - start)
-        spans: dict[str, list[Span]] = {}
-        for key, start, end in sorted(
-            _places(clean, entities), key=lambda place: place[1] - place[2]
-        ):
-            if not any(covered[start:end]) and _meant(entities[key], key, clean[start:end]):
-                covered[start:end] = b"\1" * (end - start)
-                spans.setdefault(entities[key].id, []).append((start, end))
-        by_id = {record.id: record for record in entities.values()}
-        added = [_named(by_id[id], places) for id, places in spans.items()]
-        return sorted(
-            _joined([*(_as_known(name, entities) for name in found), *added]),
-            key=lambda name: name.spans[0],
-        )
+            return names
+        added = _find_known(mask(text), entities, names)
+        renamed = [_as_known(name, entities) for name in names]
+        return sorted(_join([*renamed, *added]), key=lambda name: name.spans[0])
 
     def _entities(self, text: str) -> dict[str, Entity]:
         """The entities whose keys are those of runs of words in the text."""
-        found: dict[str, Entity] = {}
+        entities: dict[str, Entity] = {}
         plain = text.isascii()
         parts = [_WORD.findall(part) for part in _MARKS.split(text.lower() if plain else text)]
+        # most words are their own key, which saves the time to make it
         keys_of = {
             word: word if plain and "-" not in word and "_" not in word else labels.key(word)
             for word in set(chain.from_iterable(parts))
         }
-        first = self._store.records.first_words(list(set(keys_of.values())))
-        keys = _runs(([keys_of[word] for word in part] for part in parts), first)
-        while some := list(islice(keys, _AT_ONCE)):
-            for key, records in self._store.records.lookup(some, edges=0).items():
+        first_words = self._store.records.first_words(list(set(keys_of.values())))
+        keyed_parts = ([keys_of[word] for word in part] for part in parts)
+        keys = _keys_of_runs(keyed_parts, first_words)
+        while batch := list(islice(keys, _AT_ONCE)):
+            records_by_key = self._store.records.lookup(batch, edges=0)
+            for key, records in records_by_key.items():
                 for record in records:
-                    if isinstance(record, Entity) and record.type not in _WHOLE:
-                        found.setdefault(key, record)
-        return found
+                    if isinstance(record, Entity) and record.type not in _SOURCE_TYPES:
+                        entities.setdefault(key, record)
+        return entities
 
 
-def _runs(parts: Iterable[Sequence[str]], first: Collection[str]) -> Iterator[str]:
-    """The keys of the runs of words that begin with one of these first words, none of which reaches
-    from one part into the next, each once; of single words only those that may be a name."""
+def _find_known(masked: str, entities: Mapping[str, Entity], names: Iterable[Name]) -> list[Name]:
+    """The known entities that a text names where no name was found, the longest name first."""
+    covered = bytearray(len(masked))
+    for name in names:
+        for start, end in name.spans:
+            covered[start:end] = b"\1" * (end - start)
+    spans: dict[str, list[Span]] = {}
+    mentions = sorted(_find_keys(masked, entities), key=lambda mention: mention[1] - mention[2])
+    for key, start, end in mentions:
+        if any(covered[start:end]) or not _is_meant(entities[key], key, masked[start:end]):
+            continue
+        covered[start:end] = b"\1" * (end - start)
+        spans.setdefault(entities[key].id, []).append((start, end))
+    by_id = {entity.id: entity for entity in entities.values()}
+    return [
+        Name(name=by_id[id].name, type=by_id[id].type, spans=tuple(sorted(places)))
+        for id, places in spans.items()
+    ]
+
+
+def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) -> Iterator[str]:
+    """The keys of the runs of words that begin with one of these first words, each once.
+
+    None reaches from one part into the next. Of single words only those that may be a name.
+    """
     seen: set[str] = set()
     for keys in parts:
-        for start in [start for start, key in enumerate(keys) if key in first]:
-            key = keys[start]
-            runs = {
-                "-".join(keys[start:end])
-                for end in range(start + 2, min(start + MOST_WORDS, len(keys)) + 1)
-            }
-            if len(key) > 1 and key not in lists.ORDINARY:
+        for start, key in enumerate(keys):
+            if key not in first_words:
+                continue
+            last = min(start + _MOST_WORDS, len(keys))
+            runs = {"-".join(keys[start:end]) for end in range(start + 2, last + 1)}
+            if len(key) > 1 and key not in ENGLISH.ordinary:
                 runs.add(key)
             yield from runs - seen
             seen |= runs
 
 
-def _places(text: str, wanted: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """Where the keys wanted stand in a text."""
-    begins = {
-        key[:at] for key in wanted for at in (*(m.start() for m in re.finditer("-", key)), len(key))
-    }
-    spans = [found.span() for found in _WORD.finditer(text)]
-    keys = [labels.key(text[start:end]) for start, end in spans]
-    for first, key in enumerate(keys):
-        if key not in begins:
+def _find_keys(text: str, keys: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    """Where in a text there are words with one of these keys: key, start and end."""
+    beginnings = set(keys)
+    for key in keys:
+        beginnings.update(key[: hyphen.start()] for hyphen in re.finditer("-", key))
+    spans = [match.span() for match in _WORD.finditer(text)]
+    word_keys = [labels.key(text[start:end]) for start, end in spans]
+    for first, key in enumerate(word_keys):
+        if key not in beginnings:
             continue
-        for last in range(first, min(first + MOST_WORDS, len(keys))):
+        for last in range(first, min(first + _MOST_WORDS, len(word_keys))):
             if last > first and _MARKS.search(text, spans[last - 1][1], spans[last][0]):
                 break
-            run = "-".join(keys[first : last + 1])
-            if run in wanted:
+            run = "-".join(word_keys[first : last + 1])
+            if run in keys:
                 yield run, spans[first][0], spans[last][1]
 
 
-def _meant(record: Entity, key: str, written: str) -> bool:
-    names = [name for name in (record.name, *record.aliases) if labels.key(name) == key]
+def _is_meant(entity: Entity, key: str, written: str) -> bool:
+    """Whether words with an entity's key, written so, name it."""
+    names = [name for name in (entity.name, *entity.aliases) if labels.key(name) == key]
+    extracted = bool(entity.properties.get(EXTRACTED))
     if len(written.split()) > 1:
-        return not record.properties.get(EXTRACTED) or written in names or written[0].isupper()
-    if key in lists.ORDINARY:
+        return not extracted or written in names or written[0].isupper()
+    if key in ENGLISH.ordinary:
         return False
-    strict = record.properties.get(EXTRACTED) or record.type.partition("/")[0] in _CASED
-    return written in names if strict else True
+    is_strict = extracted or entity.type.partition("/")[0] in _CAPITALISED_TYPES
+    return written in names if is_strict else True
 
 
 def _as_known(name: Name, entities: Mapping[str, Entity]) -> Name:
-    """A name as the entity is called that has it for an alias, unless it is one of another type."""
-    record = entities.get(labels.key(name.name))
-    if record is None or name.type not in ("", record.type, record.type.partition("/")[0]):
+    """A name as the entity is called that has it for an alias, unless that is of another type."""
+    entity = entities.get(labels.key(name.name))
+    if entity is None or name.type not in ("", entity.type, entity.type.partition("/")[0]):
         return name
-    return replace(name, name=record.name, type=record.type)
+    return replace(name, name=entity.name, type=entity.type)
 
 
-def _joined(names: Sequence[Name]) -> list[Name]:
+def _join(names: Sequence[Name]) -> list[Name]:
     """The names, those of one thing as one."""
     joined: dict[tuple[str, str], Name] = {}
     for name in names:
         key = labels.key(name.name), name.type
-        if (other := joined.get(key)) is not None:
-            spans = tuple(sorted({*other.spans, *name.spans}))
-            name = replace(
-                other, aliases=tuple(dict.fromkeys((*other.aliases, *name.aliases))), spans=spans
-            )
+        other = joined.get(key)
+        if other is not None:
+            spans = sorted({*other.spans, *name.spans})
+            aliases = dict.fromkeys((*other.aliases, *name.aliases))
+            name = replace(other, aliases=tuple(aliases), spans=tuple(spans))
         joined[key] = name
     return list(joined.values())
-
-
-def _named(record: Entity, spans: Sequence[Span]) -> Name:
-    return Name(name=record.name, type=record.type, spans=tuple(sorted(spans)))

