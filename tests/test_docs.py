@@ -138,7 +138,7 @@ def statements() -> list[object]:
 @pytest.mark.parametrize("statement", statements())
 def test_every_statement_shown_is_in_the_dialect_and_round_trips(statement: str) -> None:
     from remloom.query.parser import parse
-    from remloom.query.statements import render
+    from remloom.query.render import render
 
     value = parse(statement)
     assert parse(render(value)) == value

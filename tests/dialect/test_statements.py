@@ -40,9 +40,9 @@ from remloom.predicates import (  # fmt: skip
     StartsWith,
     VectorSimilar,
 )
-from remloom.query import conditions
 from remloom.query.json_form import from_parameters
-from remloom.query.parser import parse
+from remloom.query.parser import parse, parse_where
+from remloom.query.render import render, render_condition
 from remloom.query.statements import (
     ORDER_FIELDS,
     Fuzzy,
@@ -51,7 +51,6 @@ from remloom.query.statements import (
     Sql,
     Statement,
     Traverse,
-    render,
 )
 
 # -- values and texts of every kind ----------------------------------------------------------------
@@ -140,7 +139,7 @@ def test_every_value_has_a_text_that_means_it(statement: Statement) -> None:
 @given(predicates)
 @settings(max_examples=150, deadline=None)
 def test_every_condition_has_a_text_that_means_it(predicate: Any) -> None:
-    assert conditions.parse(conditions.render(predicate)) == predicate
+    assert parse_where(render_condition(predicate)) == predicate
 
 
 WORDS = (
@@ -322,13 +321,13 @@ def test_a_select_ends_where_the_traverse_goes_on(
     ],
 )
 def test_a_condition_becomes_its_predicate(pattern: str, predicate: Any) -> None:
-    assert conditions.parse(pattern) == predicate
+    assert parse_where(pattern) == predicate
 
 
 def test_what_has_no_text_says_so() -> None:
     for predicate in (VectorSimilar(query=[1.0]), Eq("f", object()), Eq("f", float("inf"))):
         with pytest.raises(InvalidInputError, match="cannot be written"):
-            conditions.render(predicate)
+            render_condition(predicate)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""`ask`: a model puts a question in plain words into statements, reads what comes back, and answers
-with citations.
+"""`ask`: a model puts a question in plain words into statements, reads the answers, and cites them.
 
 Source: seed design 5, "ask_rem() with Staged Planning" and "Iterated Retrieval"; DESIGN section 4.
 The model has the statements of the dialect and nothing else, and those only read: whatever a
@@ -8,8 +7,7 @@ document tells it to do, it cannot write.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -17,59 +15,61 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..errors import BudgetError, EmbedderError, InvalidInputError, StoreBusyError
-from ..llm import LLM, Quote
-from ..llm.prompts import prompt
+from ..llm import LLM
 from ..query.executor import Executor
 from ..query.json_form import to_parameters
 from ..query.parser import parse
-from ..query.statements import Statement, Traverse, render
+from ..query.render import render
+from ..query.statements import Statement, Traverse
+from .conversation import Conversation
 from .result import AskResult, AskTurn
-from .transcript import TURN, Quoted, one_line
+from .transcript import one_line
 
 __all__ = ["Asker", "Step"]
 
-EDGE_TYPES = 60  # that the model is told of
-# statements made before, after which a model is going in circles: it is asked for its answer
-REPEATS = 2
-BYTES = 3  # of a token, rather too few, as budgets count
-SCHEMA = 400  # tokens that a call has besides its prompt
-_BEFORE = "this was asked before, and what it brought back is above: answer from that, or ask something else"
-_CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
+MAX_EDGE_TYPES = 60  # that the model is told of
+_REPEATED = (
+    "this was asked before, and what it brought back is above:"
+    " answer from that, or ask something else"
+)
+_NO_NAMES = "none known by that name: SEARCH finds what was written"
 
 
-def _at_most(**limits: int) -> Meta:
-    """What a reply is asked to keep to. One that goes beyond is taken all the same."""
+def _hint(**limits: int) -> Meta:
+    """A limit that a reply is asked to keep to. A reply that goes beyond is taken all the same."""
     return Meta(extra_json_schema=limits)
 
 
 class Step(Struct, frozen=True):
     """A turn: the next statement, or else the answer."""
 
-    reasoning: Annotated[str, _at_most(maxLength=200)]
-    staged_plan: Annotated[list[Annotated[str, _at_most(maxLength=60)]], _at_most(maxItems=5)]
-    memo: Annotated[str, _at_most(maxLength=120)]
-    statement: Annotated[str, _at_most(maxLength=400)]  # empty: it is done
+    reasoning: Annotated[str, _hint(maxLength=200)]
+    staged_plan: Annotated[list[Annotated[str, _hint(maxLength=60)]], _hint(maxItems=5)]
+    memo: Annotated[str, _hint(maxLength=120)]
+    statement: Annotated[str, _hint(maxLength=400)]  # empty: it is done
     confidence: Annotated[float, Meta(ge=0, le=1)]
-    answer: Annotated[str, _at_most(maxLength=1600)]  # empty: it is not done
+    answer: Annotated[str, _hint(maxLength=1600)]  # empty: it is not done
 
 
 class Last(Struct, frozen=True):
     """The answer. No statement can be run any more."""
 
-    answer: Annotated[str, _at_most(minLength=1, maxLength=1600)]
+    answer: Annotated[str, _hint(minLength=1, maxLength=1600)]
 
 
 class Asker:
     """Asks one tenant's memory.
 
     Args:
-        names: the names of what is known, that a question names.
+        find_names: the names of records that a question has in it.
     """
 
-    def __init__(self, executor: Executor, llm: LLM, names: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self, executor: Executor, llm: LLM, find_names: Callable[[str], Sequence[str]]
+    ) -> None:
         self._executor = executor
         self._llm = llm
-        self._names = names
+        self._find_names = find_names
 
     def ask(
         self,
@@ -78,182 +78,107 @@ class Asker:
         turns: int,
         tokens: int,
         now: datetime,
-        told: Callable[[AskTurn], None] | None = None,
+        on_turn: Callable[[AskTurn], None] | None = None,
     ) -> AskResult:
-        """The question's answer after at most `turns` statements, `tokens` being the budget of the
-        run that `llm` belongs to. `told` is called with each turn."""
-        conversation = _Conversation(question, turns, now, self._known(question))
+        """Answer a question.
+
+        Args:
+            turns: statements at most.
+            tokens: the budget of the run that the model belongs to.
+            on_turn: called with each turn.
+        """
+        conversation = Conversation(question, turns, now, self._describe_memory(question))
         while True:
-            if conversation.turns and self._llm.spent + conversation.ahead > tokens:
+            # so that there is enough left for an answer
+            if conversation.turns and self._llm.spent + conversation.tokens_ahead > tokens:
                 conversation.close()
             try:
-                if not conversation.left:
-                    return self._asked(
-                        conversation,
-                        self._llm.ask("ask", conversation.slots(), returns=Last).answer,
-                    )
-                step = self._llm.ask("ask", conversation.slots(), returns=Step)
+                if not conversation.statements_left:
+                    last = self._llm.ask("ask", conversation.prompt_slots(), returns=Last)
+                    return self._finish(conversation, last.answer)
+                step = self._llm.ask("ask", conversation.prompt_slots(), returns=Step)
             except BudgetError as error:
-                return self._asked(conversation, "", error.message)
-            turn = self._turn(step, conversation)
-            if turn is None and (unknown := conversation.unknown(step.answer)):
-                turn = _refused(
-                    step,
-                    f"the answer cites {unknown}, which no turn brought back: cite what was shown",
-                )
+                return self._finish(conversation, "", error.message)
+            turn = self._take_step(step, conversation)
             if turn is None:
-                return self._asked(conversation, step.answer)
-            conversation.add(turn)
-            if told:
-                told(turn)
+                return self._finish(conversation, step.answer)
+            conversation.add_turn(turn)
+            if on_turn:
+                on_turn(turn)
 
-    def _asked(self, conversation: _Conversation, answer: str, doubt: str = "") -> AskResult:
-        return replace(conversation.asked(answer.strip(), doubt), tokens=self._llm.spent)
+    def _finish(self, conversation: Conversation, answer: str, doubt: str = "") -> AskResult:
+        return replace(conversation.result(answer.strip(), doubt), tokens=self._llm.spent)
 
-    def _turn(self, step: Step, conversation: _Conversation) -> AskTurn | None:
-        """Run a statement; what is wrong with it is for the model to mend. None: this is the
-        answer."""
-        if not step.statement.strip():
-            if step.answer.strip():
-                return None
-            return _refused(step, "this is neither a statement nor an answer: give one of them")
-        try:
-            statement = parse(step.statement)
-        except InvalidInputError as error:
-            return _refused(step, str(error))
-        if (
-            isinstance(statement.query, Traverse)
-            and step.memo.strip()
-            and not statement.query.plan_memo
-        ):
-            statement = replace(
-                statement, query=replace(statement.query, plan_memo=step.memo.strip())
+    def _take_step(self, step: Step, conversation: Conversation) -> AskTurn | None:
+        """The turn that a step makes; None if the step is the answer."""
+        turn = self._run_statement(step, conversation)
+        if turn is None and (unknown := conversation.unknown_citations(step.answer)):
+            return _failed_turn(
+                step,
+                f"the answer cites {unknown}, which no turn brought back: cite what was shown",
             )
-        turn = _made(step, statement)
-        if conversation.had(statement):
-            # small models repeat the statement that their answer is from
-            if step.answer.strip():
+        return turn
+
+    def _run_statement(self, step: Step, conversation: Conversation) -> AskTurn | None:
+        """Run a statement; its errors are for the model to mend. None if there is an answer."""
+        has_answer = bool(step.answer.strip())
+        if not step.statement.strip():
+            if has_answer:
                 return None
-            return replace(turn, error=_BEFORE)
+            return _failed_turn(step, "this is neither a statement nor an answer: give one of them")
+        try:
+            statement = _with_memo(parse(step.statement), step.memo.strip())
+        except InvalidInputError as error:
+            return _failed_turn(step, str(error))
+        turn = _new_turn(step, statement)
+        if conversation.is_repeated(statement):
+            # Small models repeat the statement that their answer is from.
+            return None if has_answer else replace(turn, error=_REPEATED)
         try:
             return replace(turn, answer=self._executor.run(statement))
         except (InvalidInputError, EmbedderError, StoreBusyError) as error:
             return replace(turn, error=str(error))
 
-    def _known(self, question: str) -> str:
+    def _describe_memory(self, question: str) -> str:
         """What the model is told of the memory before it asks."""
-        store = self._executor.store
-        types = store.graph.edge_types()
-        more = f" and {len(types) - EDGE_TYPES} more" if len(types) > EDGE_TYPES else ""
-        names = ", ".join(f'"{one_line(name)}"' for name in dict.fromkeys(self._names(question)))
-        return (
-            f"edge types: {', '.join(map(one_line, types[:EDGE_TYPES])) or 'none'}{more}\n"
-            f"names that the question may mean: {names or 'none known by that name: SEARCH finds what was written'}"
-        )
+        types = self._executor.store.graph.edge_types()
+        listed = ", ".join(map(one_line, types[:MAX_EDGE_TYPES])) or "none"
+        more = f" and {len(types) - MAX_EDGE_TYPES} more" if len(types) > MAX_EDGE_TYPES else ""
+        found = dict.fromkeys(self._find_names(question))
+        names = ", ".join(f'"{one_line(name)}"' for name in found)
+        return f"edge types: {listed}{more}\nnames that the question may mean: {names or _NO_NAMES}"
 
 
-class _Conversation:
-    """The turns so far, as the model is shown them and as they are answered with."""
-
-    def __init__(self, question: str, turns: int, now: datetime, known: str) -> None:
-        self.turns: list[AskTurn] = []
-        self._question = question
-        self.left = turns  # statements that can still be run
-        self._today = now.strftime("%A, %Y-%m-%d")
-        self._known = known
-        self._quoted = Quoted()
-        self._shown: list[str] = []
-        self._had: set[str] = set()
-        self._repeats = 0
-
-    @property
-    def ahead(self) -> int:
-        """Tokens that one more statement and then the answer take at most."""
-        form = prompt("ask")
-        size = (
-            sum(len(part.encode("utf-8", "surrogatepass")) for part in form.fill(self.slots()))
-            // BYTES
-        )
-        return 2 * (size + SCHEMA + form.max_tokens) + TURN // BYTES
-
-    def close(self) -> None:
-        """Let no more statements be run: the next turn is the answer."""
-        self.left = 0
-
-    def add(self, turn: AskTurn) -> AskTurn:
-        came = self._quoted.text(turn.answer) if turn.answer is not None else f"error: {turn.error}"
-        self.turns.append(turn)
-        self.left = 0 if self._repeats == REPEATS else self.left - 1
-        said = [
-            f"turn {len(self.turns)}: {one_line(turn.statement)}",
-            f"memo: {one_line(turn.memo)}" if turn.memo else "",
-            came,
-        ]
-        self._shown.append("\n".join(filter(None, said)))
-        return turn
-
-    def had(self, statement: Statement) -> bool:
-        """Whether this statement, memos apart, was made before; from now on it was."""
-        if isinstance(statement.query, Traverse):
-            statement = replace(statement, query=replace(statement.query, plan_memo=""))
-        text = render(statement)
-        if text in self._had:
-            self._repeats += 1
-            return True
-        self._had.add(text)
-        return False
-
-    def slots(self) -> dict[str, str | Quote]:
-        left = (
-            f"{self.left} more statements can be run"
-            if self.left
-            else "no statement can be run any more: answer now"
-        )
-        return {
-            "question": self._question, "today": self._today, "known": Quote(self._known, trust=""),
-            "turns": Quote("\n\n".join(self._shown) or "nothing yet", trust=""), "left": left,
-        }  # fmt: skip
-
-    def unknown(self, answer: str) -> str:
-        """The numbers in an answer that stand for nothing: "[7], [9]"."""
-        numbers = dict.fromkeys(_numbers(answer))
-        return ", ".join(
-            f"[{number}]" for number in numbers if self._quoted.citation(number) is None
-        )
-
-    def asked(self, answer: str, doubt: str = "") -> AskResult:
-        cited, connections = list(_numbers(answer)), self._quoted.connections()
-        doubts = [doubt or ("" if answer else "the model found no answer")]
-        if unknown := self.unknown(answer):
-            doubts.append(f"the answer cites {unknown}, which no turn brought back")
-        if answer and not cited:
-            doubts.append("the answer cites nothing")
-        numbers = dict.fromkeys([*cited, *_numbers("\n".join(connections))])
-        return AskResult(
-            question=self._question, answer=answer, connections=connections, turns=tuple(self.turns),
-            citations=tuple(filter(None, map(self._quoted.citation, numbers))), doubts=tuple(filter(None, doubts)),
-        )  # fmt: skip
+def _with_memo(statement: Statement, memo: str) -> Statement:
+    """A TRAVERSE with the memo that the model gave beside it, unless it has one of its own."""
+    query = statement.query
+    if not isinstance(query, Traverse) or query.plan_memo or not memo:
+        return statement
+    return replace(statement, query=replace(query, plan_memo=memo))
 
 
-def _made(step: Step, statement: Statement) -> AskTurn:
-    memo = statement.query.plan_memo if isinstance(statement.query, Traverse) else step.memo.strip()
-    query = to_parameters(statement.query) | (
-        {"as_of": statement.as_of.isoformat()} if statement.as_of else {}
-    )
+def _new_turn(step: Step, statement: Statement) -> AskTurn:
+    """The turn of a statement that is still to be run."""
+    query = statement.query
+    parameters = to_parameters(query)
+    if statement.as_of:
+        parameters["as_of"] = statement.as_of.isoformat()
     return AskTurn(
-        statement=render(statement), query=query, memo=memo, reasoning=step.reasoning, confidence=step.confidence,
+        statement=render(statement),
+        query=parameters,
+        memo=query.plan_memo if isinstance(query, Traverse) else step.memo.strip(),
+        reasoning=step.reasoning,
+        confidence=step.confidence,
         staged_plan=tuple(step.staged_plan),
-    )  # fmt: skip
+    )
 
 
-def _refused(step: Step, error: str) -> AskTurn:
+def _failed_turn(step: Step, error: str) -> AskTurn:
     return AskTurn(
-        statement=step.statement, memo=step.memo, reasoning=step.reasoning, confidence=step.confidence,
-        staged_plan=tuple(step.staged_plan), error=error,
-    )  # fmt: skip
-
-
-def _numbers(answer: str) -> Iterator[int]:
-    """The numbers that an answer cites: [1], [2, 3]."""
-    for group in _CITED.findall(answer):
-        yield from map(int, group.split(","))
+        statement=step.statement,
+        memo=step.memo,
+        reasoning=step.reasoning,
+        confidence=step.confidence,
+        staged_plan=tuple(step.staged_plan),
+        error=error,
+    )

@@ -1,5 +1,4 @@
-"""What `ask` answers with: the conversation it had with the memory, turn by turn, and what came of
-it.
+"""What `ask` answers with: its conversation with the memory, turn by turn, and the outcome.
 
 Source: seed design 5, "ask_rem() with Staged Planning" and "Agent Scratchpad: Stage Memos".
 """
@@ -17,10 +16,10 @@ __all__ = ["AskResult", "AskTurn", "Citation"]
 
 
 class AskTurn(Struct, frozen=True, kw_only=True):
-    """One statement that a model made, why, and what the memory said to it."""
+    """One statement that a model made, why, and what the memory answered."""
 
-    statement: str  # canonical text; as the model wrote it when that is no statement
-    # the same as `rem_query` takes it; None when it is no statement
+    statement: str  # canonical text; as the model wrote it when it cannot be parsed
+    # the same in the JSON form of `rem_query`; None when it cannot be parsed
     query: dict[str, Any] | None = None
     memo: str = ""  # the model's note to itself; a TRAVERSE echoes it on its stages
     reasoning: str = ""
@@ -36,14 +35,12 @@ class AskTurn(Struct, frozen=True, kw_only=True):
     @property
     def found(self) -> int:
         """How many records, nodes or rows came back."""
-        return (
-            len(self.answer.records) + len(self.answer.nodes) + len(self.answer.rows)
-            if self.answer
-            else 0
-        )
+        if self.answer is None:
+            return 0
+        return len(self.answer.records) + len(self.answer.nodes) + len(self.answer.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The turn as JSON-ready values; `response` is what came back, whole."""
+        """The turn as JSON-ready values; `response` is the whole answer."""
         shown: dict[str, Any] = {
             "query": self.query,
             "staged_plan": list(self.staged_plan),
@@ -51,17 +48,16 @@ class AskTurn(Struct, frozen=True, kw_only=True):
             "memo": self.memo,
             "reasoning": self.reasoning,
             "confidence": self.confidence,
-            "stages": [msgspec.to_builtins(stage) for stage in self.stages],
+            "stages": [stage.as_dict() for stage in self.stages],
             "found": self.found,
         }
-        return shown | (
-            {"error": self.error} if self.answer is None else {"response": self.answer.as_dict()}
-        )
+        if self.answer is None:
+            return shown | {"error": self.error}
+        return shown | {"response": self.answer.as_dict()}
 
 
 class Citation(Struct, frozen=True, kw_only=True):
-    """What a number in the answer stands for: a record that a turn brought back, or the rows of a
-    SELECT."""
+    """What a number in the answer stands for: a record that came back, or the rows of a SELECT."""
 
     number: int
     id: str = ""
@@ -74,14 +70,14 @@ class Citation(Struct, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """`uri:first-last`, or what else tells where it is from."""
+        """`uri:first-last`, or else the name or the SELECT."""
         if self.uri:
             return cited(self.uri, {"lines": self.lines, "pages": self.pages})
         return self.name or self.statement
 
 
 class AskResult(Struct, frozen=True, kw_only=True):
-    """A question and its answer; `query` and `staged_plan` are how it was understood at first.
+    """A question and its answer; `query` and `staged_plan` are of the first statement.
 
     An empty `answer` means that there is none, and `doubts` say why. `connections` are not the
     model's words but what is remembered: however little a model makes of what it walked along, here
@@ -94,12 +90,12 @@ class AskResult(Struct, frozen=True, kw_only=True):
     # what the answer cites, by number, then what only the connections do
     citations: tuple[Citation, ...] = ()
     turns: tuple[AskTurn, ...] = ()
-    doubts: tuple[str, ...] = ()  # what is to be held against the answer
+    doubts: tuple[str, ...] = ()  # reasons not to trust the answer
     tokens: int = 0  # in and out, of all calls
 
     @property
     def first(self) -> AskTurn | None:
-        """The first turn that was a statement."""
+        """The first turn with a statement that could be parsed."""
         return next((turn for turn in self.turns if turn.query is not None), None)
 
     @property

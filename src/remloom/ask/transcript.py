@@ -1,5 +1,4 @@
-"""Answers as a model gets to read them: numbered, so that it can cite them, quoted line by line,
-and kept short.
+"""Answers as a model reads them: numbered, so that it can cite them, quoted line by line, and short.
 
 Whatever is from the memory stands behind `>`, so nothing that was read can pass for a number, a
 hint or an error.
@@ -7,172 +6,215 @@ hint or an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..model import Answer, Hit, Resource, record_dict
-from .paths import EDGES, Connections
+from ..model import (
+    Answer,
+    Hit,
+    LookupReport,
+    Node,
+    Resource,
+    SelectReport,
+    TraverseReport,
+    TypeCount,
+    record_dict,
+)
+from .paths import MAX_EDGES, Connections
 from .result import Citation
 
-__all__ = ["TURN", "Quoted", "one_line"]
+__all__ = ["MAX_TURN", "Transcript", "one_line"]
 
-_T = TypeVar("_T")
+MAX_TURN = 6_000  # bytes of all the records that one turn brought back
+_MAX_PASSAGE = 600  # characters of a record's text
+_MAX_CELL = 200  # characters of a value in a row
+# Fields of a record that are shown besides its text.
+_SHOWN_FIELDS = (
+    "aliases",
+    "role",
+    "starts_at",
+    "present_persons",
+    "topic_tags",
+    "emotion_tags",
+)
 
-PASSAGE = 600  # characters of a record's text
-TURN = 6_000  # bytes of all the records that one turn brought back
-CELL = 200  # characters of a value in a row
-KEPT = ("aliases", "role", "starts_at", "present_persons", "topic_tags", "emotion_tags")
+_Item = TypeVar("_Item")
 
 
-class Quoted:
+class Transcript:
     """The answers of a conversation, with one number for each record however often it came back."""
 
     def __init__(self) -> None:
-        self._cited: dict[str, Citation] = {}
+        self._citations: dict[str, Citation] = {}  # by the id of the record, or the SELECT
         self._connections = Connections()
 
     def citation(self, number: int) -> Citation | None:
-        """What a number stands for."""
-        return next(
-            (citation for citation in self._cited.values() if citation.number == number), None
-        )
-
-    def text(self, answer: Answer) -> str:
-        """An answer as text; what did not fit is counted in its last line."""
-        if answer.query_type in ("sql", "explain"):
-            return "\n".join(self._fitting(list(self._rows(answer)), str))
-        found = (
-            self._fitting(answer.nodes, self._node)
-            if answer.nodes
-            else self._fitting(answer.records, self._hit)
-        )
-        return "\n".join([*found, *self._edges(answer), *_hints(answer)])
+        """The citation that a number stands for."""
+        citations = self._citations.values()
+        return next((citation for citation in citations if citation.number == number), None)
 
     def connections(self) -> tuple[str, ...]:
-        """Everything that was walked along; see `connections`."""
-        return self._connections.all()
+        """Everything that was walked along; see `Connections`."""
+        return self._connections.sentences()
 
-    def _fitting(self, items: Sequence[_T], shown: Callable[[_T], str]) -> Iterator[str]:
-        """The first items that fit into a turn. What is not shown gets no number: it cannot be
-        cited."""
-        left = TURN
-        for at, item in enumerate(items):
-            numbered = dict(self._cited)
-            text = shown(item)
+    def quote_answer(self, answer: Answer) -> str:
+        """An answer as text; what did not fit is counted in its last line."""
+        if answer.query_type in ("sql", "explain"):
+            return "\n".join(self._fit(list(self._row_lines(answer)), str))
+        if answer.nodes:
+            passages = self._fit(answer.nodes, self._node_passage)
+        else:
+            passages = self._fit(answer.records, self._hit_passage)
+        # one after the other: edges are named by the numbers that the passages have given out
+        return "\n".join([*passages, *self._edge_lines(answer), *_hint_lines(answer)])
+
+    def _fit(self, items: Sequence[_Item], quote: Callable[[_Item], str]) -> Iterator[str]:
+        """The first items that fit into a turn.
+
+        An item that is not shown gets no number: it cannot be cited.
+        """
+        left = MAX_TURN
+        for index, item in enumerate(items):
+            citations = dict(self._citations)
+            text = quote(item)
             left -= len(text.encode("utf-8", "surrogatepass")) + 1
             if left < 0:
-                self._cited = numbered
-                yield f"and {len(items) - at} more that are not shown: narrow the statement with LIMIT or WHERE"
+                self._citations = citations
+                yield (
+                    f"and {len(items) - index} more that are not shown:"
+                    " narrow the statement with LIMIT or WHERE"
+                )
                 return
             yield text
 
-    def _hit(self, hit: Hit) -> str:
+    # -- records -----------------------------------------------------------------------------------
+
+    def _hit_passage(self, hit: Hit) -> str:
         record = hit.record
         trust = record.trust if isinstance(record, Resource) else "derived"
-        return self._passage(record_dict(record), hit.content, hit.matched, trust)
+        excerpt = _excerpt(hit.content, hit.matched)
+        return self._passage(record_dict(record), excerpt, trust)
 
-    def _node(self, node: dict[str, Any]) -> str:
+    def _node_passage(self, node: Node) -> str:
+        record = node.record
+        trust = record.trust if isinstance(record, Resource) else "derived"
         text = node.get("content") or node.get("summary") or ""
-        trust = node.get("trust", "read") if node["schema"] == "resources" else "derived"
-        return self._passage(node, text, "", trust)
+        return self._passage(node.as_dict(), _excerpt(text, ""), trust)
 
-    def _passage(self, record: dict[str, Any], text: str, matched: str, trust: str) -> str:
-        places = {
-            name: tuple(found)
-            for name in ("lines", "pages")
-            if (found := record.get("metadata", {}).get(name))
-        }
-        citation = self._cite(
-            record["id"],
-            schema=record["schema"],
-            name=record["name"],
-            uri=record.get("uri", ""),
-            **places,
+    def _passage(self, fields: Mapping[str, Any], excerpt: str, trust: str) -> str:
+        citation = self._cite_record(fields)
+        kind = fields.get("category") or fields.get("type") or ""
+        kind_text = f" ({one_line(kind)})" if kind else ""
+        lines = [
+            f"[{citation.number}] {fields['schema']} (trust: {trust})",
+            f"> {one_line(fields['name'])}{kind_text}",
+        ]
+        if fields.get("uri"):
+            lines.append(f"> from {one_line(citation.source)}")
+        lines += [f"> {line}" for line in excerpt.splitlines() if line.strip()]
+        shown = {name: fields.get(name) for name in _SHOWN_FIELDS} | fields.get("properties", {})
+        for name, value in shown.items():
+            if value is not None and value is not True:
+                lines.append(f"> {one_line(name)}: {_short(value)}")
+        return "\n".join(lines)
+
+    def _cite_record(self, fields: Mapping[str, Any]) -> Citation:
+        metadata = fields.get("metadata", {})
+        ranges = {name: metadata.get(name) for name in ("lines", "pages")}
+        return self._cite(
+            fields["id"],
+            id=fields["id"],
+            schema=fields["schema"],
+            name=fields["name"],
+            uri=fields.get("uri", ""),
+            **{name: tuple(range_) for name, range_ in ranges.items() if range_},
         )
-        kind = record.get("category") or record.get("type") or ""
-        head = [
-            f"[{citation.number}] {record['schema']} (trust: {trust})",
-            f"> {one_line(record['name'])}{f' ({one_line(kind)})' if kind else ''}",
-        ]
-        if record.get("uri"):
-            head.append(f"> from {one_line(citation.source)}")
-        said = [f"> {line}" for line in _excerpt(text, matched).splitlines() if line.strip()]
-        known = {field: record.get(field) for field in KEPT} | record.get("properties", {})
-        facts = [
-            f"> {one_line(name)}: {_short(value)}"
-            for name, value in known.items()
-            if value is not None and value is not True
-        ]
-        return "\n".join([*head, *said, *facts])
 
-    def _rows(self, answer: Answer) -> Iterator[str]:
+    def _cite(self, key: str, **given: Any) -> Citation:
+        """The citation of a record or SELECT; a new one has the next number."""
+        if key not in self._citations:
+            self._citations[key] = Citation(number=len(self._citations) + 1, **given)
+        return self._citations[key]
+
+    # -- rows and edges ----------------------------------------------------------------------------
+
+    def _row_lines(self, answer: Answer) -> Iterator[str]:
         number = self._cite(answer.statement, statement=answer.statement).number
-        more = ", and there are more" if answer.metadata.get("truncated") else ""
-        yield f"[{number}] {len(answer.rows)} rows{more}"
+        report = answer.report
+        truncated = isinstance(report, SelectReport) and report.truncated
+        yield f"[{number}] {len(answer.rows)} rows{', and there are more' if truncated else ''}"
         if answer.rows:
             yield "> " + " | ".join(map(one_line, answer.columns))
         for row in answer.rows:
             yield "> " + " | ".join(map(_short, row))
 
-    def _edges(self, answer: Answer) -> Iterator[str]:
+    def _edge_lines(self, answer: Answer) -> Iterator[str]:
         for node in answer.nodes:
-            if citation := self._cited.get(node["id"]):
-                self._connections.name(node, citation.number)
+            if citation := self._citations.get(node.id):
+                self._connections.name_node(node, citation.number)
         if answer.edge_summary:
             yield "edges:"
-        yield from (f"> {connection}" for connection in self._connections.of(answer))
-        if len(answer.edge_summary) > EDGES:
-            yield f"and {len(answer.edge_summary) - EDGES} more edges"
-        if counts := answer.metadata.get("edge_counts"):
-            told = (
-                f"{one_line(count['rel_type'])} {count['direction']} {count['count']}"
-                for count in counts
-            )
-            yield f"> counts: {', '.join(told)}"
-        if self._connections.lead_on(answer):
-            yield f"hint: edges lead on from here: DEPTH {answer.metadata['max_depth_reached'] + 1} follows them"
-
-    def _cite(self, at: str, **given: Any) -> Citation:
-        """The citation of a record (`at` is its id) or a SELECT (its text); a new one has the next
-        number."""
-        if at not in self._cited:
-            id = "" if "statement" in given else at
-            self._cited[at] = Citation(number=len(self._cited) + 1, id=id, **given)
-        return self._cited[at]
+        yield from (f"> {sentence}" for sentence in self._connections.add_answer(answer))
+        if len(answer.edge_summary) > MAX_EDGES:
+            yield f"and {len(answer.edge_summary) - MAX_EDGES} more edges"
+        report = answer.report
+        if isinstance(report, TraverseReport):
+            if report.edge_counts:
+                yield f"> counts: {', '.join(map(_count_text, report.edge_counts))}"
+            if self._connections.lead_on(answer):
+                yield f"hint: edges lead on from here: DEPTH {report.depth + 1} follows them"
 
 
-def _hints(answer: Answer) -> Iterator[str]:
-    """What an empty or cut answer calls for."""
-    found = answer.records or answer.nodes
-    if not found:
+def _count_text(count: TypeCount) -> str:
+    return f"{one_line(count.rel_type)} {count.direction} {count.count}"
+
+
+# -- hints -----------------------------------------------------------------------------------------
+
+
+def _hint_lines(answer: Answer) -> Iterator[str]:
+    """What to do about an empty or cut answer."""
+    report = answer.report
+    is_empty = not answer.records and not answer.nodes
+    if is_empty:
         yield "nothing found"
-        names = ", ".join(f'"{one_line(hit.name)}"' for hit in answer.suggestions)
-        if names:
-            yield f"names like it, not the same:\n> {names}"
-        elif answer.query_type == "fuzzy":
-            yield "hint: a lower THRESHOLD, or SEARCH for what it is about"
-        elif answer.query_type == "search":
-            yield "hint: other words, a lower MIN, no WHERE, or another schema"
-        else:
-            yield "hint: FUZZY finds a name that is not exactly known, SEARCH what a text is about"
-    elif (
-        answer.query_type == "traverse"
-        and answer.metadata.get("max_depth_reached") == 0
-        and not answer.edge_summary
-    ):
-        yield "hint: no such edges leave it; DIRECTION in follows those that lead to it, DIRECTION both any"
-    if omitted := answer.metadata.get("nodes_omitted"):
-        yield f"hint: {omitted} more nodes were left out: LIMIT {answer.metadata['limit_applied'] + omitted} shows them"
-    if missing := found and answer.metadata.get("missing"):
-        yield f"not found:\n> {', '.join(map(one_line, missing))}"
+        yield _empty_hint(answer)
+    if isinstance(report, TraverseReport):
+        if not is_empty and report.depth == 0 and not answer.edge_summary:
+            yield (
+                "hint: no such edges leave it; DIRECTION in follows those that lead to it,"
+                " DIRECTION both any"
+            )
+        if omitted := report.omitted_nodes:
+            yield (
+                f"hint: {omitted} more nodes were left out: LIMIT {report.limit + omitted}"
+                " shows them"
+            )
+    if not is_empty and isinstance(report, LookupReport) and report.missing:
+        yield f"not found:\n> {', '.join(map(one_line, report.missing))}"
+
+
+def _empty_hint(answer: Answer) -> str:
+    names = ", ".join(f'"{one_line(hit.name)}"' for hit in answer.suggestions)
+    if names:
+        return f"names like it, not the same:\n> {names}"
+    if answer.query_type == "fuzzy":
+        return "hint: a lower THRESHOLD, or SEARCH for what it is about"
+    if answer.query_type == "search":
+        return "hint: other words, a lower MIN, no WHERE, or another schema"
+    return "hint: FUZZY finds a name that is not exactly known, SEARCH what a text is about"
+
+
+# -- texts and values ------------------------------------------------------------------------------
 
 
 def _excerpt(text: str, matched: str) -> str:
-    """A text, or, of a long one, what is around the window that matched."""
-    start, colon, _ = matched.partition(":")
-    at = int(start) if colon and start.isdigit() and len(text) > PASSAGE else 0
-    cut = text[at : at + PASSAGE]
-    return f"{'… ' if at else ''}{cut}{' …' if at + PASSAGE < len(text) else ''}"
+    """A text, or the part of a long one around the window ("start:end") that matched."""
+    window_start, colon, _ = matched.partition(":")
+    has_window = bool(colon) and window_start.isdigit() and len(text) > _MAX_PASSAGE
+    start = int(window_start) if has_window else 0
+    end = start + _MAX_PASSAGE
+    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
 
 
 def _short(value: object) -> str:
@@ -185,11 +227,11 @@ def _short(value: object) -> str:
         case {"name": name}:
             text = str(name)
         case dict():
-            text = ", ".join(f"{name}: {_short(one)}" for name, one in value.items())
+            text = ", ".join(f"{name}: {_short(inner)}" for name, inner in value.items())
         case _:
             text = str(value)
     text = one_line(text)
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
 
 
 def one_line(text: str) -> str:

@@ -12,7 +12,6 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Answer, Direction, Hit
 from ..predicates import Predicate
-from ..store.specs import SearchSpec
 from .arguments import aware, names, positive
 from .closing import weakly
 from .records import Records
@@ -100,21 +99,9 @@ class Queries(Records):
             from ..query.parser import parse_where
 
             where = parse_where(where)
-        if vector is None:
-            from ..query.statements import Search
+        from ..query.statements import Search
 
-            return self._executor.run(Search(text, schema, where, min_score, limit))
-        from ..query import duplicates
-        from ..query.executor import known_schema
-
-        schema = known_schema(schema)
-        found = duplicates.search(
-            lambda count: self._store.search.vector(
-                vector, SearchSpec(schema=schema, where=where, limit=count, min_score=min_score)
-            ),
-            positive(limit),
-        )
-        return Answer(query_type="search", records=found)
+        return self._executor.run(Search(text, schema, where, min_score, limit, vector))
 
     def search_text(
         self,
@@ -129,25 +116,13 @@ class Queries(Records):
         Raises:
             InvalidInputError: the text is blank.
         """
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidInputError(
-                f"there is nothing to look for in {text!r}", remedy="give some words"
-            )
         if isinstance(where, str):
             from ..query.parser import parse_where
 
             where = parse_where(where)
-        from ..query import duplicates
-        from ..query.executor import known_schema
+        from ..query.statements import TextSearch
 
-        schema = None if schema is None else known_schema(schema)
-        found = duplicates.search(
-            lambda count: self._store.search.text(
-                text, SearchSpec(schema=schema, where=where, limit=count)
-            ),
-            positive(limit),
-        )
-        return Answer(query_type="search", records=found)
+        return self._executor.run(TextSearch(text, schema, where, limit))
 
     def search_resources(
         self,
@@ -267,7 +242,7 @@ class Queries(Records):
         with self._llm.run(f"ask-{uuid7()}", budget) as llm:
             asker = Asker(self._executor, llm, names)
             return asker.ask(
-                question, turns=positive(turns), tokens=budget_tokens, now=now, told=told
+                question, turns=positive(turns), tokens=budget_tokens, now=now, on_turn=told
             )
 
     def ask_rem(self, question: str, **given: Any) -> dict[str, Any]:

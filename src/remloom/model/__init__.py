@@ -6,7 +6,7 @@ there are many are kept from the garbage collector (`gc=False`): they form no cy
 cost a fifth of a bulk write.
 """
 
-from .answers import Answer, Hit, Stage
+from .answers import Answer, Hit, LookupReport, SearchReport, SelectReport
 from .edges import SHARES, Direction, Edge, Order
 from .recall import Reason, Recall, RecallHit
 from .records import (
@@ -23,9 +23,19 @@ from .records import (
     record_dict,
 )
 from .reports import Copied, ReadItem, ReadReport, Receipt, TenantInfo
+from .traversal import (
+    MAX_NODE_EDGES,
+    Node,
+    ResolvedLabel,
+    Stage,
+    StageCounts,
+    TraverseReport,
+    TypeCount,
+)
 
 __all__ = [
     "EXTRACTED",
+    "MAX_NODE_EDGES",
     "SESSION_GAP",
     "SHARES",
     "Answer",
@@ -34,8 +44,10 @@ __all__ = [
     "Edge",
     "Entity",
     "Hit",
+    "LookupReport",
     "Message",
     "Moment",
+    "Node",
     "Order",
     "Person",
     "ReadItem",
@@ -45,10 +57,16 @@ __all__ = [
     "RecallHit",
     "Receipt",
     "Record",
+    "ResolvedLabel",
     "Resource",
+    "SearchReport",
+    "SelectReport",
     "Speaker",
     "Stage",
+    "StageCounts",
     "TenantInfo",
+    "TraverseReport",
+    "TypeCount",
     "cited",
     "record_dict",
 ]

@@ -1,16 +1,17 @@
-"""Answers of queries: hits, and the nodes and stages of a traversal."""
+"""Answers of queries: their hits, nodes or rows, and a report of how they came about."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from .edges import Edge
 from .records import Record, Resource, cited, record_dict
+from .traversal import Node, ResolvedLabel, Stage, TraverseReport
 
-__all__ = ["Answer", "Hit", "Stage"]
+__all__ = ["Answer", "Hit", "LookupReport", "SearchReport", "SelectReport"]
 
 
 class Hit(Struct, frozen=True, gc=False, kw_only=True):
@@ -85,13 +86,39 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
         return shown
 
 
-class Stage(Struct, frozen=True, gc=False, kw_only=True):
-    """One step of a query, for the next turn of its caller (seed 5, "Stage tracking and memos")."""
+class LookupReport(Struct, frozen=True, gc=False, kw_only=True):
+    """What became of the labels of a LOOKUP."""
 
-    depth: int
-    executed: str
-    found: dict[str, int]  # nodes new at this depth; distinct edges known so far
-    plan_memo: str = ""
+    missing: tuple[str, ...] = ()  # labels that mean nothing
+    resolved: tuple[ResolvedLabel, ...] = ()
+    as_of: datetime | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"missing": list(self.missing)}
+        if self.resolved:
+            shown["resolved"] = [label.as_dict() for label in self.resolved]
+        if self.as_of is not None:
+            shown["as_of"] = self.as_of.isoformat()
+        return shown
+
+
+class SearchReport(Struct, frozen=True, gc=False):
+    """What a SEARCH could not see."""
+
+    waiting: int = 0  # texts without a vector; some more may not be counted
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"waiting": self.waiting} if self.waiting else {}
+
+
+class SelectReport(Struct, frozen=True, gc=False):
+    """What a SELECT read."""
+
+    schema: str
+    truncated: bool  # there were more rows
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"schema": self.schema, "truncated": self.truncated}
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
@@ -106,20 +133,25 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
     statement: str = ""  # canonical text of what ran
     records: list[Hit] = []
     suggestions: list[Hit] = []
-    nodes: list[dict[str, Any]] = []
+    nodes: list[Node] = []
     stages: list[Stage] = []
     source_nodes: list[str] = []
     edge_summary: list[tuple[str, str, str]] = []
     columns: list[str] = []
     rows: list[tuple[Any, ...]] = []
-    metadata: dict[str, Any] = {}
+    report: LookupReport | SearchReport | SelectReport | TraverseReport | None = None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The report as the seeds' JSON."""
+        return {} if self.report is None else self.report.as_dict()
 
     def as_dict(self) -> dict[str, Any]:
         """Show the answer as the seeds' JSON: only the fields of its kind of query."""
         if self.query_type == "traverse":
             shown: dict[str, Any] = {
-                "nodes": self.nodes,
-                "stages": [msgspec.to_builtins(stage) for stage in self.stages],
+                "nodes": [node.as_dict() for node in self.nodes],
+                "stages": [stage.as_dict() for stage in self.stages],
                 "source_nodes": self.source_nodes,
                 "edge_summary": [list(edge) for edge in self.edge_summary],
                 "metadata": self.metadata,

@@ -1,5 +1,7 @@
-"""Runs the values of the dialect against a store. TRAVERSE is in traverse.py, EXPLAIN in
-explain.py."""
+"""Runs the values of the dialect against a store.
+
+TRAVERSE is in traverse.py, EXPLAIN in explain.py.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +11,41 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import EmbedderError, InvalidInputError, UnknownNameError
-from ..model import Answer, Hit
+from ..errors import EmbedderError, InvalidInputError
+from ..model import Answer, Hit, LookupReport, Record, SearchReport, SelectReport
 from ..store.contract import Store
 from ..store.history import lookup_at
 from ..store.results import Match
-from ..store.schemas import SCHEMAS
 from ..store.specs import NameSpec, SearchSpec
-from . import duplicates
-from .label_resolution import resolve, told
-from .select import compiled
-from .statements import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
+from .duplicates import search_distinct
+from .label_resolution import Resolution, resolve_labels
+from .render import render, render_or_empty
+from .select import run_select
+from .statements import (
+    Fuzzy,
+    Lookup,
+    Plan,
+    Search,
+    Sql,
+    Statement,
+    TextSearch,
+    Traverse,
+    known_schema,
+)
 
-__all__ = ["MAX_ROWS", "Executor"]
+__all__ = ["Executor"]
 
-MAX_ROWS = 1_000  # of one SELECT
-SQL_TIMEOUT = 5.0  # seconds
-SUGGESTIONS = 5  # for each label that nothing has
+SUGGESTION_THRESHOLD = 0.5  # likeness at least
+SUGGESTIONS = 5  # for each missing label
 MAX_SUGGESTIONS = 10  # for all of them
-WAITING = 1_000  # texts without a vector that a SEARCH counts
+MAX_WAITING = 1_000  # texts without a vector that a SEARCH counts
 
 
 class Executor:
     """Answers queries from one tenant's store.
 
     Args:
-        embed: the unit vector of a query text; None when there is no embedder.
+        embed: makes the unit vector of a query text; None when there is no embedder.
     """
 
     def __init__(self, store: Store, embed: Callable[[str], Sequence[float]] | None = None) -> None:
@@ -48,19 +59,20 @@ class Executor:
             QuerySyntaxError: the text is not in the dialect.
             UnknownNameError: a table, column, schema, field or edge type does not exist.
             SqlGuardError: SQL that is more than one read-only SELECT over one table.
-            EmbedderError: a SEARCH without an embedder.
+            EmbedderError: a SEARCH for a text, without an embedder.
         """
         if isinstance(query, str):
             from .parser import parse
 
             query = parse(query)
+        # the shortest way for the commonest query, which takes microseconds
         if isinstance(query, Lookup):
             return self.lookup(query)
         statement = query if isinstance(query, Statement) else Statement(query)
         if statement.explain:
             from .explain import explain
 
-            return explain(self, statement)
+            return explain(self.store, statement)
         match statement.query:
             case Lookup() as lookup:
                 return self.lookup(lookup, statement.as_of)
@@ -68,56 +80,74 @@ class Executor:
                 return self.fuzzy(fuzzy)
             case Search() as search:
                 return self.search(search)
+            case TextSearch() as text_search:
+                return self.search_text(text_search)
             case Sql() as sql:
                 return self.sql(sql)
             case Traverse() as traverse:
-                from .traverse import run
+                from .traverse import run_traverse
 
-                return run(self, traverse, statement.as_of)
+                return run_traverse(self, traverse, statement.as_of)
             case other:
                 raise InvalidInputError(
                     f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"'
                 )
 
-    def lookup(self, query: Lookup, as_of: datetime | None = None) -> Answer:
-        """One hit for each record that has one of the labels, in the order of the labels; with
-        `as_of`, of those that had one of them, as they were.
+    # -- LOOKUP ------------------------------------------------------------------------------------
 
-        A label that nothing has, but that can only mean one thing, gives that, and
-        `metadata["resolved"]` says so (see label_resolution.py). Any other is listed in
-        `metadata["missing"]`, and `suggestions` are like it.
+    def lookup(self, query: Lookup, as_of: datetime | None = None) -> Answer:
+        """One hit for each record that has one of the labels, in the order of the labels.
+
+        With `as_of`, of those that had one of them, as they were. A label that nothing has, but
+        that can mean only one thing, gives that, and the report's `resolved` says so (see
+        label_resolution.py). Any other is in its `missing`, and `suggestions` are like it.
         """
         keys = [labels.key(label) for label in query.labels]
-        found = (
-            self.store.records.lookup(keys)
-            if as_of is None
-            else lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
-        )
+        records_by_key = self._lookup_keys(keys, as_of)
         hits = [
-            Hit(record=record, matched=key) for key, records in found.items() for record in records
+            Hit(record=record, matched=key)
+            for key, records in records_by_key.items()
+            for record in records
         ]
-        missing = [label for key, label in zip(keys, query.labels, strict=True) if not found[key]]
-        meant = {}
-        if missing and as_of is None:  # names are resolved by what there is now
-            meant = resolve(self.store, missing)
-            missing = [label for label in missing if label not in meant]
-            whole = self.store.records.lookup([one.key for one in meant.values()])
-            hits += [
-                Hit(record=record, score=one.score, matched=one.key)
-                for one in meant.values()
-                for record in whole[one.key]
-                if record.id == one.record.id
-            ]
+        missing = [
+            label for key, label in zip(keys, query.labels, strict=True) if not records_by_key[key]
+        ]
+        resolved: dict[str, Resolution] = {}
+        # Labels are resolved by what there is now, which says nothing of another time.
+        if missing and as_of is None:
+            resolved = resolve_labels(self.store, missing)
+            missing = [label for label in missing if label not in resolved]
+            hits += self._resolved_hits(resolved)
+        # A record with several of the labels comes once: matched by the first, placed as the last.
         if len(keys) > 1:
-            hits = list({hit.id: hit for hit in reversed(hits)}.values())[::-1]
+            by_id = {hit.id: hit for hit in reversed(hits)}
+            hits = list(reversed(by_id.values()))
         return Answer(
             query_type="lookup",
             statement=render(Statement(query, as_of=as_of) if as_of else query),
             records=hits,
             suggestions=self.suggest(missing) if missing else [],
-            metadata={"missing": missing, **told(meant)}
-            | ({"as_of": as_of.isoformat()} if as_of else {}),
+            report=LookupReport(
+                missing=tuple(missing),
+                resolved=tuple(resolution.summary for resolution in resolved.values()),
+                as_of=as_of,
+            ),
         )
+
+    def _lookup_keys(self, keys: Sequence[str], as_of: datetime | None) -> dict[str, list[Record]]:
+        if as_of is None:
+            return self.store.records.lookup(keys)
+        return lookup_at(self.store, list(dict.fromkeys(keys)), as_of)
+
+    def _resolved_hits(self, resolved: dict[str, Resolution]) -> list[Hit]:
+        # looked up again, for their edges
+        records = self.store.records.lookup([resolution.key for resolution in resolved.values()])
+        return [
+            Hit(record=record, score=resolution.score, matched=resolution.key)
+            for resolution in resolved.values()
+            for record in records[resolution.key]
+            if record.id == resolution.record.id
+        ]
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:
         """What is like the first labels that nothing has; never passed off as a match."""
@@ -125,77 +155,87 @@ class Executor:
         for label in list(dict.fromkeys(missing))[:MAX_SUGGESTIONS]:
             if len(hits) >= MAX_SUGGESTIONS:
                 break
-            for match in self.store.search.names(label, NameSpec(threshold=0.5, limit=SUGGESTIONS)):
-                hits.setdefault(match.record.id, _hit(match))
+            like = Fuzzy(label, threshold=SUGGESTION_THRESHOLD, limit=SUGGESTIONS)
+            for match in self.fuzzy_matches(like):
+                hits.setdefault(match.record.id, _to_hit(match))
         return list(hits.values())[:MAX_SUGGESTIONS]
+
+    # -- FUZZY, SEARCH, SELECT ---------------------------------------------------------------------
 
     def fuzzy(self, query: Fuzzy) -> Answer:
         """The records whose names or aliases are most like the text, best first."""
-        matches = self.fuzzy_matches(query)
-        return Answer(
-            query_type="fuzzy", statement=render(query), records=[_hit(match) for match in matches]
-        )
+        hits = [_to_hit(match) for match in self.fuzzy_matches(query)]
+        return Answer(query_type="fuzzy", statement=render(query), records=hits)
 
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
-        return self.store.search.names(
-            query.text, NameSpec(type=query.type, threshold=query.threshold, limit=query.limit)
-        )
+        """The matches of a FUZZY, best first."""
+        spec = NameSpec(type=query.type, threshold=query.threshold, limit=query.limit)
+        return self.store.search.names(query.text, spec)
 
     def search(self, query: Search) -> Answer:
-        """The records of one schema nearest in meaning, best first.
+        """The records of one schema nearest in meaning, best first, each text once.
 
-        `metadata["waiting"]` says how many texts (at most `WAITING` are counted) have no vector
-        yet.
+        For a text, the report's `waiting` says how many texts (at most `MAX_WAITING` are counted)
+        have no vector yet.
         """
-        hits = duplicates.search(
-            lambda count: self.search_matches(replace(query, limit=count)), query.limit
+        spec, vector = _vector_spec(query), self._query_vector(query)
+        hits = search_distinct(
+            lambda count: self.store.search.vector(vector, replace(spec, limit=count)), query.limit
         )
-        waiting = len(self.store.vectors.pending(WAITING))
+        waiting = 0 if query.vector is not None else len(self.store.vectors.pending(MAX_WAITING))
         return Answer(
             query_type="search",
-            statement=render(query),
+            statement=render_or_empty(query),
             records=hits,
-            metadata={"waiting": waiting} if waiting else {},
+            report=SearchReport(waiting),
         )
 
     def search_matches(self, query: Search) -> list[Match]:
-        schema = known_schema(query.schema)
+        """The matches of a SEARCH, best first."""
+        spec = _vector_spec(query)
+        return self.store.search.vector(self._query_vector(query), spec)
+
+    def _query_vector(self, query: Search) -> Sequence[float]:
+        if query.vector is not None:
+            return query.vector
         if self._embed is None:
             raise EmbedderError(
                 "SEARCH needs an embedder, and this memory was opened without one",
-                remedy="set REMLOOM_EMBEDDER (for example to minilm), or find text by its words with search_text",
+                remedy="set REMLOOM_EMBEDDER (for example to minilm),"
+                " or find text by its words with search_text",
             )
-        return self.store.search.vector(
-            self._embed(query.text),
-            SearchSpec(
-                schema=schema, where=query.where, limit=query.limit, min_score=query.min_score
-            ),
+        return self._embed(query.text)
+
+    def search_text(self, query: TextSearch) -> Answer:
+        """The records with the words of the text (BM25), best first, each text once."""
+        schema = None if query.schema is None else known_schema(query.schema)
+        spec = SearchSpec(schema=schema, where=query.where, limit=query.limit)
+        hits = search_distinct(
+            lambda count: self.store.search.text(query.text, replace(spec, limit=count)),
+            query.limit,
         )
+        return Answer(query_type="search", records=hits)
 
     def sql(self, query: Sql) -> Answer:
-        """The rows of a SELECT, at most `MAX_ROWS`; `metadata["truncated"]` says whether there were
-        more."""
-        select, statement = compiled(query.text)
-        columns, rows, truncated = self.store.sql.select(
-            select, limit=MAX_ROWS, timeout=SQL_TIMEOUT
-        )
+        """The rows of a SELECT; the report's `truncated` says whether there were more."""
+        selection = run_select(self.store, query.text)
         return Answer(
             query_type="sql",
-            statement=statement,
-            columns=columns,
-            rows=rows,
-            metadata={"schema": select.schema, "truncated": truncated},
+            statement=selection.statement,
+            columns=selection.columns,
+            rows=selection.rows,
+            report=SelectReport(selection.schema, selection.truncated),
         )
 
 
-def known_schema(name: str) -> str:
-    """The schema of this name, whatever its case. Raises UnknownNameError."""
-    schema = name.lower()
-    if schema not in SCHEMAS:
-        remedy = f'there are {", ".join(SCHEMAS)}; if "in {name}" is part of what to search for, put it all in quotes'
-        raise UnknownNameError("schema", name, list(SCHEMAS), remedy=remedy)
-    return schema
+def _vector_spec(query: Search) -> SearchSpec:
+    return SearchSpec(
+        schema=known_schema(query.schema),
+        where=query.where,
+        limit=query.limit,
+        min_score=query.min_score,
+    )
 
 
-def _hit(match: Match) -> Hit:
+def _to_hit(match: Match) -> Hit:
     return Hit(record=match.record, score=match.score, matched=match.matched)

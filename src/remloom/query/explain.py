@@ -2,110 +2,127 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import singledispatch
+from typing import TypeAlias
 
 from .. import labels
 from ..model import Answer
-from .conditions import render as render_where
-from .executor import MAX_ROWS, SQL_TIMEOUT, known_schema
-from .select import compiled
-from .statements import Fuzzy, Lookup, Plan, Search, Sql, Statement, Traverse, render
-from .traverse import edge_types
-
-if TYPE_CHECKING:
-    from .executor import Executor
+from ..store.contract import Store
+from .edge_types import stored_edge_types
+from .render import render_condition, render_or_empty
+from .select import MAX_ROWS, SQL_TIMEOUT, compile_cached
+from .statements import (
+    Fuzzy,
+    Lookup,
+    Plan,
+    Search,
+    Sql,
+    Statement,
+    TextSearch,
+    Traverse,
+    known_schema,
+)
 
 __all__ = ["explain"]
 
-_HOW = (
+_Steps: TypeAlias = list[tuple[str, str]]  # (step, detail)
+
+_MAX_KEYS = 9  # of a LOOKUP that are listed
+_VECTOR_SEARCH = (
     "by their graph, and one by one those outside it; all one by one where few are left to look at"
 )
 
 
-def explain(executor: Executor, statement: Statement) -> Answer:
-    """The steps of a query as rows of (step, detail): which index is used, how often, over how
-    much.
+def explain(store: Store, statement: Statement) -> Answer:
+    """The steps of a query as rows of (step, detail): which index is used, how often, over how much.
 
-    Raises what the query itself would raise for names that do not exist and SQL that is not
-    allowed.
+    Raises:
+        UnknownNameError, SqlGuardError: as the query itself would raise them.
     """
-    rows = _rows(executor, statement.query)
+    rows = _explain(statement.query, store)
     if statement.as_of:
-        rows.append(
-            ("as of", f"edges in force and entities as they were at {statement.as_of.isoformat()}")
-        )
+        time = statement.as_of.isoformat()
+        rows.append(("as of", f"edges in force and entities as they were at {time}"))
     return Answer(
         query_type="explain",
-        statement=render(statement),
+        statement=render_or_empty(statement),
         columns=["step", "detail"],
         rows=list(rows),
     )
 
 
-def _rows(executor: Executor, query: Plan) -> list[tuple[str, str]]:
-    store = executor.store
-    match query:
-        case Lookup():
-            keys = list(dict.fromkeys(map(labels.key, query.labels)))
-            return [
-                (
-                    "lookup",
-                    f"key index over every schema, one probe for each of {len(keys)}: {', '.join(keys[:9])}",
-                )
-            ]
-        case Fuzzy():
-            kind = f" of type {query.type}" if query.type else ""
-            return [
-                (
-                    "fuzzy",
-                    f"names and aliases{kind}, by their trigrams; every one where there are few",
-                ),
-                (
-                    "rank",
-                    f"edit similarity of the candidates, at least {query.threshold:g}, the {query.limit} best",
-                ),
-            ]
-        case Search():
-            schema, (model, dims) = (
-                known_schema(query.schema),
-                store.vectors.model() or ("the embedder", 0),
-            )
-            rows = [
-                ("embed", f"the text, by {model}"),
-                (
-                    "search",
-                    f"vectors of {dims} dimensions, {_HOW}" if dims else "nothing is embedded yet",
-                ),
-                (
-                    "filter",
-                    f"{schema} where {render_where(query.where)}" if query.where else schema,
-                ),
-            ]
-            least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
-            return [*rows, ("rank", f"the {query.limit} nearest{least}")]
-        case Sql():
-            select, text = compiled(query.text)
-            rows = [
-                ("sql", text),
-                *(("plan", line) for line in store.sql.explain(select, limit=MAX_ROWS)),
-            ]
-            return [*rows, ("limits", f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only")]
-        case Traverse():
-            return _traverse_rows(executor, query)
+@singledispatch
+def _explain(query: Plan, store: Store) -> _Steps:
+    raise TypeError(f"{type(query).__name__} is not a query")
 
 
-def _traverse_rows(executor: Executor, query: Traverse) -> list[tuple[str, str]]:
-    types = edge_types(executor.store, query.edge_types)
-    rows = [(f"start: {step}", detail) for step, detail in _rows(executor, query.start)]
-    via = f"{'all' if types is None else ', '.join(types)} edges, direction {query.direction}"
-    if query.max_depth == 0:
-        return [*rows, ("plan", f"count and list the {via}, follow none")]
-    each = "all" if query.fan_out is None else f"at most {query.fan_out:,}"
-    rows.append(
-        ("walk", f"edge index, {via}: {each} of each node, {query.max_depth} deep, no node twice")
-    )
+@_explain.register(Lookup)
+def _(query: Lookup, _: Store) -> _Steps:
+    keys = list(dict.fromkeys(map(labels.key, query.labels)))
+    listed = ", ".join(keys[:_MAX_KEYS])
+    return [("lookup", f"key index over every schema, one probe for each of {len(keys)}: {listed}")]
+
+
+@_explain.register(Fuzzy)
+def _(query: Fuzzy, _: Store) -> _Steps:
+    kind = f" of type {query.type}" if query.type else ""
+    likeness = f"edit similarity of the candidates, at least {query.threshold:g}"
     return [
-        *rows,
+        ("fuzzy", f"names and aliases{kind}, by their trigrams; every one where there are few"),
+        ("rank", f"{likeness}, the {query.limit} best"),
+    ]
+
+
+@_explain.register(Search)
+def _(query: Search, store: Store) -> _Steps:
+    schema = known_schema(query.schema)
+    model, dims = store.vectors.model() or ("the embedder", 0)
+    search = (
+        f"vectors of {dims} dimensions, {_VECTOR_SEARCH}" if dims else "nothing is embedded yet"
+    )
+    where = f"{schema} where {render_condition(query.where)}" if query.where else schema
+    least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
+    steps = [] if query.vector is not None else [("embed", f"the text, by {model}")]
+    return [
+        *steps,
+        ("search", search),
+        ("filter", where),
+        ("rank", f"the {query.limit} nearest{least}"),
+    ]
+
+
+@_explain.register(TextSearch)
+def _(query: TextSearch, _: Store) -> _Steps:
+    schema = "every schema" if query.schema is None else known_schema(query.schema)
+    where = f"{schema} where {render_condition(query.where)}" if query.where else schema
+    return [
+        ("search", "the words of the text, by the inverted index"),
+        ("filter", where),
+        ("rank", f"BM25, the {query.limit} best"),
+    ]
+
+
+@_explain.register(Sql)
+def _(query: Sql, store: Store) -> _Steps:
+    select, text = compile_cached(query.text)
+    plan = [("plan", line) for line in store.sql.explain(select, limit=MAX_ROWS)]
+    limits = f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only"
+    return [("sql", text), *plan, ("limits", limits)]
+
+
+@_explain.register(Traverse)
+def _(query: Traverse, store: Store) -> _Steps:
+    types = stored_edge_types(store, query.edge_types)
+    steps = [(f"start: {step}", detail) for step, detail in _explain(query.start, store)]
+    followed = "all" if types is None else ", ".join(types)
+    via = f"{followed} edges, direction {query.direction}"
+    if query.max_depth == 0:
+        return [*steps, ("plan", f"count and list the {via}, follow none")]
+    breadth = "all" if query.fan_out is None else f"at most {query.fan_out:,}"
+    hops = f"{breadth} of each node, {query.max_depth} deep, no node twice"
+    return [
+        *steps,
+        ("walk", f"edge index, {via}: {hops}"),
         ("keep", f"the first {query.limit} by {query.order_by}"),
         ("load", "the kept nodes, by key"),
     ]

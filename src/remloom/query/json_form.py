@@ -13,30 +13,61 @@ from typing import Any
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import Predicate
+from .parser import parse, parse_where
+from .render import render_condition
 from .statements import Fuzzy, Lookup, Plan, Search, Sql, Start, Traverse
 
 __all__ = ["from_parameters", "to_parameters"]
 
-# Parameter -> field of the value, for each kind of query.
+# parameter -> field of the value, for each kind of query
 _PARAMETERS: dict[str, dict[str, str]] = {
     "lookup": {"key": "labels", "label": "labels", "labels": "labels"},
-    "fuzzy": {"query_text": "text", "text": "text", "type": "type", "threshold": "threshold", "limit": "limit"},
+    "fuzzy": {
+        "query_text": "text",
+        "text": "text",
+        "type": "type",
+        "threshold": "threshold",
+        "limit": "limit",
+    },
     "search": {
-        "query_text": "text", "text": "text", "table_name": "schema", "schema": "schema", "where_clause": "where",
-        "where": "where", "min_score": "min_score", "limit": "limit",
+        "query_text": "text",
+        "text": "text",
+        "table_name": "schema",
+        "schema": "schema",
+        "where_clause": "where",
+        "where": "where",
+        "min_score": "min_score",
+        "limit": "limit",
     },
     "sql": {
-        "query": "text", "sql": "text", "table_name": "table", "schema": "table", "where_clause": "where",
-        "where": "where", "order_by": "order_by", "limit": "limit",
+        "query": "text",
+        "sql": "text",
+        "table_name": "table",
+        "schema": "table",
+        "where_clause": "where",
+        "where": "where",
+        "order_by": "order_by",
+        "limit": "limit",
     },
     "traverse": {
-        "initial_query": "initial_query", "edge_types": "edge_types", "max_depth": "max_depth",
-        "depth": "max_depth", "direction": "direction", "breadth": "breadth", "order_by": "order_by", "limit": "limit",
-        "plan_memo": "plan_memo", "strategy": "strategy", "edge_type": "edge_types",
+        "initial_query": "initial_query",
+        "edge_types": "edge_types",
+        "max_depth": "max_depth",
+        "depth": "max_depth",
+        "direction": "direction",
+        "breadth": "breadth",
+        "order_by": "order_by",
+        "limit": "limit",
+        "plan_memo": "plan_memo",
+        "strategy": "strategy",
+        "edge_type": "edge_types",
     },
-}  # fmt: skip
+}
 # in capitals: "search party" is a label
-_STARTS = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")
+_STATEMENT = re.compile(r"\s*(?:LOOKUP|FUZZY|SEARCH|SELECT)\s")
+
+
+# -- from JSON -------------------------------------------------------------------------------------
 
 
 def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
@@ -50,10 +81,9 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
         UnknownNameError: the query type or a parameter does not exist.
         InvalidInputError: a parameter is missing or has a value it cannot have.
 
-    >>> from_parameters("traverse", {"initial_query": "sarah chen", "edge_types": ["manages"], "max_depth": 1})
-    ... # doctest: +ELLIPSIS
-    Traverse(initial_query=Lookup(labels=('sarah chen',)), edge_types=('manages',), max_depth=1,
-    ...)
+    >>> given = {"initial_query": "sarah chen", "edge_types": ["manages"], "max_depth": 1}
+    >>> from_parameters("traverse", given)  # doctest: +ELLIPSIS
+    Traverse(initial_query=Lookup(labels=('sarah chen',)), edge_types=('manages',), max_depth=1, ...)
     """
     kind = query_type.lower() if isinstance(query_type, str) else str(query_type)
     if kind not in _PARAMETERS:
@@ -62,89 +92,31 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
         raise InvalidInputError(
             f"the parameters of a query are an object, not {type(parameters).__name__}"
         )
-    fields = _fields(kind, parameters)
-    if kind == "lookup":
-        return Lookup(_required(kind, fields, "labels", "key"))
-    if kind == "fuzzy":
-        return Fuzzy(_required(kind, fields, "text", "query_text"), **fields)
-    if kind == "search":
-        if "where" in fields:
-            fields["where"] = _where(fields["where"])
-        return Search(_required(kind, fields, "text", "query_text"), **fields)
-    if kind == "sql":
-        return _sql(fields)
-    return Traverse(_start(_required(kind, fields, "initial_query", "initial_query")), **fields)
+    fields = _read_fields(kind, parameters)
+    match kind:
+        case "lookup":
+            return Lookup(_pop_required(kind, fields, "labels", "key"))
+        case "fuzzy":
+            return Fuzzy(_pop_required(kind, fields, "text", "query_text"), **fields)
+        case "search":
+            if "where" in fields:
+                fields["where"] = _read_where(fields["where"])
+            return Search(_pop_required(kind, fields, "text", "query_text"), **fields)
+        case "sql":
+            return _read_sql(fields)
+    start = _read_start(_pop_required(kind, fields, "initial_query", "initial_query"))
+    return Traverse(start, **fields)
 
 
-def to_parameters(query: Plan) -> dict[str, Any]:
-    """A value in the JSON form, `{"query_type": …, "parameters": …}`; what has its default is left
-    out, but the depth.
-
-    >>> to_parameters(Traverse("sarah chen", ["manages"], max_depth=0))["parameters"]
-    {'initial_query': 'sarah chen', 'edge_types': ['manages'], 'max_depth': 0}
-    """
-    match query:
-        case Lookup(labels=labels):
-            return _json(
-                "lookup", {"key": labels[0]} if len(labels) == 1 else {"labels": list(labels)}
-            )
-        case Fuzzy():
-            return _json(
-                "fuzzy",
-                {"query_text": query.text}
-                | _changed(query, Fuzzy("x"), "type", "threshold", "limit"),
-            )
-        case Search():
-            from .conditions import render as condition
-
-            given: dict[str, Any] = {"query_text": query.text}
-            given |= {"table_name": query.schema} if query.schema != "resources" else {}
-            given |= {"where_clause": condition(query.where)} if query.where is not None else {}
-            return _json("search", given | _changed(query, Search("x"), "min_score", "limit"))
-        case Sql(text=text):
-            return _json("sql", {"query": text})
-    given = {"initial_query": _start_json(query.start)}
-    given |= {"edge_types": list(query.edge_types)} if query.edge_types else {}
-    given |= {"max_depth": query.max_depth}
-    return _json(
-        "traverse",
-        given
-        | _changed(
-            query,
-            Traverse("x"),
-            "direction",
-            "breadth",
-            "order_by",
-            "limit",
-            "plan_memo",
-            "strategy",
-        ),
-    )
-
-
-def _json(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    return {"query_type": kind, "parameters": parameters}
-
-
-def _changed(query: Plan, default: Plan, *fields: str) -> dict[str, Any]:
-    found = ((field, getattr(query, field)) for field in fields)
-    return {field: value for field, value in found if value != getattr(default, field)}
-
-
-def _start_json(start: Start) -> str | dict[str, Any]:
-    """A single label stands for itself, unless it reads like a statement."""
-    if isinstance(start, Lookup) and len(start.labels) == 1 and not _STARTS.match(start.labels[0]):
-        return start.labels[0]
-    return to_parameters(start)
-
-
-def _fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _read_fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters by the fields of the value; those that are null, left out."""
     known = _PARAMETERS[kind]
     fields: dict[str, Any] = {}
     for name, value in parameters.items():
         if name not in known:
             raise UnknownNameError(f"{kind} parameter", str(name), list(known))
-        if value is None:  # how models leave a parameter out
+        # null is how models leave a parameter out
+        if value is None:
             continue
         if known[name] in fields:
             raise InvalidInputError(
@@ -154,43 +126,109 @@ def _fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _required(kind: str, fields: dict[str, Any], field: str, parameter: str) -> Any:
+def _pop_required(kind: str, fields: dict[str, Any], field: str, parameter: str) -> Any:
     if field not in fields:
         raise InvalidInputError(f"{kind} needs the parameter {parameter!r}")
     return fields.pop(field)
 
 
-def _where(given: Any) -> Predicate:
-    if not isinstance(given, str):
-        return given  # type: ignore[no-any-return]
-    from .conditions import parse
-
-    return parse(given)
+# What is not of a right type is left to the value to refuse.
 
 
-def _start(given: Any) -> Start:
+def _read_where(given: Any) -> Predicate:
+    return parse_where(given) if isinstance(given, str) else given
+
+
+def _read_start(given: Any) -> Start:
     if isinstance(given, Mapping):
         if set(given) != {"query_type", "parameters"}:
             raise InvalidInputError(
                 "an initial_query object has query_type and parameters, and nothing else"
             )
         return from_parameters(given["query_type"], given["parameters"])  # type: ignore[return-value]
-    if isinstance(given, str) and _STARTS.match(given):
-        from .parser import parse
-
+    if isinstance(given, str) and _STATEMENT.match(given):
         return parse(given).query  # type: ignore[return-value]
     return given  # type: ignore[no-any-return]
 
 
-def _sql(fields: dict[str, Any]) -> Sql:
+def _read_sql(fields: dict[str, Any]) -> Sql:
     if "text" in fields:
         if len(fields) > 1:
             raise InvalidInputError(
                 "sql takes either a query, or a table_name with its conditions, not both"
             )
         return Sql(fields["text"])
-    text = f"SELECT * FROM {_required('sql', fields, 'table', 'table_name')}"
-    for field, words in (("where", "WHERE"), ("order_by", "ORDER BY"), ("limit", "LIMIT")):
+    text = f"SELECT * FROM {_pop_required('sql', fields, 'table', 'table_name')}"
+    for field, keyword in (("where", "WHERE"), ("order_by", "ORDER BY"), ("limit", "LIMIT")):
         if field in fields:
-            text += f" {words} {fields[field]}"
+            text += f" {keyword} {fields[field]}"
     return Sql(text)
+
+
+# -- to JSON ---------------------------------------------------------------------------------------
+
+
+def to_parameters(query: Plan) -> dict[str, Any]:
+    """A value in the JSON form, `{"query_type": …, "parameters": …}`.
+
+    Defaults are left out, but for the depth of a traverse.
+
+    Raises:
+        InvalidInputError: no JSON says it: a `TextSearch`, or a search by vector.
+
+    >>> to_parameters(Traverse("sarah chen", ["manages"], max_depth=0))["parameters"]
+    {'initial_query': 'sarah chen', 'edge_types': ['manages'], 'max_depth': 0}
+    """
+    parameters: dict[str, Any]
+    match query:
+        case Lookup(labels=labels):
+            parameters = {"key": labels[0]} if len(labels) == 1 else {"labels": list(labels)}
+            return _json_query("lookup", parameters)
+        case Fuzzy(text=text):
+            changed = _changed_fields(query, Fuzzy("x"), "type", "threshold", "limit")
+            return _json_query("fuzzy", {"query_text": text} | changed)
+        case Search(vector=None):
+            return _json_query("search", _search_parameters(query))
+        case Sql(text=text):
+            return _json_query("sql", {"query": text})
+        case Traverse():
+            return _json_query("traverse", _traverse_parameters(query))
+    raise InvalidInputError(
+        f"this {type(query).__name__} has no JSON form", remedy="run it as a value"
+    )
+
+
+def _search_parameters(query: Search) -> dict[str, Any]:
+    parameters: dict[str, Any] = {"query_text": query.text}
+    if query.schema != "resources":
+        parameters["table_name"] = query.schema
+    if query.where is not None:
+        parameters["where_clause"] = render_condition(query.where)
+    return parameters | _changed_fields(query, Search("x"), "min_score", "limit")
+
+
+def _traverse_parameters(query: Traverse) -> dict[str, Any]:
+    parameters: dict[str, Any] = {"initial_query": _start_parameter(query.start)}
+    if query.edge_types:
+        parameters["edge_types"] = list(query.edge_types)
+    parameters["max_depth"] = query.max_depth
+    options = ("direction", "breadth", "order_by", "limit", "plan_memo", "strategy")
+    return parameters | _changed_fields(query, Traverse("x"), *options)
+
+
+def _json_query(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"query_type": kind, "parameters": parameters}
+
+
+def _changed_fields(query: Plan, default: Plan, *fields: str) -> dict[str, Any]:
+    values = ((field, getattr(query, field)) for field in fields)
+    return {field: value for field, value in values if value != getattr(default, field)}
+
+
+def _start_parameter(start: Start) -> str | dict[str, Any]:
+    """A single label stands for itself, unless it reads like a statement."""
+    if isinstance(start, Lookup) and len(start.labels) == 1:
+        label = start.labels[0]
+        if not _STATEMENT.match(label):
+            return label
+    return to_parameters(start)

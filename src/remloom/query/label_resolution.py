@@ -1,100 +1,94 @@
-"""What a label means that nothing has, where only one thing can be meant: "Sarah", when there is
-one Sarah.
+"""Labels that no record has, but that can mean only one thing: "Sarah", if there is one Sarah.
 
-Source: seed design 5, "Who is Sarah?". It is found by the indexes of names, never by a scan, and an
-answer says so.
+Source: seed design 5, "Who is Sarah?". The meaning is found by the indexes of names, never by a
+scan, and an answer says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from .. import labels
-from ..model import Entity, Record
+from ..model import Entity, Record, ResolvedLabel
 from ..store.contract import Store
 from ..store.specs import NameSpec
 from ..text.analysis import STOP_WORDS
 
-__all__ = ["Resolved", "resolve", "told"]
+__all__ = ["Resolution", "resolve_labels"]
 
 PERSON = "person"
-LABELS = 20  # of one LOOKUP that are resolved; further ones are missing
-_LOOKED_AT = 8  # names like the label
+MAX_RESOLVED = 20  # labels of one LOOKUP; further ones are missing
+_MAX_CANDIDATES = 8  # names like the label
 
 
-class Resolved(Struct, frozen=True):
+class Resolution(Struct, frozen=True):
     """The only record that a label can mean."""
 
     label: str
     record: Record
-    key: str  # of it, which the label is part of
+    key: str  # of the record; the label is a part of it
     how: str
 
     @property
     def score(self) -> float:
         """The share of the name that the label is."""
-        return round(min(0.99, len(labels.key(self.label)) / len(self.key)), 3)
+        share = len(labels.key(self.label)) / len(self.key)
+        return round(min(0.99, share), 3)
+
+    @property
+    def summary(self) -> ResolvedLabel:
+        """What an answer says of it."""
+        return ResolvedLabel(self.label, self.record.name, self.how)
 
 
-def resolve(store: Store, missing: Sequence[str]) -> dict[str, Resolved]:
-    """For the labels that nothing has: what they mean, where that is one thing alone.
+def resolve_labels(store: Store, missing: Sequence[str]) -> dict[str, Resolution]:
+    """Find what labels mean that no record has, where only one thing can be meant.
 
     That is the only person with this first or last name, or, where it is nobody's, the only record
     whose name begins with these words.
     """
-    found = {}
-    for label in missing[:LABELS]:
+    resolved: dict[str, Resolution] = {}
+    for label in missing[:MAX_RESOLVED]:
         words = labels.key(label).split("-")
         if len(label) == 1 or STOP_WORDS.issuperset(words):
             continue
-        meant = _people(store, label) or _begun(store, label)
-        if len(meant) == 1:
-            found[label] = meant[0]
-    return found
+        candidates = _find_people(store, label) or _find_by_beginning(store, label)
+        if len(candidates) == 1:
+            resolved[label] = candidates[0]
+    return resolved
 
 
-def told(resolved: dict[str, Resolved]) -> dict[str, Any]:
-    """What `metadata` says of it."""
-    if not resolved:
-        return {}
-    return {
-        "resolved": [
-            {"label": one.label, "name": one.record.name, "how": one.how}
-            for one in resolved.values()
-        ]
-    }
-
-
-def _people(store: Store, label: str) -> list[Resolved]:
+def _find_people(store: Store, label: str) -> list[Resolution]:
     words = labels.key(label).split("-")
-    people: dict[str, Resolved] = {}
-    for match in store.search.names(label, NameSpec(type=PERSON, threshold=0.5, limit=_LOOKED_AT)):
-        if isinstance(match.record, Entity):
-            keys = (labels.key(name) for name in (match.record.name, *match.record.aliases))
-            if key := next((key for key in keys if _has(key.split("-"), words)), ""):
-                people[match.record.id] = Resolved(
-                    label, match.record, key, "the only person of this name"
-                )
+    people: dict[str, Resolution] = {}
+    spec = NameSpec(type=PERSON, threshold=0.5, limit=_MAX_CANDIDATES)
+    for match in store.search.names(label, spec):
+        person = match.record
+        if not isinstance(person, Entity):
+            continue
+        keys = map(labels.key, (person.name, *person.aliases))
+        key = next((key for key in keys if _has_run(key.split("-"), words)), None)
+        if key is not None:
+            people[person.id] = Resolution(label, person, key, "the only person of this name")
     return list(people.values())
 
 
-def _has(words: Sequence[str], part: Sequence[str]) -> bool:
+def _has_run(words: Sequence[str], part: Sequence[str]) -> bool:
     """Whether words stand among others, next to each other."""
-    return any(
-        list(words[at : at + len(part)]) == list(part) for at in range(len(words) - len(part) + 1)
-    )
+    last = len(words) - len(part)
+    return any(list(words[start : start + len(part)]) == list(part) for start in range(last + 1))
 
 
-def _begun(store: Store, label: str) -> list[Resolved]:
-    start = labels.key(label) + "-"
-    keys = [labels.key(name) for name in store.records.complete(start, _LOOKED_AT)]
-    found: dict[str, Resolved] = {}
+def _find_by_beginning(store: Store, label: str) -> list[Resolution]:
+    beginning = labels.key(label) + "-"
+    keys = [labels.key(name) for name in store.records.complete(beginning, _MAX_CANDIDATES)]
+    resolutions: dict[str, Resolution] = {}
     for key, records in store.records.lookup(keys, edges=0).items():
-        if key.startswith(start):
-            found |= {
-                one.id: Resolved(label, one, key, "the only name that begins so") for one in records
-            }
-    return list(found.values())
+        if not key.startswith(beginning):
+            continue
+        for record in records:
+            how = "the only name that begins so"
+            resolutions[record.id] = Resolution(label, record, key, how)
+    return list(resolutions.values())

@@ -1,14 +1,12 @@
 """The REM dialect as values: what a statement means, before anything runs it.
 
 Source: DESIGN section 4; seed design 5, "Query Types" and "TRAVERSE Query Details". Each value
-checks itself when it is made, so one that exists can be run. `render` gives its canonical text;
-parsing that gives the value back.
+checks itself when it is made, so one that exists can be run.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, cast
@@ -18,7 +16,8 @@ from msgspec.structs import force_setattr
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Direction, Order
-from ..predicates import Predicate
+from ..predicates import MOST_RESULTS, Predicate
+from ..sql.columns import SCHEMAS
 
 __all__ = [
     "Fuzzy",
@@ -29,8 +28,9 @@ __all__ = [
     "Start",
     "Statement",
     "Strategy",
+    "TextSearch",
     "Traverse",
-    "render",
+    "known_schema",
 ]
 
 MAX_LIMIT = 1_000_000  # records
@@ -42,16 +42,17 @@ Strategy: TypeAlias = Literal["breadth-first", "depth-first"]
 STRATEGIES: tuple[Strategy, ...] = ("breadth-first", "depth-first")
 DIRECTIONS: tuple[Direction, ...] = ("out", "in", "both")
 ORDER_FIELDS = (
-    "edge.created_at", "edge.weight", "edge.rel_type", "edge.valid_from", "edge.valid_to", "edge.dst",
-    "node.name", "node.created_at", "node.updated_at", "node.starts_at", "node.type", "node.category",
+    "edge.created_at", "edge.weight", "edge.rel_type", "edge.valid_from", "edge.valid_to",
+    "edge.dst", "node.name", "node.created_at", "node.updated_at", "node.starts_at", "node.type",
+    "node.category",
 )  # fmt: skip
 DEFAULT_ORDER = "edge.created_at DESC"
 
-# Words that mean something somewhere in the dialect; `render` quotes a label that has one.
+# Words that mean something somewhere in the dialect: a label that has one stands in quotes.
 KEYWORDS = frozenset({
-    "EXPLAIN", "LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "PLAN", "WITH", "DEPTH", "DIRECTION",
-    "BREADTH", "ORDER", "LIMIT", "MEMO", "TYPE", "THRESHOLD", "IN", "FROM", "WHERE", "MIN", "AS", "ALL", "ASC",
-    "DESC",
+    "EXPLAIN", "LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "PLAN", "WITH", "DEPTH",
+    "DIRECTION", "BREADTH", "ORDER", "LIMIT", "MEMO", "TYPE", "THRESHOLD", "IN", "FROM", "WHERE",
+    "MIN", "AS", "ALL", "ASC", "DESC",
 })  # fmt: skip
 
 
@@ -61,7 +62,7 @@ class Lookup(Struct, frozen=True, gc=False):
     labels: Sequence[str]  # kept as a tuple
 
     def __post_init__(self) -> None:
-        labels = _names("a label", self.labels)
+        labels = _as_names("a label", self.labels)
         if not labels:
             raise InvalidInputError("LOOKUP needs at least one label", remedy='LOOKUP "Sarah Chen"')
         force_setattr(self, "labels", labels)
@@ -76,37 +77,58 @@ class Fuzzy(Struct, frozen=True, gc=False):
     limit: int = 5  # records at most
 
     def __post_init__(self) -> None:
-        _text("the text of FUZZY", self.text)
+        _check_text("the text of FUZZY", self.text)
         if self.type is not None:
-            _text("TYPE", self.type)
-        force_setattr(self, "threshold", _number("THRESHOLD", self.threshold, 0, 1))
-        _whole("LIMIT", self.limit, 1, MAX_LIMIT)
+            _check_text("TYPE", self.type)
+        force_setattr(self, "threshold", _as_number("THRESHOLD", self.threshold, 0, 1))
+        _check_whole("LIMIT", self.limit, 1, MAX_LIMIT)
 
 
 class Search(Struct, frozen=True, gc=False):
-    """SEARCH: the records of one schema whose text means what the query means."""
+    """SEARCH: the records of one schema whose text means what the query means.
 
-    text: str
+    The query is a text, or else a vector; a statement can say a text only.
+    """
+
+    text: str = ""
     schema: str = "resources"
     where: Predicate | None = None
     min_score: float | None = None  # -1..1, cosine at least
     limit: int = 10  # records at most
+    vector: Sequence[float] | None = None  # in place of the text
 
     def __post_init__(self) -> None:
-        _text("the text of SEARCH", self.text)
-        _text("the schema of SEARCH", self.schema)
+        if self.vector is None:
+            _check_text("the text of SEARCH", self.text)
+        _check_text("the schema of SEARCH", self.schema)
         if self.min_score is not None:
-            force_setattr(self, "min_score", _number("MIN", self.min_score, -1, 1))
-        _whole("LIMIT", self.limit, 1, MAX_LIMIT)
+            force_setattr(self, "min_score", _as_number("MIN", self.min_score, -1, 1))
+        _check_whole("LIMIT", self.limit, 1, MAX_LIMIT if self.vector is None else MOST_RESULTS)
+
+
+class TextSearch(Struct, frozen=True, gc=False):
+    """The records that have the words of a text (BM25). No statement says it."""
+
+    text: str
+    schema: str | None = None  # None: every schema
+    where: Predicate | None = None
+    limit: int = 10  # records at most
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise InvalidInputError(
+                f"there is nothing to look for in {self.text!r}", remedy="give some words"
+            )
+        _check_whole("LIMIT", self.limit, 1, MOST_RESULTS)
 
 
 class Sql(Struct, frozen=True, gc=False):
-    """One read-only SELECT over one schema; checked by the guard when it is run."""
+    """One read-only SELECT over one schema; checked when it is run."""
 
     text: str
 
     def __post_init__(self) -> None:
-        _text("SQL", self.text)
+        _check_text("SQL", self.text)
         force_setattr(self, "text", self.text.strip().rstrip(";").rstrip())
 
 
@@ -140,15 +162,20 @@ class Traverse(Struct, frozen=True, gc=False):
                 f"a TRAVERSE cannot start with {type(start).__name__}",
                 remedy="start with a label, or a Lookup, Fuzzy, Search or Sql value",
             )
-        force_setattr(self, "edge_types", _edge_types(self.edge_types))
-        _whole("DEPTH", self.max_depth, 0, MAX_DEPTH)
+        elif isinstance(start, Search) and start.vector is not None:
+            raise InvalidInputError(
+                "a TRAVERSE cannot start with a vector",
+                remedy="search first, and start with the labels of what is found",
+            )
+        force_setattr(self, "edge_types", _as_edge_types(self.edge_types))
+        _check_whole("DEPTH", self.max_depth, 0, MAX_DEPTH)
         if self.direction not in DIRECTIONS:
             raise UnknownNameError("direction", str(self.direction), DIRECTIONS)
         if self.breadth is not None and self.breadth != "all":
-            _whole("BREADTH", self.breadth, 1, MAX_LIMIT, also=" or ALL")
-        force_setattr(self, "order_by", _order(self.order_by))
-        _whole("LIMIT", self.limit, 1, MAX_LIMIT)
-        _text("MEMO", self.plan_memo, empty=True)
+            _check_whole("BREADTH", self.breadth, 1, MAX_LIMIT, also=" or ALL")
+        force_setattr(self, "order_by", _as_order(self.order_by))
+        _check_whole("LIMIT", self.limit, 1, MAX_LIMIT)
+        _check_text("MEMO", self.plan_memo, empty=True)
         if self.strategy not in STRATEGIES:
             raise UnknownNameError("strategy", str(self.strategy), STRATEGIES)
 
@@ -162,7 +189,8 @@ class Traverse(Struct, frozen=True, gc=False):
         """`order_by` in its parts: ("edge", "created_at", "desc")."""
         path, _, way = self.order_by.partition(" ")
         side, _, field = path.partition(".")
-        return ("edge" if side == "edge" else "node"), field, ("asc" if way == "ASC" else "desc")
+        order: Order = "asc" if way == "ASC" else "desc"
+        return ("edge" if side == "edge" else "node"), field, order
 
     @property
     def fan_out(self) -> int | None:
@@ -172,7 +200,7 @@ class Traverse(Struct, frozen=True, gc=False):
         return None if self.breadth == "all" else self.breadth
 
 
-Plan: TypeAlias = Lookup | Fuzzy | Search | Traverse | Sql
+Plan: TypeAlias = Lookup | Fuzzy | Search | TextSearch | Traverse | Sql
 
 
 class Statement(Struct, frozen=True, gc=False):
@@ -197,115 +225,58 @@ class Statement(Struct, frozen=True, gc=False):
             )
 
 
-def render(value: Plan | Statement) -> str:
-    """The canonical text of a value: clauses in the order of the grammar, defaults left out.
-
-    >>> render(Lookup(("Sarah Chen", "Men in Black")))
-    'LOOKUP Sarah Chen, "Men in Black"'
-    >>> render(Traverse("sally", ["manages"], max_depth=2, plan_memo="Goal: org chart"))
-    'TRAVERSE manages WITH LOOKUP sally DEPTH 2 MEMO "Goal: org chart"'
-    """
-    if isinstance(value, Lookup):
-        return "LOOKUP " + ", ".join(map(label_text, value.labels))
-    if isinstance(value, Statement):
-        as_of = f" AS OF {quoted(value.as_of.isoformat())}" if value.as_of else ""
-        return f"{'EXPLAIN ' if value.explain else ''}{render(value.query)}{as_of}"
-    if isinstance(value, Fuzzy):
-        return _joined(
-            f"FUZZY {quoted(value.text)}",
-            value.type is not None and f"TYPE {_name_text(value.type or '')}",
-            value.threshold != 0.5 and f"THRESHOLD {value.threshold!r}",
-            value.limit != 5 and f"LIMIT {value.limit}",
+def known_schema(name: str) -> str:
+    """The schema of this name, whatever its case. Raises UnknownNameError."""
+    schema = name.lower()
+    if schema not in SCHEMAS:
+        raise UnknownNameError(
+            "schema",
+            name,
+            list(SCHEMAS),
+            remedy=f'there are {", ".join(SCHEMAS)}; if "in {name}" is part of what to search for,'
+            " put it all in quotes",
         )
-    if isinstance(value, Search):
-        from .conditions import render as render_where
-
-        return _joined(
-            f"SEARCH {quoted(value.text)}",
-            value.schema != "resources" and f"IN {_name_text(value.schema)}",
-            value.where is not None and f"WHERE {render_where(value.where)}",
-            value.min_score is not None and f"MIN {value.min_score!r}",
-            value.limit != 10 and f"LIMIT {value.limit}",
-        )
-    if isinstance(value, Traverse):
-        start = render(value.start)
-        return _joined(
-            "TRAVERSE",
-            bool(value.edge_types) and ",".join(map(_name_text, value.edge_types)),
-            # a comment in SQL ends with its line
-            f"WITH {start}\n" if "--" in start else f"WITH {start}",
-            f"DEPTH {value.max_depth}",
-            value.direction != "out" and f"DIRECTION {value.direction}",
-            value.breadth is not None and f"BREADTH {str(value.breadth).upper()}",
-            value.strategy == "depth-first" and "DEPTH FIRST",
-            value.order_by != DEFAULT_ORDER and f"ORDER BY {value.order_by}",
-            value.limit != 9 and f"LIMIT {value.limit}",
-            bool(value.plan_memo) and f"MEMO {quoted(value.plan_memo)}",
-        )
-    return value.text
+    return schema
 
 
-_PLAIN_LABEL = re.compile(r"""[^\s,;'"`\\-][^\s,;'"\\]*(?: [^\s,;'"`\\-][^\s,;'"\\]*)*""")
+# -- checks ----------------------------------------------------------------------------------------
 
 
-def label_text(label: str) -> str:
-    """A label as it stands in a statement: bare when it can be, else quoted."""
-    if _PLAIN_LABEL.fullmatch(label) and KEYWORDS.isdisjoint(label.upper().split(" ")):
-        return label
-    return quoted(label)
-
-
-def quoted(text: str) -> str:
-    """A text as a string of the dialect, in double quotes."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
-
-
-def _name_text(name: str) -> str:
-    return label_text(name) if " " not in name and name != "*" else quoted(name)
-
-
-def _joined(*parts: str | Literal[False]) -> str:
-    return " ".join(part for part in parts if part)
-
-
-def _text(what: str, value: object, *, empty: bool = False) -> None:
+def _check_text(what: str, value: object, *, empty: bool = False) -> None:
     if not isinstance(value, str):
         raise InvalidInputError(f"{what} must be text, not {type(value).__name__}")
     if not empty and not value.strip():
         raise InvalidInputError(f"{what} may not be empty")
 
 
-def _whole(what: str, value: object, low: int, high: int, *, also: str = "") -> None:
+def _check_whole(what: str, value: object, low: int, high: int, *, also: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidInputError(
             f"{what} takes a whole number from {low} to {high:,}{also}, not {value!r}"
         )
 
 
-def _number(what: str, value: object, low: float, high: float) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or math.isnan(value)
-        or not low <= value <= high
-    ):
+def _as_number(what: str, value: object, low: float, high: float) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or math.isnan(value) or not low <= value <= high:  # type: ignore[arg-type, operator]
         raise InvalidInputError(f"{what} takes a number from {low} to {high}, not {value!r}")
-    return float(value)
+    return float(value)  # type: ignore[arg-type]
 
 
-def _names(what: str, given: object) -> tuple[str, ...]:
+def _as_names(what: str, given: object) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, list | tuple):
         raise InvalidInputError(
             f"{what} must be text, or a list of texts, not {type(given).__name__}"
         )
     for name in names:
-        _text(what, name)
+        _check_text(what, name)
     return tuple(names)
 
 
-def _edge_types(given: object) -> tuple[str, ...]:
-    names = _names("an edge type", given.split(",") if isinstance(given, str) else given)
+def _as_edge_types(given: object) -> tuple[str, ...]:
+    """The edge types, each once; none at all for '*', which means every type."""
+    names = _as_names("an edge type", given.split(",") if isinstance(given, str) else given)
     types = tuple(dict.fromkeys(name.strip() for name in names))
     if types == ("*",):
         return ()
@@ -316,10 +287,12 @@ def _edge_types(given: object) -> tuple[str, ...]:
     return types
 
 
-def _order(text: Any) -> str:
-    _text("ORDER BY", text)
+def _as_order(text: Any) -> str:
+    """An order in its canonical form: a field, then ASC or DESC."""
+    _check_text("ORDER BY", text)
     words = text.split()
-    field, way = words[0].lower(), (words[1].upper() if len(words) > 1 else "ASC")
+    field = words[0].lower()
+    way = words[1].upper() if len(words) > 1 else "ASC"
     if field not in ORDER_FIELDS:
         raise UnknownNameError("order field", words[0], ORDER_FIELDS)
     if len(words) > 2 or way not in ("ASC", "DESC"):

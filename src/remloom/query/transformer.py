@@ -1,5 +1,4 @@
-"""What each rule of grammar.lark becomes: the parts of a statement, and the value they make
-together."""
+"""From the rules of grammar.lark to values: the parts of a statement, and what they make together."""
 
 from __future__ import annotations
 
@@ -10,13 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import All, And, Exists, Gte, In, Lte, Not, NotExists, NotIn, Or, Predicate
-from .conditions import MAX_NESTING, OPERATORS, TESTS, like
+from .conditions import COMPARISONS, MAX_NESTING, TEXT_TESTS, like_predicate
 from .statements import KEYWORDS, Fuzzy, Lookup, Plan, Search, Sql, Traverse
 
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["EXAMPLES", "Builder", "Clause", "Condition", "Fault", "Parsed", "Raw", "Tail"]
+__all__ = [
+    "EXAMPLES",
+    "Clause",
+    "Condition",
+    "Fault",
+    "Parsed",
+    "PendingSelect",
+    "Tail",
+    "Transformer",
+]
 
 EXAMPLES = {
     "LOOKUP": 'LOOKUP "Sarah Chen"',
@@ -26,13 +34,26 @@ EXAMPLES = {
     "SELECT": "SELECT name, category FROM resources WHERE category = 'note' LIMIT 10",
     "WHERE": "category = 'note' AND metadata.page >= 3",
 }
+# keyword -> field of the value
 _FIELDS = {
-    "TYPE": "type", "THRESHOLD": "threshold", "LIMIT": "limit", "IN": "schema", "FROM": "schema", "WHERE": "where",
-    "MIN": "min_score", "DEPTH": "max_depth", "DIRECTION": "direction", "BREADTH": "breadth", "ORDER BY": "order_by",
-    "MEMO": "plan_memo", "FIRST": "strategy",
-}  # fmt: skip
+    "TYPE": "type",
+    "THRESHOLD": "threshold",
+    "LIMIT": "limit",
+    "IN": "schema",
+    "FROM": "schema",
+    "WHERE": "where",
+    "MIN": "min_score",
+    "DEPTH": "max_depth",
+    "DIRECTION": "direction",
+    "BREADTH": "breadth",
+    "ORDER BY": "order_by",
+    "MEMO": "plan_memo",
+    "FIRST": "strategy",
+}
+_CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
+_MAX_DIGITS = 18  # of a number that is read as a whole one
 
-V = TypeVar("V", Fuzzy, Search, Traverse)
+_Query = TypeVar("_Query", Fuzzy, Search, Traverse)
 
 
 class Fault(Exception):
@@ -40,68 +61,80 @@ class Fault(Exception):
 
     def __init__(self, message: str, position: int, *expected: str, example: str = "") -> None:
         super().__init__(message)
-        self.position, self.expected, self.example = position, expected, example
+        self.position = position
+        self.expected = expected
+        self.example = example
 
 
 class Valued:
-    """A part of a statement with where it stands."""
+    """A part of a statement, and where it stands."""
 
     __slots__ = ("position", "value")
 
     def __init__(self, value: Any, position: int) -> None:
-        self.value, self.position = value, position
+        self.value = value
+        self.position = position
 
 
 class Clause(Valued):
-    """An option: its keyword, its value, and where the value stands."""
+    """An option: its keyword, its value, and where both stand."""
 
-    __slots__ = ("at", "keyword")
+    __slots__ = ("keyword", "keyword_position")
 
-    def __init__(self, keyword: str, value: Any, position: int, at: int) -> None:
+    def __init__(self, keyword: str, value: Any, position: int, keyword_position: int) -> None:
         super().__init__(value, position)
-        self.keyword, self.at = keyword, at
+        self.keyword = keyword
+        self.keyword_position = keyword_position
 
 
 class Condition:
-    """A predicate with how deep it is nested."""
+    """A predicate, and how deep it is nested."""
 
     __slots__ = ("depth", "predicate")
 
     def __init__(self, predicate: Predicate, depth: int = 1) -> None:
-        self.predicate, self.depth = predicate, depth
+        self.predicate = predicate
+        self.depth = depth
 
 
 class Parsed:
-    """A statement; its query is a `Raw` when it ends in a SELECT."""
+    """A statement; its query is a `PendingSelect` when it ends in a SELECT."""
 
     __slots__ = ("as_of", "explain", "query")
 
     def __init__(self, query: Any, explain: bool, as_of: Valued | None) -> None:
-        self.query, self.explain, self.as_of = query, explain, as_of
+        self.query = query
+        self.explain = explain
+        self.as_of = as_of
 
 
 class Tail:
-    """What stands behind a SELECT."""
+    """The clauses behind a SELECT."""
 
     __slots__ = ("as_of", "clauses")
 
     def __init__(self, clauses: Sequence[Clause], as_of: Valued | None) -> None:
-        self.clauses, self.as_of = clauses, as_of
+        self.clauses = clauses
+        self.as_of = as_of
 
 
-class Raw:
-    """A SELECT with everything behind it, and the TRAVERSE it starts, if it does."""
+class PendingSelect:
+    """A SELECT with all the text behind it, which is still to be cut.
 
-    __slots__ = ("position", "walk")
+    `build_walk` makes the TRAVERSE that it starts, if it does, of its SQL and the clauses behind.
+    """
+
+    __slots__ = ("build_walk", "position")
 
     def __init__(
-        self, position: int, walk: Callable[[Sql, Sequence[Clause]], Plan] | None = None
+        self, position: int, build_walk: Callable[[Sql, Sequence[Clause]], Plan] | None = None
     ) -> None:
-        self.position, self.walk = position, walk
+        self.position = position
+        self.build_walk = build_walk
 
 
-class Builder:
-    """One method a rule of grammar.lark, called by the parser as it reduces."""
+class Transformer:
+    """One method for each rule of grammar.lark, called by the parser as it reduces."""
 
     def statement(self, children: list[Any]) -> Parsed:
         explain, query, as_of = children
@@ -129,10 +162,11 @@ class Builder:
                     "Z or an offset at the end",
                     example=f"{text.value}Z",
                 )
-            at = at.replace(tzinfo=UTC)  # a bare date is the start of that day
+            # a bare date is the start of that day
+            at = at.replace(tzinfo=UTC)
         return Valued(at, keyword.start_pos)
 
-    # queries
+    # -- queries -----------------------------------------------------------------------------------
 
     def lookup(self, children: list[Any]) -> Lookup | Traverse:
         _, labels, *clauses = children
@@ -142,9 +176,12 @@ class Builder:
         if not any(clause.keyword == "DEPTH" for clause in clauses):
             stray = clauses[0]
             raise Fault(
-                f"LOOKUP takes no {stray.keyword}", stray.at, "DEPTH (which makes it a TRAVERSE)", "the end",
+                f"LOOKUP takes no {stray.keyword}",
+                stray.keyword_position,
+                "DEPTH (which makes it a TRAVERSE)",
+                "the end",
                 example=f"{EXAMPLES['LOOKUP']} DEPTH 2 LIMIT 9",
-            )  # fmt: skip
+            )
         return _build(Traverse, query, clauses)
 
     def start_lookup(self, children: list[Any]) -> Lookup:
@@ -159,40 +196,47 @@ class Builder:
     def search(self, children: list[Any]) -> Search:
         return _build(Search, children[1].value, children[2:])
 
-    def select(self, children: list[Any]) -> Raw:
-        return Raw(children[0].start_pos)
+    def select(self, children: list[Any]) -> PendingSelect:
+        return PendingSelect(children[0].start_pos)
 
-    def traverse(self, children: list[Any]) -> Traverse | Raw:
+    def traverse(self, children: list[Any]) -> Traverse | PendingSelect:
         _, plan, edges, start, *clauses = children
-        if isinstance(start, Raw):
-            return Raw(start.position, lambda sql, after: _traverse(plan, edges, sql, after))
-        return _traverse(plan, edges, start, clauses)
+        if not isinstance(start, PendingSelect):
+            return _build_traverse(plan, edges, start, clauses)
 
-    # their parts
+        def build_walk(sql: Sql, clauses_behind: Sequence[Clause]) -> Traverse:
+            return _build_traverse(plan, edges, sql, clauses_behind)
+
+        return PendingSelect(start.position, build_walk)
+
+    # -- their parts -------------------------------------------------------------------------------
 
     def labels(self, children: list[Any]) -> tuple[str, ...]:
         return tuple(child.value for child in children if isinstance(child, Valued))
 
     def label(self, children: list[Token]) -> Valued:
-        return _words(children)
+        return _read_words(children)
 
     def text(self, children: list[Token]) -> Valued:
-        return _words(children)
+        return _read_words(children)
 
     def name(self, children: list[Token]) -> Valued:
-        return _words(children)
+        return _read_words(children)
 
     def edges(self, children: list[Any]) -> list[str]:
         return [child.value for child in children if isinstance(child, Valued)]
 
     def clause(self, children: list[Any]) -> Clause:
-        keyword, value = children
+        keyword, argument = children
         name = keyword.upper()
-        if not isinstance(value, Valued):
-            value = Valued("all" if value.type == "ALL" else _number(value), _start(value))
+        if isinstance(argument, Valued):
+            value, position = argument.value, argument.position
+        else:
+            value = "all" if argument.type == "ALL" else _read_number(argument)
+            position = _start(argument)
         if name == "DIRECTION":
-            value.value = value.value.lower()
-        return Clause(name, value.value, value.position, _start(keyword))
+            value = value.lower()
+        return Clause(name, value, position, _start(keyword))
 
     def strategy(self, children: list[Token]) -> Clause:
         way = children[0]
@@ -206,22 +250,18 @@ class Builder:
         keyword, condition = children
         return Clause("WHERE", condition.predicate, _start(keyword), _start(keyword))
 
-    # conditions
+    # -- conditions --------------------------------------------------------------------------------
 
     def where(self, children: list[Condition]) -> Condition:
         return children[0]
 
     def conjunction(self, children: list[Condition]) -> Condition:
-        return Condition(
-            And(tuple(child.predicate for child in children)),
-            1 + max(child.depth for child in children),
-        )
+        predicates = tuple(child.predicate for child in children)
+        return Condition(And(predicates), 1 + max(child.depth for child in children))
 
     def disjunction(self, children: list[Condition]) -> Condition:
-        return Condition(
-            Or(tuple(child.predicate for child in children)),
-            1 + max(child.depth for child in children),
-        )
+        predicates = tuple(child.predicate for child in children)
+        return Condition(Or(predicates), 1 + max(child.depth for child in children))
 
     def negation(self, children: list[Any]) -> Condition:
         keyword, inner = children
@@ -233,23 +273,26 @@ class Builder:
 
     def comparison(self, children: list[Any]) -> Condition:
         field, operator, value = children
-        return Condition(OPERATORS[operator](field, value))
+        return Condition(COMPARISONS[operator](field, value))
 
     def membership(self, children: list[Any]) -> Condition:
         field, negated, *values = children
+        # without the commas and brackets, which are tokens
         listed = tuple(value for value in values if not hasattr(value, "start_pos"))
         return Condition(NotIn(field, listed) if negated else In(field, listed))
 
     def like(self, children: list[Any]) -> Condition:
         field, negated, keyword, pattern = children
-        predicate = like(field, _string(pattern).value, ignore_case=keyword.upper() == "ILIKE")
+        text = _read_string(pattern).value
+        predicate = like_predicate(field, text, ignore_case=keyword.upper() == "ILIKE")
         return Condition(Not(predicate) if negated else predicate)
 
     def test(self, children: list[Any]) -> Condition:
         field, negated, keyword, value = children
         if hasattr(value, "start_pos"):
-            value = _string(value).value
-        predicate = TESTS[" ".join(keyword.upper().split())](field, value)
+            value = _read_string(value).value
+        words = " ".join(keyword.upper().split())
+        predicate = TEXT_TESTS[words](field, value)
         return Condition(Not(predicate) if negated else predicate)
 
     def between(self, children: list[Any]) -> Condition:
@@ -270,49 +313,47 @@ class Builder:
     def field(self, children: list[Token]) -> str:
         name, *arrows = children
         path = [str(name).replace("`", "")]
-        path += [_string(token).value for token in arrows if token.type == "STRING"]
+        path += [_read_string(token).value for token in arrows if token.type == "STRING"]
         return ".".join(path)
 
     def value(self, children: list[Token]) -> Any:
         token = children[0]
         if token.type == "STRING":
-            return _string(token).value
+            return _read_string(token).value
         if token.type == "NUMBER":
-            return _number(token)
-        return (
-            str(token)
-            if token.type == "DATE"
-            else {"TRUE": True, "FALSE": False, "NULL": None}[token.type]
-        )
+            return _read_number(token)
+        return str(token) if token.type == "DATE" else _CONSTANTS[token.type]
 
 
-def _traverse(
+def _build_traverse(
     plan: Token | None, edges: list[str] | None, start: Any, clauses: Sequence[Clause]
 ) -> Traverse:
     if plan is not None:
         for clause in clauses:
             if clause.keyword == "DEPTH" and clause.value != 0:
                 raise Fault("PLAN is DEPTH 0", clause.position, "no DEPTH after PLAN")
-        clauses = [
-            *(c for c in clauses if c.keyword != "DEPTH"),
-            Clause("DEPTH", 0, _start(plan), _start(plan)),
-        ]
+        # PLAN stands for DEPTH 0
+        others = [clause for clause in clauses if clause.keyword != "DEPTH"]
+        clauses = [*others, Clause("DEPTH", 0, _start(plan), _start(plan))]
     return _build(Traverse, start, clauses, edge_types=edges or ())
 
 
-def _build(kind: type[V], first: Any, clauses: Sequence[Clause], **given: Any) -> V:
+def _build(kind: type[_Query], first: Any, clauses: Sequence[Clause], **given: Any) -> _Query:
+    """A query of its first argument and its options."""
     options = {}
     for clause in clauses:
         field = _FIELDS[clause.keyword]
         if field in options:
-            raise Fault(f"{clause.keyword} is given twice", clause.at, "each option once")
+            position = clause.keyword_position
+            raise Fault(f"{clause.keyword} is given twice", position, "each option once")
         options[field] = clause.value
     try:
         return kind(first, **given, **options)
     except UnknownNameError:
         raise
     except InvalidInputError:
-        for clause in clauses:  # which of them was it?
+        # Try each option alone, for the position of the one that is wrong.
+        for clause in clauses:
             try:
                 kind(first, **{_FIELDS[clause.keyword]: clause.value})
             except InvalidInputError as error:
@@ -320,31 +361,37 @@ def _build(kind: type[V], first: Any, clauses: Sequence[Clause], **given: Any) -
         raise
 
 
-def _words(tokens: Sequence[Token]) -> Valued:
+def _read_words(tokens: Sequence[Token]) -> Valued:
     """A label or text: one string, or the words as they stand."""
     if tokens[0].type != "STRING":
         _refuse_misplaced_clause(tokens)
         return Valued(" ".join(tokens).replace(" ,", ","), _start(tokens[0]))
-    text = _string(tokens[0])
+    text = _read_string(tokens[0])
     if not text.value.strip():
         raise Fault("a label or text may not be empty", text.position, "what to look for")
     return text
 
 
 def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
-    """An unquoted label runs to the next keyword *of its query*; one of another query in it is a
-    mistake."""
-    if words[0][0] in "([" and words[0][1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
-        raise Fault("a query stands here without brackets", _start(words[0]), "a query or a label")
-    for word, following in zip(words[1:], [*words[2:], None], strict=False):
-        if word.upper() in KEYWORDS and (
-            (word.isupper() and not all(other.isupper() for other in words))
-            or (following is not None and re.fullmatch(r"[-\d.]+", following))
-        ):
+    """Refuse a clause of another query in an unquoted label.
+
+    Such a label runs to the next keyword *of its query*, and would take that clause in.
+    """
+    first = words[0]
+    if first[0] in "([" and first[1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
+        raise Fault("a query stands here without brackets", _start(first), "a query or a label")
+    for index, word in enumerate(words[1:], 1):
+        if word.upper() not in KEYWORDS:
+            continue
+        stands_out = word.isupper() and not all(other.isupper() for other in words)
+        following = words[index + 1] if index + 1 < len(words) else ""
+        if stands_out or re.fullmatch(r"[-\d.]+", following):
             raise Fault(
-                f"{word.upper()} does not belong here", _start(word),
-                "an option of this query", "a label in quotes, if the word is part of it",
-            )  # fmt: skip
+                f"{word.upper()} does not belong here",
+                _start(word),
+                "an option of this query",
+                "a label in quotes, if the word is part of it",
+            )
 
 
 def _nested(predicate: Predicate, depth: int, token: Token) -> Condition:
@@ -355,18 +402,18 @@ def _nested(predicate: Predicate, depth: int, token: Token) -> Condition:
     return Condition(predicate, depth + 1)
 
 
+# A doubled quote is one quote; a backslash keeps a quote or a backslash from meaning more.
 _ESCAPES = {quote: re.compile(rf"""\\([\\'"])|{quote}({quote})""") for quote in "'\""}
 
 
-def _string(token: Token) -> Valued:
-    """The text of a string: a doubled quote is one, a backslash keeps a quote or a backslash from
-    meaning more."""
-    body = _ESCAPES[token[0]].sub(lambda found: found[1] or found[2], token[1:-1])
+def _read_string(token: Token) -> Valued:
+    """The text of a string."""
+    body = _ESCAPES[token[0]].sub(lambda escape: escape[1] or escape[2], token[1:-1])
     return Valued(body, _start(token))
 
 
-def _number(token: Token) -> int | float:
-    if len(token) <= 18 and token.lstrip("+-").isdigit():
+def _read_number(token: Token) -> int | float:
+    if len(token) <= _MAX_DIGITS and token.lstrip("+-").isdigit():
         return int(token)
     number = float(token)
     if number in (float("inf"), float("-inf")):

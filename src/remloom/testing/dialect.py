@@ -104,7 +104,7 @@ def check(memory: Memory, case: Case) -> None:
         AssertionError: the memory answers otherwise; says what was expected, and what came.
     """
     from ..query.parser import parse
-    from ..query.statements import render
+    from ..query.render import render
 
     assert (case.statement is None) != (case.value is None), (
         f"{case.name}: a case has a statement or a value"

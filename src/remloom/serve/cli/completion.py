@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from ...query.statements import DIRECTIONS, KEYWORDS, ORDER_FIELDS, label_text, quoted
+from ...query.render import quote, render_label
+from ...query.statements import DIRECTIONS, KEYWORDS, ORDER_FIELDS
 from .statements import split
 from .terminal import visible
 
@@ -115,7 +116,7 @@ class StatementCompleter(Completer):
         prefix = typed.strip("'\"")
         for name in self._memory().complete(prefix, limit=LABELS) if prefix.strip() else ():
             if name.casefold() != prefix.strip().casefold():
-                shown = quoted(name) if typed[0] in "'\"" else label_text(name)
+                shown = quote(name) if typed[0] in "'\"" else render_label(name)
                 yield Completion(shown, -len(typed), display=visible(name))
 
     def _in_use(self) -> dict[str, Any]:

@@ -19,7 +19,17 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ...labels import key
-from ...model import Answer, Hit, Stage, cited, record_dict
+from ...model import (
+    Answer,
+    Direction,
+    Hit,
+    Node,
+    Stage,
+    TraverseReport,
+    TypeCount,
+    cited,
+    record_dict,
+)
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -172,21 +182,22 @@ def _kind(schema: str, type: str) -> str:
 
 
 def _traversal(found: Answer) -> RenderableType:
-    planned = "edge_counts" in found.metadata
-    parts: list[RenderableType] = [_forest(found)]
-    if planned:
-        parts += [Text(), _edge_counts(found.metadata["edge_counts"]), Text()]
+    report = found.report
+    assert isinstance(report, TraverseReport)  # noqa: S101 - that of every traversal
+    parts: list[RenderableType] = [_forest(found, report.direction)]
+    if report.edge_counts is not None:
+        parts += [Text(), _edge_counts(report.edge_counts), Text()]
         parts += _edge_list(found.edge_summary, "edges")
-    parts += [Text(), _stages(found.stages), *_left_out(found.metadata)]
+    parts += [Text(), _stages(found.stages), *_left_out(report)]
     return Group(*parts)
 
 
-def _forest(found: Answer) -> RenderableType:
+def _forest(found: Answer, direction: Direction) -> RenderableType:
     """Trees from the start nodes, drawn along the path by which each node was reached."""
-    forest = _Forest(found)
-    at: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    forest = _Forest(found, direction)
+    at: dict[tuple[str, ...], list[Node]] = {}
     for node in found.nodes:
-        at.setdefault(tuple(node["_traverse_path"]), []).append(node)
+        at.setdefault(node.path, []).append(node)
     for path in sorted(at, key=len):
         for end in range(1, len(path)):
             if path[:end] not in forest.branches:  # on the way, but left out by LIMIT
@@ -195,22 +206,22 @@ def _forest(found: Answer) -> RenderableType:
     return Group(*forest.roots)
 
 
-def _names(nodes: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _names(nodes: Sequence[Node]) -> dict[str, str]:
     """Every key of a node, as the one it was reached by: an edge may lead to its name or to an
     alias."""
     names: dict[str, str] = {}
     for node in nodes:
-        for name in (node["name"], *node.get("aliases", ())):
-            names.setdefault(key(name), node["_traverse_path"][-1])
+        for name in (node.name, *node.get("aliases", ())):
+            names.setdefault(key(name), node.path[-1])
     return names
 
 
 class _Forest:
-    def __init__(self, found: Answer) -> None:
+    def __init__(self, found: Answer, direction: Direction) -> None:
         self.roots: list[Tree] = []
         self.branches: dict[tuple[str, ...], Tree] = {}  # by path
         self._between: dict[tuple[str, str], list[str]] = {}
-        names, direction = _names(found.nodes), found.metadata["direction"]
+        names = _names(found.nodes)
         for src, rel_type, dst in found.edge_summary:
             start, end = names.get(src, src), names.get(dst, dst)
             if direction != "in":
@@ -228,10 +239,10 @@ class _Forest:
         self.branches[path] = self.branches[path[:-1]].add(label)
 
 
-def _label(nodes: Sequence[dict[str, Any]]) -> Text:
+def _label(nodes: Sequence[Node]) -> Text:
     """The records of one key: the name they share, what each is, and where those that were read are
     from."""
-    label = Text(line(nodes[0]["name"]), "bold")
+    label = Text(line(nodes[0].name), "bold")
     for node in nodes:
         label = Text.assemble(label, "  ", _styled_kind(node))
         if node.get("uri"):
@@ -239,15 +250,13 @@ def _label(nodes: Sequence[dict[str, Any]]) -> Text:
     return label
 
 
-def _styled_kind(record: dict[str, Any]) -> tuple[str, str]:
+def _styled_kind(record: dict[str, Any] | Node) -> tuple[str, str]:
     schema = record["schema"]
     return _kind(schema, record.get("category") or record.get("type") or ""), STYLES.get(schema, "")
 
 
-def _edge_counts(counts: Sequence[dict[str, Any]]) -> RenderableType:
-    rows = [
-        (line(count["rel_type"]), count["direction"], f"{count['count']:,}") for count in counts
-    ]
+def _edge_counts(counts: Sequence[TypeCount]) -> RenderableType:
+    rows = [(line(count.rel_type), count.direction, f"{count.count:,}") for count in counts]
     return table(("edge type", "direction", "edges"), rows, right=("edges",))
 
 
@@ -263,7 +272,7 @@ def _edge_list(edges: Sequence[tuple[str, str, str]], title: str) -> Iterator[Re
 def _stages(stages: Sequence[Stage]) -> RenderableType:
     lines = []
     for stage in stages:
-        counts = f"{plural(stage.found['nodes'], 'node')}, {plural(stage.found['edges'], 'edge')}"
+        counts = f"{plural(stage.found.nodes, 'node')}, {plural(stage.found.edges, 'edge')}"
         lines.append(
             Text.assemble(
                 (f"depth {stage.depth}  ", "dim"), line(stage.executed), (f"  {counts}", "dim")
@@ -275,16 +284,15 @@ def _stages(stages: Sequence[Stage]) -> RenderableType:
     return Group(*lines)
 
 
-def _left_out(metadata: dict[str, Any]) -> Iterator[RenderableType]:
-    omitted, unfollowed = metadata.get("nodes_omitted", 0), metadata.get("edges_unfollowed", 0)
-    if omitted:
+def _left_out(report: TraverseReport) -> Iterator[RenderableType]:
+    if report.omitted_nodes:
         yield Text(
-            f"{plural(omitted, 'node')} left out by LIMIT {metadata.get('limit_applied')}", "yellow"
+            f"{plural(report.omitted_nodes, 'node')} left out by LIMIT {report.limit}", "yellow"
         )
-    if unfollowed:
+    if report.unfollowed_edges:
+        breadth = report.breadth or "all"
         yield Text(
-            f"{plural(unfollowed, 'edge')} not followed (BREADTH {metadata.get('breadth')})",
-            "yellow",
+            f"{plural(report.unfollowed_edges, 'edge')} not followed (BREADTH {breadth})", "yellow"
         )
 
 

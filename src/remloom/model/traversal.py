@@ -1,0 +1,220 @@
+"""What a TRAVERSE answers with: nodes, stages, and a report of what it walked along.
+
+Source: seed design 5, "TRAVERSE Query Details". Each value also reads as the dictionary of the
+seed's JSON: `node["name"]` and `node.name`, `stage["found"]["nodes"]` and `stage.found.nodes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from .edges import Direction, Edge
+from .records import Record, Resource, record_dict
+
+__all__ = [
+    "MAX_NODE_EDGES",
+    "Node",
+    "ResolvedLabel",
+    "Stage",
+    "StageCounts",
+    "TraverseReport",
+    "TypeCount",
+]
+
+MAX_NODE_EDGES = 9  # of a node's own edges in its `graph_paths`
+
+
+class JsonValue(Struct, frozen=True):
+    """A frozen value that also reads as its JSON object, as any mapping does."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Make the JSON object."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+    def _items(self) -> dict[str, Any]:
+        """What a lookup by name looks into; the values of it may be values of ours."""
+        return JsonValue.as_dict(self)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._items()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items())
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, JsonValue):
+            return type(self) is type(other) and self._items() == other._items()
+        return self._items() == other if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._items().get(name, default)
+
+    def keys(self) -> KeysView[str]:
+        return self._items().keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self._items().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._items().items()
+
+
+Mapping.register(JsonValue)
+
+
+class Node(JsonValue, frozen=True, dict=True):
+    """A record that a TRAVERSE reached, and by which way."""
+
+    record: Record
+    depth: int  # hops from the start
+    path: tuple[str, ...]  # keys from the start to the record
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def schema(self) -> str:
+        return self.record.schema
+
+    @property
+    def type(self) -> str:
+        """An entity's or moment's type, a resource's category."""
+        return self.record.category if isinstance(self.record, Resource) else self.record.type
+
+    @property
+    def graph_paths(self) -> tuple[Edge, ...]:
+        """The newest edges of the record, at most `MAX_NODE_EDGES`."""
+        return self.record.graph_paths[:MAX_NODE_EDGES]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Make the seed's JSON object: the record's fields, `_traverse_depth`, `_traverse_path`."""
+        return dict(self._shown)
+
+    def _items(self) -> dict[str, Any]:
+        return self._shown
+
+    # Made when it is first asked for: it costs as much as all the rest of a node.
+    @cached_property
+    def _shown(self) -> dict[str, Any]:
+        shown = record_dict(self.record)
+        shown["graph_paths"] = shown.get("graph_paths", [])[:MAX_NODE_EDGES]
+        if not isinstance(self.record, Resource):
+            shown.setdefault("category", self.record.type)
+        shown["_traverse_depth"] = self.depth
+        shown["_traverse_path"] = list(self.path)
+        return shown
+
+
+class StageCounts(JsonValue, frozen=True, gc=False):
+    """How much a stage found."""
+
+    nodes: int  # kept at this depth
+    edges: int  # distinct edges known so far
+
+
+class Stage(JsonValue, frozen=True, gc=False, kw_only=True):
+    """One step of a query, for the next turn of its caller (seed 5, "Stage tracking and memos")."""
+
+    depth: int
+    executed: str
+    found: StageCounts
+    plan_memo: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return self._items() | {"found": self.found.as_dict()}
+
+
+class TypeCount(JsonValue, frozen=True, gc=False):
+    """How many edges of one type leave ("out") or enter ("in") the start nodes."""
+
+    rel_type: str
+    direction: Direction
+    count: int
+
+
+class ResolvedLabel(JsonValue, frozen=True, gc=False):
+    """A label that no record has, and what was taken for it."""
+
+    label: str
+    name: str
+    how: str
+
+
+class TraverseReport(Struct, frozen=True, gc=False, kw_only=True):
+    """What a TRAVERSE walked along, with the options in force."""
+
+    nodes: int
+    edges: int  # distinct edges at the nodes
+    unique_nodes: int
+    depth: int  # hops to the deepest node
+    edge_types: tuple[str, ...]  # those asked for; empty: all
+    order_by: str
+    limit: int
+    direction: Direction
+    breadth: int | None  # None: all edges of each node
+    strategy: str
+    omitted_nodes: int  # reached, but beyond the limit
+    unfollowed_edges: int  # beyond the breadth
+    graph_paths_truncated: bool  # a node has more edges than its `graph_paths` show
+    as_of: datetime | None = None
+    edge_counts: tuple[TypeCount, ...] | None = None  # of PLAN, which follows none
+    start_truncated: bool = False  # the SELECT it started with had more rows
+    resolved: tuple[ResolvedLabel, ...] = ()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there is more than LIMIT and BREADTH let through."""
+        return self.omitted_nodes > 0 or self.unfollowed_edges > 0
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether edges were only counted and listed."""
+        return self.edge_counts is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Make the seed's `metadata`."""
+        shown: dict[str, Any] = {
+            "total_nodes": self.nodes,
+            "total_edges": self.edges,
+            "unique_nodes": self.unique_nodes,
+            "node_uniqueness_guaranteed": True,
+            "max_depth_reached": self.depth,
+            "edge_filter": list(self.edge_types) or ["*"],
+            "order_by": self.order_by,
+            "limit_applied": self.limit,
+            "direction": self.direction,
+            "breadth": self.breadth or "all",
+            "truncated": self.truncated,
+            "nodes_omitted": self.omitted_nodes,
+            "edges_unfollowed": self.unfollowed_edges,
+            "graph_paths_truncated": self.graph_paths_truncated,
+        }
+        if self.strategy != "breadth-first":
+            shown["strategy"] = self.strategy
+        if self.as_of is not None:
+            shown["as_of"] = self.as_of.isoformat()
+        if self.edge_counts is not None:
+            shown["edge_counts"] = [count.as_dict() for count in self.edge_counts]
+        if self.start_truncated:
+            shown["start_truncated"] = True
+        if self.resolved:
+            shown["resolved"] = [label.as_dict() for label in self.resolved]
+        return shown

@@ -1,0 +1,100 @@
+"""The records that a TRAVERSE starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from .. import labels
+from ..errors import InvalidInputError
+from ..model import Hit, Record, ResolvedLabel
+from .label_resolution import resolve_labels
+from .select import Selection, run_select
+from .statements import Fuzzy, Lookup, Search, Start
+
+if TYPE_CHECKING:
+    from .executor import Executor
+
+__all__ = ["Starts", "find_starts"]
+
+_NAMING_COLUMNS = ("id", "key", "name")  # of a SELECT, in the order in which they are looked for
+
+
+class Starts(Struct, frozen=True):
+    """The records that a TRAVERSE starts from, with their edges."""
+
+    records: Sequence[Record]
+    suggestions: Sequence[Hit] = ()  # for labels that mean nothing
+    resolved: Sequence[ResolvedLabel] = ()
+    truncated: bool = False  # a SELECT had more rows than are read
+
+
+def find_starts(executor: Executor, query: Start, *, edges: int, as_of: datetime | None) -> Starts:
+    """Find the records of the first query, each with at most so many of its edges."""
+    if isinstance(query, Lookup):
+        return _find_by_labels(executor, query, edges=edges, as_of=as_of)
+    truncated = False
+    if isinstance(query, Fuzzy):
+        records = [match.record for match in executor.fuzzy_matches(query)]
+    elif isinstance(query, Search):
+        records = [match.record for match in executor.search_matches(query)]
+    else:
+        selection = run_select(executor.store, query.text)
+        records, truncated = _find_selected(executor, selection), selection.truncated
+    # loaded again, with their edges
+    keys = list(dict.fromkeys(labels.key(record.name) for record in records))
+    by_key = executor.store.records.lookup(keys, edges=edges, as_of=as_of)
+    by_id = {record.id: record for record in _distinct(by_key.values())}
+    loaded = [by_id[record.id] for record in records if record.id in by_id]
+    return Starts(loaded, truncated=truncated)
+
+
+def _find_by_labels(
+    executor: Executor, query: Lookup, *, edges: int, as_of: datetime | None
+) -> Starts:
+    store = executor.store
+    label_of = {labels.key(label): label for label in query.labels}
+    by_key = store.records.lookup(list(label_of), edges=edges, as_of=as_of)
+    missing = [label for key, label in label_of.items() if not by_key[key]]
+    if not missing:
+        return Starts(_distinct(by_key.values()))
+    resolved = resolve_labels(store, missing)
+    missing = [label for label in missing if label not in resolved]
+    resolutions = list(resolved.values())
+    # A key may name further records, which the label does not mean.
+    ids = {resolution.record.id for resolution in resolutions}
+    namesakes = store.records.lookup(
+        [resolution.key for resolution in resolutions], edges=edges, as_of=as_of
+    )
+    meant = [[record for record in records if record.id in ids] for records in namesakes.values()]
+    return Starts(
+        _distinct([*by_key.values(), *meant]),
+        suggestions=executor.suggest(missing) if missing else (),
+        resolved=[resolution.summary for resolution in resolutions],
+    )
+
+
+def _find_selected(executor: Executor, selection: Selection) -> list[Record]:
+    """The records whose id, key or name a SELECT returns."""
+    schema = selection.schema
+    columns = [column.lower() for column in selection.columns]
+    column = next((name for name in _NAMING_COLUMNS if name in columns), None)
+    if column is None:
+        raise InvalidInputError(
+            "a SELECT that starts a TRAVERSE must return the id, key or name of its records",
+            remedy=f"TRAVERSE WITH SELECT id FROM {schema}",
+        )
+    position = columns.index(column)
+    texts = list(dict.fromkeys(str(row[position]) for row in selection.rows if row[position]))
+    if column == "id":
+        fetched = [executor.store.records.get(schema, id) for id in texts]
+        return [record for record in fetched if record is not None]
+    by_key = executor.store.records.lookup([labels.key(text) for text in texts], edges=0)
+    return [record for record in _distinct(by_key.values()) if record.schema == schema]
+
+
+def _distinct(groups: Iterable[Sequence[Record]]) -> list[Record]:
+    return list({record.id: record for group in groups for record in group}.values())
