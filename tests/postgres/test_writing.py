@@ -15,7 +15,7 @@ from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import InvalidInputError, StoreError
 from remloom.model import Record
 from remloom.store.postgres import PostgresStore, binary_arrays, trigram_index
-from remloom.store.postgres.batch_writer import Writing
+from remloom.store.postgres.batch_writer import BatchWriter
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
 
@@ -60,9 +60,9 @@ def test_a_connection_that_dies_between_two_parts_leaves_nothing(
 ) -> None:
     store = opening()
     put(store, Entity(name="before"))
-    store_part = Writing._put
+    store_part = BatchWriter._put_records
 
-    def dying(writing: Writing, sql: str, changes: Any) -> None:
+    def dying(writing: BatchWriter, sql: str, changes: Any) -> None:
         store_part(writing, sql, changes)
         with connect(postgres) as other:
             other.execute(
@@ -70,7 +70,7 @@ def test_a_connection_that_dies_between_two_parts_leaves_nothing(
             )
 
     with monkeypatch.context() as patched:
-        patched.setattr(Writing, "_put", dying)
+        patched.setattr(BatchWriter, "_put_records", dying)
         with pytest.raises(StoreError, match="does not answer"):
             put(store, *(Entity(name=f"e{number}") for number in range(10)))
     assert store.admin.stats().records["entities"] == 1

@@ -99,7 +99,7 @@ class SqlFiles:
                 names.add(statement.name)
                 yield statement
 
-    def fill(self, name: str, **pieces: str) -> str:
+    def fill(self, name: str, /, **pieces: str) -> str:
         """A statement whose slots are replaced by pieces of SQL, which have no slots themselves.
 
         Args:

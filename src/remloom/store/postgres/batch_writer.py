@@ -3,8 +3,8 @@
 Everything is done a set at a time: a batch of one record and one of a thousand take the same dozen
 statements. The tenant's row is locked first, so nothing read here changes before it is written.
 
-Invariants, which `check` verifies: every edge's ends are names of a record; a thin entity has an
-edge; every text is in the index once.
+Invariants, which `check` verifies: every edge's ends are names of a record; a placeholder entity
+has an edge; every text is in the index once.
 """
 
 from __future__ import annotations
@@ -12,76 +12,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from ... import labels
-from ...model import Entity, Moment, Record
+from ...model import Entity, Moment
 from .. import history
 from ..batch import Batch, BatchRecord, Vector
-from ..encoding import type_of
-from ..indexed_text import embedded_text, searchable_text
-from ..merge import Namesake, find_namesake, merge_record
+from ..indexed_text import searchable_text
 from ..references import referred_ids
 from ..results import Written
 from . import bm25_index, kv, trigram_index
 from .binary_arrays import Column, columns, parts
 from .database import Database
 from .deletion import delete
-from .edge_writer import RECORDS, REPLACING, Linking
+from .edge_writer import EdgeWriter, NameRow, name_rows
 from .embedding_model import register_model
 from .halfvec import Half
 from .preconditions import check
-from .rows import RECORD_KINDS, STORED, decode, row_of
+from .record_plan import Plan, RecordChange, plan_records
+from .rows import RECORD_COLUMNS, row_of
 from .short_keys import short
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Writing", "write"]
+__all__ = ["BatchWriter", "write"]
 
 _T = TypeVar("_T")
 
-# Who has a key. (OFFSET 0: one probe a key, whatever the planner thinks.)
-_HOLDERS = """
-SELECT k.key, n.rank, n.kin, r.id, r.schema, r.type, r.thin
-FROM unnest(%b::text[]) k (key)
-CROSS JOIN LATERAL (SELECT n.id, n.rank, n.kin FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
-CROSS JOIN LATERAL (
-  SELECT r.id, r.schema, r.type, r.thin, r.seq FROM remloom.records r WHERE r.tenant_id = %s AND r.id = n.id OFFSET 0) r
-ORDER BY r.seq
-"""
-_VECTORS = """
-INSERT INTO remloom.vectors (tenant_id, id, model, part, schema, dims, first, last, digest, data)
-SELECT %s, r.id, %s, v.part, r.schema, %s, v.first, v.last, v.digest, v.data
-FROM unnest(%b::text[], %b::integer[], %b::integer[], %b::integer[], %b::bytea[], %b::halfvec[])
-     v (id, part, first, last, digest, data)
-CROSS JOIN LATERAL (
-  SELECT r.id, r.schema FROM remloom.records r WHERE r.tenant_id = %s AND r.id = v.id OFFSET 0) r
-"""
-# Of the old names of records (with their ids), those that another is called by too.
-_SHARED = """
-SELECT k.key FROM unnest(%b::text[], %b::text[]) k (key, id)
-JOIN remloom.names n ON n.tenant_id = %s AND n.key = k.key AND n.rank = 0 AND n.id <> k.id
-JOIN remloom.records r ON r.tenant_id = %s AND r.id = n.id AND NOT r.thin
-"""
+_VECTOR_COLUMNS = {"id": "t", "part": "i", "first": "i", "last": "i", "digest": "y", "data": "h"}
+_DERIVED, _REFERRED = 0, 1  # kinds of parents
 
 
-class _Change(Struct, gc=False):
-    """A record as it will be, and what is stored of it."""
-
-    item: BatchRecord
-    seq: int
-    old: Record | None = None
-    doc: int | None = None  # of the old text, until `_number`
-
-    @property
-    def reworded(self) -> bool:
-        """Whether what is to be embedded is no longer what it was."""
-        return self.old is None or embedded_text(self.old) != _embedded(self.item)
-
-
-class Writing(Linking):
+class BatchWriter(EdgeWriter):
     """One transaction of a tenant that changes it."""
 
     def apply(self, batch: Batch) -> Written:
@@ -92,279 +54,190 @@ class Writing(Linking):
             delete(self, batch.deleted, derived=True)
         model = 0
         if batch.dims or any(record.embed for record in batch.records):
-            model = register_model(self.cursor, self.tenant, batch.model, batch.dims)
-        self.display = batch.names
-        loosened = self.unlink(batch.deleted_edges)
-        ids, outcomes = self._records(batch, model) if batch.records else ([], [])
-        edges = self.link(batch.edges)
-        if loosened:
-            self.loosen(loosened)
+            model = register_model(self, batch.model, batch.dims)
+        self.placeholder_names = batch.names
+        unlinked = self.delete_edges(batch.deleted_edges)
+        plan = plan_records(self, batch.records) if batch.records else Plan()
+        if plan.changes:
+            self._store(plan, batch, model)
+        edges = self.put_edges(batch.edges)
+        # Only now: a key may have got another edge.
+        if unlinked:
+            self.drop_placeholders(unlinked)
         if batch.entries or batch.deleted_entries:
             kv.put(self.cursor, self.tenant, batch.entries, batch.deleted_entries)
         return Written(
-            tuple(ids),
-            created=outcomes.count("created"),
-            updated=outcomes.count("updated"),
-            unchanged=outcomes.count("unchanged"),
+            tuple(plan.ids),
+            created=plan.outcomes.count("created"),
+            updated=plan.outcomes.count("updated"),
+            unchanged=plan.outcomes.count("unchanged"),
             edges=edges,
-            thin=self.thin,
+            thin=self.placeholders,
         )
 
-    def _records(self, batch: Batch, model: int) -> tuple[list[str], list[str]]:
-        """Store the records. Returns of each the id under which it is stored, and what became of
-        it."""
-        changes, ids, outcomes, thin = self._changes(batch.records)
-        if changes:
-            moved = {} if batch.exact else self._renamed(changes)
-            self._store(changes, model, batch.dims, thin, moved)
-            if not batch.exact:
-                self._note(changes)
-            self._refer(batch.records, ids, outcomes)
-        return ids, outcomes
-
-    def _changes(
-        self, items: Sequence[BatchRecord]
-    ) -> tuple[dict[str, _Change], list[str], list[str], dict[str, str]]:
-        """What has to be written, by id; of each item the id under which it is stored and what
-        became of it; and the key of each thin entity that has one of these keys."""
-        namesakes: dict[str, list[Namesake]] = {}
-        thin_ones: dict[str, str] = {}
-        keys = {short(key) for item in items for key in item.keys}
-        holders = (Column("t", list(keys)), self.tenant, self.tenant)
-        for key, rank, kin, id, schema, type, thin in self.cursor.execute(
-            _HOLDERS, holders
-        ).fetchall():
-            own = rank > 0 or not kin
-            if thin and own:
-                thin_ones[id] = key
-            if (rank == 0 or thin) and schema == "entities":
-                namesakes.setdefault(key, []).append(Namesake(id, type, thin, own))
-        wanted = [item.record.id for item in items if not item.fresh]
-        if namesakes:
-            wanted += [
-                twin.id
-                for item in items
-                if item.merge
-                for twin in namesakes.get(short(item.keys[0]), ())
-            ]
-        stored = (
-            {row[0]: row[1:] for row in self.all(STORED, Column("t", wanted))} if wanted else {}
-        )
-        changes: dict[str, _Change] = {}
-        ids, outcomes = [], []
-        for item in items:
-            record = item.record
-            twins = namesakes.get(short(item.keys[0]), []) if namesakes and item.merge else []
-            if twins and (twin := find_namesake(twins, type_of(record))):
-                record = replace(record, id=twin)
-                item = replace(item, record=record, fresh=False)
-            ids.append(record.id)
-            change = changes.get(record.id)
-            if change is None and record.id not in stored:
-                self.seq += 1
-                changes[record.id] = _Change(item, self.seq)
-                outcomes.append("created")
-                continue
-            if change is not None:
-                old, seq = change.item.record, change.seq
-            else:
-                seq, doc, schema, body, content = stored[record.id]
-                old = decode(schema, body, content)
-                change = _Change(item, seq, old, doc)
-            updated = merge_record(item, old)
-            if updated is None:
-                outcomes.append("unchanged")
-                continue
-            if (
-                record.id in changes
-                and not updated.vectors
-                and _embedded(updated) == _embedded(change.item)
-            ):
-                updated = replace(updated, vectors=change.item.vectors)
-            changes[record.id] = _Change(updated, seq, change.old, change.doc)
-            now = Namesake(record.id, type_of(updated.record))
-            twins[:] = [now if twin.id == record.id else twin for twin in twins]
-            outcomes.append("updated")
-        return changes, ids, outcomes, thin_ones
-
-    def _renamed(self, changes: dict[str, _Change]) -> dict[str, str]:
-        """Keys whose edges follow their record to the key of its new name."""
-        moved: dict[str, str] = {}
-        rows = []
-        for id, change in changes.items():
-            if change.old is not None and not change.item.merge:
-                before, after = short(labels.key(change.old.name)), short(change.item.keys[0])
-                if before != after:
-                    rows.append((before, id))
-                    moved[before] = after
-        if rows:
-            for (key,) in self.cursor.execute(
-                _SHARED, (*columns("tt", rows), self.tenant, self.tenant)
-            ).fetchall():
-                moved.pop(key, None)
-        return moved
-
-    def _store(
-        self,
-        changes: dict[str, _Change],
-        model: int,
-        dims: int,
-        thin: dict[str, str],
-        moved: dict[str, str],
-    ) -> None:
+    def _store(self, plan: Plan, batch: Batch, model: int) -> None:
+        """Store the records of a plan, and everything that hangs on them."""
+        changes = plan.changes
+        # A batch that copies another store brings the edges and the history of it.
+        moved = {} if batch.exact else self._renamed_keys(changes)
         embed = {
             id for id, change in changes.items() if change.item.embed and not change.item.vectors
         }
         released = self._clear(changes, embed)
-        if thin:
-            taken = {short(key) for change in changes.values() for key in change.item.keys}
-            released |= self.forget(
-                [id for id, key in thin.items() if id not in changes and key in taken]
-            )
-        texts, gone = self._number(changes.values())
-        if gone:
-            bm25_index.remove(self.cursor, self.tenant, gone)
+        released |= self._replace_placeholders(plan)
+        self._store_rows(changes, embed, model, batch.dims)
+        if moved:
+            self.move_edges(moved)
+        if released:
+            self.replace_released(released)
+        if not batch.exact:
+            self._keep_history(changes)
+        self._store_parents(batch.records, plan)
+
+    def _store_rows(
+        self, changes: dict[str, RecordChange], embed: set[str], model: int, dims: int
+    ) -> None:
+        """Store records with their names, vectors and texts; put those of `embed` into the queue."""
+        texts, removed_texts = self._number_texts(changes.values())
+        if removed_texts:
+            bm25_index.remove(self.cursor, self.tenant, removed_texts)
         runs = bm25_index.runs(self.cursor, self.tenant) if texts else []
         # What `close` would soon seal is sealed meanwhile; names of which none is sealed yet are
         # too few to begin.
-        tail = (
-            trigram_index.take(self)
-            if self.sealed and self.names - self.sealed >= trigram_index.TAIL // 2
-            else None
-        )
-        made = [change for change in changes.values() if change.old is None]
-        half = len(made) // 2
-        # the server stores one part while the next is prepared
+        tail = None
+        if self.sealed_no and self.name_no - self.sealed_no >= trigram_index.TAIL // 2:
+            tail = trigram_index.take(self)
+        created = [change for change in changes.values() if change.old is None]
+        updated = [change for change in changes.values() if change.old is not None]
+        half = len(created) // 2
+        # The server stores one part while the next is prepared.
         with self.cursor.connection.pipeline():
-            for part in parts(made[:half]):
-                self._put(RECORDS, part)
+            for part in parts(created[:half]):
+                self._put_records(SQL.insert_records, part)
             if tail:
                 trigram_index.seal(self, tail)
-            for part in parts(made[half:]):
-                self._put(RECORDS, part)
-            if len(made) < len(changes):
-                self._put(
-                    RECORDS + REPLACING,
-                    [change for change in changes.values() if change.old is not None],
-                )
-            self.vectors(model, dims, {id: change.item.vectors for id, change in changes.items()})
+            for part in parts(created[half:]):
+                self._put_records(SQL.insert_records, part)
+            if updated:
+                self._put_records(SQL.replace_records, updated)
+            windows = {id: change.item.vectors for id, change in changes.items()}
+            self.put_vectors(model, dims, windows)
             if embed:
-                self.do(
-                    "INSERT INTO remloom.pending SELECT %s, * FROM unnest(%b::text[], %b::bigint[])"
-                    " ON CONFLICT (tenant_id, id) DO UPDATE SET attempts = 0, error = NULL, parked = false",
-                    *columns("tq", [(id, changes[id].seq) for id in embed]),
-                )
+                rows = [(id, changes[id].seq) for id in embed]
+                self.run(SQL.enqueue, **columns({"id": "t", "seq": "q"}, rows))
             if texts:
                 bm25_index.add(self.cursor, self.tenant, texts, runs)
-        if moved:
-            self.move(moved)
-        if released:
-            self.release(released)
 
-    def _note(self, changes: dict[str, _Change]) -> None:
+    def _renamed_keys(self, changes: dict[str, RecordChange]) -> dict[str, str]:
+        """The keys whose edges follow their record to the key of its new name."""
+        moved: dict[str, str] = {}
+        old_names = []
+        for id, change in changes.items():
+            if change.old is None or change.item.merge:
+                continue
+            before = short(labels.key(change.old.name))
+            after = short(change.item.keys[0])
+            if before != after:
+                old_names.append((before, id))
+                moved[before] = after
+        if old_names:
+            values = columns({"keys": "t", "ids": "t"}, old_names)
+            # The edges of a name that another record has too stay with that.
+            for (key,) in self.rows(SQL.shared_names, **values):
+                moved.pop(key, None)
+        return moved
+
+    def _clear(self, changes: dict[str, RecordChange], embed: set[str]) -> dict[str, str | None]:
+        """Take out what records had before they change; returns the keys they gave up.
+
+        Records whose vectors still hold are taken out of `embed`.
+        """
+        updated = {id: change for id, change in changes.items() if change.old is not None}
+        if not updated:
+            return {}
+        released = self.delete_names(list(updated))
+        self.run(SQL.delete_parents, ids=Column("t", list(updated)))
+        stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
+        if stale:
+            self.delete_vectors(stale)
+        unchanged = [id for id in updated if id in embed and id not in stale]
+        if unchanged:
+            rows = self.rows(SQL.embedded_ids, ids=Column("t", unchanged))
+            embed -= {id for (id,) in rows}
+        return released
+
+    def _replace_placeholders(self, plan: Plan) -> dict[str, str | None]:
+        """Delete the placeholders whose keys records have now; returns the keys they gave up."""
+        if not plan.placeholders:
+            return {}
+        taken = {short(key) for change in plan.changes.values() for key in change.item.keys}
+        return self.delete_records(
+            [id for id, key in plan.placeholders.items() if id not in plan.changes and key in taken]
+        )
+
+    def _keep_history(self, changes: dict[str, RecordChange]) -> None:
         """Keep what entities were."""
-        changed = {
+        entities = {
             id: (change.old, change.item.record)
             for id, change in changes.items()
             if isinstance(change.old, Entity) and isinstance(change.item.record, Entity)
         }
-        if not changed:
+        if not entities:
             return
-        places = {id: history.last_of(id)[1] for id in changed}
-        last = kv.last(self.cursor, self.tenant, history.CHANGE, list(places.values()))
-        entries = {
-            id: history.noted(old, new, last.get(places[id])) for id, (old, new) in changed.items()
-        }
-        kv.put_many(
-            self.cursor, self.tenant, [entry for some in entries.values() for entry in some]
-        )
-        full = [
-            places[id] for id, some in entries.items() if history.number(some[0]) > history.KEPT
-        ]
+        prefixes = {id: history.last_of(id)[1] for id in entities}
+        last = kv.last(self.cursor, self.tenant, history.CHANGE, list(prefixes.values()))
+        entries = []
+        full = []
+        for id, (old, new) in entities.items():
+            made = history.noted(old, new, last.get(prefixes[id]))
+            entries += made
+            if history.number(made[0]) > history.KEPT:
+                full.append(prefixes[id])
+        kv.put_many(self.cursor, self.tenant, entries)
         kv.delete_first(self.cursor, self.tenant, history.CHANGE, full)
 
-    def _number(
-        self, changes: Iterable[_Change]
+    def _number_texts(
+        self, changes: Iterable[RecordChange]
     ) -> tuple[list[bm25_index.Text], list[bm25_index.Text]]:
-        """Give every new text its number. Returns these texts, and those that are no more."""
-        texts, gone = [], []
+        """Give every new text its number; returns these texts, and those that are no more."""
+        texts = []
+        removed = []
         for change in changes:
             text = change.item.text
             if change.old is not None:
                 before = searchable_text(change.old)
                 if text == before:
                     continue
-                if change.doc is not None:
-                    gone.append((change.doc, before))
-                change.doc = None
+                if change.text_no is not None:
+                    removed.append((change.text_no, before))
+                change.text_no = None
             if text:
-                self.doc += 1
-                change.doc = self.doc
-                texts.append((self.doc, text))
-        return texts, gone
+                self.text_no += 1
+                change.text_no = self.text_no
+                texts.append((self.text_no, text))
+        return texts, removed
 
-    def _put(self, sql: str, changes: Sequence[_Change]) -> None:
+    def _put_records(self, sql: str, changes: Sequence[RecordChange]) -> None:
         """Store these records, and their names."""
-        self.do(
-            sql,
-            *columns(
-                RECORD_KINDS,
-                [row_of(change.item.record, change.seq, change.doc) for change in changes],
-            ),
-        )
-        keyed = []
+        rows = [row_of(change.item.record, change.seq, change.text_no) for change in changes]
+        self.run(sql, **columns(RECORD_COLUMNS, rows))
+        names: list[NameRow] = []
         for change in changes:
-            keys = change.item.keys
-            for rank, key in enumerate(keys):
-                shown = short(key)
-                keyed.append(
-                    (
-                        shown,
-                        change.item.record.id,
-                        rank,
-                        key if shown != key else None,
-                        len(keys) > 1,
-                    )
-                )
-        self.name(keyed)
+            names += name_rows(change.item.record.id, change.item.keys)
+        self.put_names(names)
 
-    def _clear(self, changes: dict[str, _Change], embed: set[str]) -> dict[str, str | None]:
-        """Take out what records had before they change: returns the keys they gave up. What has its
-        vectors still is taken out of `embed`."""
-        updated = {id: change for id, change in changes.items() if change.old is not None}
-        if not updated:
-            return {}
-        ids = Column("t", list(updated))
-        released = self.unname(list(updated))
-        self.do(
-            "DELETE FROM remloom.parents WHERE tenant_id = %s AND child = ANY (%b::text[])", ids
-        )
-        stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
-        if stale:
-            self.drop_vectors(stale)
-        if kept := [id for id in updated if id in embed and id not in stale]:
-            has = "SELECT id FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])"
-            embed -= {id for (id,) in self.all(has, Column("t", kept))}
-        return released
-
-    def _refer(
-        self, items: Sequence[BatchRecord], ids: Sequence[str], outcomes: Sequence[str]
-    ) -> None:
-        """Provenance, and what moments refer to, as far as it is there."""
+    def _store_parents(self, items: Sequence[BatchRecord], plan: Plan) -> None:
+        """Store provenance, and what moments refer to, as far as it is there."""
         rows = []
-        for item, id, outcome in zip(items, ids, outcomes, strict=True):
+        for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True):
             if outcome != "unchanged" and (item.parents or isinstance(item.record, Moment)):
-                rows += [(id, parent, 0) for parent in item.parents]
-                rows += [(id, parent, 1) for parent in referred_ids(item.record)]
+                rows += [(id, parent, _DERIVED) for parent in item.parents]
+                rows += [(id, parent, _REFERRED) for parent in referred_ids(item.record)]
         if rows:
-            self.do(
-                "INSERT INTO remloom.parents SELECT %s, p.child, p.parent, p.kind"
-                " FROM unnest(%b::text[], %b::text[], %b::integer[]) p (child, parent, kind) WHERE EXISTS (SELECT"
-                " FROM remloom.records r WHERE r.tenant_id = %s AND r.id = p.parent) ON CONFLICT DO NOTHING",
-                *columns("tti", rows), self.tenant,
-            )  # fmt: skip
+            kinds = {"child": "t", "parent": "t", "kind": "i"}
+            self.run(SQL.insert_parents, **columns(kinds, rows))
 
-    def vectors(self, model: int, dims: int, windows: Mapping[str, tuple[Vector, ...]]) -> None:
+    def put_vectors(self, model: int, dims: int, windows: Mapping[str, Sequence[Vector]]) -> None:
         """Store the windows of records that have none of this model."""
         rows = [
             (id, part, vector.start, vector.end, vector.digest or None, Half(vector.data))
@@ -372,30 +245,25 @@ class Writing(Linking):
             for part, vector in enumerate(vectors)
         ]
         if rows:
-            self.do(_VECTORS, model, dims, *columns("tiiiyh", rows), self.tenant)
+            values = columns(_VECTOR_COLUMNS, rows)
+            self.run(SQL.insert_vectors, model=model, dims=dims, **values)
 
-    def drop_vectors(self, ids: Sequence[str]) -> int:
-        """Remove the vectors of records, and take them off the queue; returns how many vectors
+    def delete_vectors(self, ids: Sequence[str]) -> int:
+        """Delete the vectors of records, and take them off the queue; returns how many vectors
         there were."""
-        those = Column("t", ids)
-        self.do("DELETE FROM remloom.pending WHERE tenant_id = %s AND id = ANY (%b::text[])", those)
-        return self.do(
-            "DELETE FROM remloom.vectors WHERE tenant_id = %s AND id = ANY (%b::text[])", those
-        )
+        values = {"ids": Column("t", ids)}
+        self.run(SQL.dequeue, **values)
+        return self.run(SQL.delete_vectors, **values)
 
 
-def _embedded(item: BatchRecord) -> str:
-    return embedded_text(item.record)
-
-
-def write(server: Database, tenant: str, work: Callable[[Writing], _T]) -> _T:
+def write(server: Database, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:
     """Run `work` in a transaction of the tenant that is on disk when this returns. See
     `Database.write`."""
 
     def run(cursor: Cursor[Any]) -> _T:
-        writing = Writing(server, cursor, tenant)
-        result = work(writing)
-        writing.close()
+        writer = BatchWriter(server, cursor, tenant)
+        result = work(writer)
+        writer.close()
         return result
 
     return server.write(tenant, run)

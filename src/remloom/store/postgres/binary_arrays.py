@@ -7,7 +7,7 @@ elements, which makes it several times as quick.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct, calcsize
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +27,10 @@ _NULL = b"\xff\xff\xff\xff"
 # dimensions, whether there are NULLs, type of the elements, how many, from which
 _HEAD = Struct("!iiIii").pack
 _LENGTH = Struct("!i").pack
-_FIXED = {"q": 20, "i": 23, "d": 701, "?": 16}  # format of `struct` -> type of the elements
+# types of elements, by their number in PostgreSQL
+_TEXT = 25
+_BYTEA = 17
+_FIXED = {"q": 20, "i": 23, "d": 701, "?": 16}  # by the format that `struct` knows them by
 
 
 class Column:
@@ -41,11 +44,15 @@ class Column:
         self.values = values if isinstance(values, Sequence) else list(values)
 
 
-def columns(kinds: str, rows: Iterable[Sequence[Any]]) -> list[Column]:
-    """The columns of rows, whose kinds are given letter by letter. There must be a row."""
-    return [
-        Column(kind, values) for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)
-    ]
+def columns(kinds: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> dict[str, Column]:
+    """The columns of rows by name. There must be a row.
+
+    Args:
+        kinds: the kind of each column, in the order in which the rows have them.
+    """
+    values = zip(*rows, strict=True)
+    named = zip(kinds.items(), values, strict=True)
+    return {name: Column(kind, values) for (name, kind), values in named}
 
 
 def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
@@ -66,29 +73,30 @@ class _ColumnDumper(Dumper):
         values = obj.values
         nulls = None in values
         if obj.kind in _FIXED:
-            oid, data = _FIXED[obj.kind], _fixed(obj.kind, values, nulls)
+            oid = _FIXED[obj.kind]
+            data = _fixed(obj.kind, values, nulls)
         elif obj.kind == "t":
-            oid, data = (
-                25,
-                _sized([None if value is None else value.encode() for value in values], nulls),
-            )
+            oid = _TEXT
+            data = _sized([None if value is None else value.encode() for value in values], nulls)
         elif obj.kind == "y":
-            oid, data = 17, _sized(values, nulls)
+            oid = _BYTEA
+            data = _sized(values, nulls)
         else:
-            oid, data = self._halfvec(), _sized([value.binary() for value in values], nulls)
+            # An extension's type has another number in every database.
+            oid = self._halfvec()
+            data = _sized([value.binary() for value in values], nulls)
         return _HEAD(1, nulls, oid, len(values), 1) + data
 
     def _halfvec(self) -> int:
-        found = (
-            self.connection.adapters.types.get("halfvec") if self.connection is not None else None
-        )
-        if found is None:
+        types = self.connection.adapters.types if self.connection is not None else None
+        info = types.get("halfvec") if types is not None else None
+        if info is None:
             raise TypeError("this connection has not been told of halfvec")
-        return found.oid
+        return info.oid
 
 
 def _fixed(code: str, values: Sequence[Any], nulls: bool) -> bytes:
-    """Each with its size before it; so does `_sized`."""
+    """Values of one size, each with that before it."""
     size = calcsize("!" + code)
     if nulls:
         pack = Struct("!i" + code).pack
@@ -99,10 +107,13 @@ def _fixed(code: str, values: Sequence[Any], nulls: bool) -> bytes:
 
 
 def _sized(values: Sequence[Any], nulls: bool) -> bytes:
+    """Values of any size, each with its own before it."""
     if nulls:
         return b"".join(
             [_NULL if value is None else _LENGTH(len(value)) + value for value in values]
         )
+    # Sizes and values by turns, without a Python loop.
     both: list[Any] = [None] * (2 * len(values))
-    both[0::2], both[1::2] = map(_LENGTH, map(len, values)), values
+    both[0::2] = map(_LENGTH, map(len, values))
+    both[1::2] = values
     return b"".join(both)

@@ -8,6 +8,7 @@ from ..predicate_sql import Compiler
 from ..schemas import check_schema
 from .database import Database
 from .sql_writer import PostgresWriter, json_value
+from .statements import SQL
 
 __all__ = ["Compilers"]
 
@@ -34,6 +35,5 @@ class Compilers:
     def _has_path(self, schema: str, path: str) -> bool:
         """Whether some record of the schema has a value at a JSON path."""
         value = json_value(path).replace("%", "%%")
-        where = f"r.tenant_id = %s AND r.schema = %s AND {value} IS NOT NULL"
-        sql = f"SELECT 1 FROM remloom.records r WHERE {where} LIMIT 1"
+        sql = SQL.fill("has_value", value=value)
         return bool(self._server.fetch(self._tenant, sql, (self._tenant, schema)))

@@ -11,66 +11,64 @@ from ..json_values import encode_free
 from ..references import without_refs
 from ..results import Deletion
 from . import bm25_index, kv
-from .rows import COLUMNS, STORED, decode
+from .binary_arrays import Column
+from .rows import decode
+from .statements import SQL
 
 if TYPE_CHECKING:
-    from .batch_writer import Writing
+    from .batch_writer import BatchWriter
 
 __all__ = ["delete"]
 
 
-def delete(writing: Writing, ids: Iterable[str], *, derived: bool) -> Deletion:
+def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletion:
     """Remove records and everything that hangs on them. See `contract.Store.delete`."""
-    wanted = list(dict.fromkeys(ids))
-    doomed: dict[str, Any] = {row[0]: row[1:] for row in writing.all(STORED, wanted)}
-    asked = len(doomed)
-    fresh = list(doomed)
-    while derived and fresh:
-        fresh = [
-            child
-            for (child,) in writing.all(
-                "SELECT DISTINCT child FROM remloom.parents WHERE tenant_id = %s AND kind = 0 AND parent ="
-                " ANY (%b::text[])",
-                fresh,
-            )
-            if child not in doomed
-        ]
-        if fresh:
-            doomed |= {row[0]: row[1:] for row in writing.all(STORED, fresh)}
-    kv.delete_about(writing.cursor, writing.tenant, list({*wanted, *doomed}))
-    if not doomed:
+    given = list(dict.fromkeys(ids))
+    to_delete = _read(writer, given)
+    named = len(to_delete)
+    if derived:
+        _add_derived(writer, to_delete)
+    # Entries may speak of records that are gone already.
+    kv.delete_about(writer.cursor, writer.tenant, list({*given, *to_delete}))
+    if not to_delete:
         return Deletion()
-    gone = list(doomed)
-    _forget_references(writing, gone)
+    deleted = list(to_delete)
+    _remove_references(writer, deleted)
     texts = [
-        (doc, searchable_text(decode(schema, body, content)))
-        for _, doc, schema, body, content in doomed.values()
-        if doc is not None
+        (text_no, searchable_text(decode(*record)))
+        for _, text_no, *record in to_delete.values()
+        if text_no is not None
     ]
     if texts:
-        bm25_index.remove(writing.cursor, writing.tenant, texts)
-    vectors = writing.drop_vectors(gone)
-    named = writing.unnamed
-    keys = list(writing.unname(gone))
-    writing.do("DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])", gone)
-    return Deletion(
-        tuple(gone), vectors, writing.unnamed - named, writing.drop_keys(keys), len(doomed) - asked
-    )
+        bm25_index.remove(writer.cursor, writer.tenant, texts)
+    vectors = writer.delete_vectors(deleted)
+    names_before = writer.removed_names
+    keys = list(writer.delete_records(deleted))
+    names = writer.removed_names - names_before
+    edges = writer.delete_edges_at(keys)
+    return Deletion(tuple(deleted), vectors, names, edges, len(to_delete) - named)
 
 
-def _forget_references(writing: Writing, gone: Sequence[str]) -> None:
+def _read(writer: BatchWriter, ids: Sequence[str]) -> dict[str, Any]:
+    """Read the rows of records by their ids: seq, the number of the text, and what `decode` needs."""
+    rows = writer.rows(SQL.stored_records, ids=Column("t", ids))
+    return {id: row for id, *row in rows}
+
+
+def _add_derived(writer: BatchWriter, to_delete: dict[str, Any]) -> None:
+    """Add what derives from records that are to be deleted, and what derives from that."""
+    parents = list(to_delete)
+    while parents:
+        children = writer.rows(SQL.derived_ids, ids=Column("t", parents))
+        parents = [id for (id,) in children if id not in to_delete]
+        if parents:
+            to_delete |= _read(writer, parents)
+
+
+def _remove_references(writer: BatchWriter, deleted: Sequence[str]) -> None:
     """Take the records out of the moments that refer to them."""
-    referring = writing.all(
-        f"SELECT DISTINCT ON (r.id) r.id, {COLUMNS} FROM remloom.parents p JOIN remloom.records r"
-        " ON r.tenant_id = p.tenant_id AND r.id = p.child WHERE p.tenant_id = %s AND p.kind = 1"
-        " AND p.parent = ANY (%b::text[]) AND p.child <> ALL (%b::text[])",
-        gone, gone,
-    )  # fmt: skip
-    for id, schema, body, content in referring:
-        moment = decode(schema, body, content)
+    for id, *row in writer.rows(SQL.referring_records, ids=Column("t", deleted)):
+        moment = decode(*row)
         if isinstance(moment, Moment):
-            encoded = encode_free(without_refs(moment, set(gone)))
-            writing.cursor.execute(
-                "UPDATE remloom.records SET body = %s::text::jsonb WHERE tenant_id = %s AND id = %s",
-                (encoded, writing.tenant, id),
-            )
+            body = encode_free(without_refs(moment, set(deleted)))
+            writer.run(SQL.update_body, id=id, body=body)

@@ -1,9 +1,10 @@
-"""Edges, their degrees, and the thin entities that stand for labels which no record has."""
+"""Writes edges, their counts, and the placeholder entities that stand for labels which no record
+has."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -15,252 +16,201 @@ from ..encoding import micros
 from ..json_values import encode_free
 from ..merge import thin_entity
 from .binary_arrays import Column, columns, parts
-from .rows import EDGE, RECORD_KINDS, edge_of, row_of
+from .rows import RECORD_COLUMNS, edge_of, row_of
 from .short_keys import short
+from .statements import SQL
 from .transaction import Transaction
 
-__all__ = ["RECORDS", "REPLACING", "Linking"]
+__all__ = ["EdgeWriter", "NameRow", "name_rows"]
 
-RECORDS = """
-INSERT INTO remloom.records
-SELECT %s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content
-FROM unnest(%b::text[], %b::bigint[], %b::text[], %b::text[], %b::boolean[], %b::bigint[], %b::bigint[], %b::bigint[],
-            %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[])
-     r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content)
-"""
-REPLACING = """
-ON CONFLICT (tenant_id, id) DO UPDATE SET
-  type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
-  created = excluded.created, updated = excluded.updated, doc = excluded.doc,
-  uri = excluded.uri, body = excluded.body, content = excluded.content
-"""
-_NAMES = """
-INSERT INTO remloom.names
-SELECT %s, * FROM unnest(%b::text[], %b::text[], %b::integer[], %b::text[], %b::boolean[], %b::bigint[])
-"""
-_RELS = """
-INSERT INTO remloom.rels SELECT %s, * FROM unnest(%b::text[], %b::bigint[])
-ON CONFLICT (tenant_id, rel) DO UPDATE SET edges = rels.edges + excluded.edges
-"""
-_EDGES = """
-INSERT INTO remloom.edges AS e
-SELECT %s, src, rel, dst, weight, created, since, until, properties::jsonb
-FROM unnest(%b::text[], %b::text[], %b::text[], %b::float8[], %b::bigint[], %b::bigint[], %b::bigint[], %b::text[])
-     n (src, rel, dst, weight, created, since, until, properties)
-ON CONFLICT (tenant_id, src, rel, dst) DO UPDATE SET
-  weight = greatest(e.weight, excluded.weight),
-  created = least(e.created, excluded.created),
-  valid_from = least(e.valid_from, excluded.valid_from),
-  valid_to = CASE WHEN excluded.valid_to IS NOT NULL THEN excluded.valid_to
-                  WHEN excluded.valid_from > e.valid_to THEN NULL ELSE e.valid_to END,
-  properties = CASE WHEN e.properties IS NULL THEN excluded.properties
-                    WHEN excluded.properties IS NULL THEN e.properties ELSE e.properties || excluded.properties END
-RETURNING src, rel, dst, xmax = 0
-"""
-_DEGREES = """
-INSERT INTO remloom.degrees SELECT %s, * FROM unnest(%b::text[], %b::integer[], %b::text[], %b::bigint[])
-ON CONFLICT (tenant_id, key, side, rel) DO UPDATE SET edges = degrees.edges + excluded.edges
-"""
-# Of these keys, those that name nothing; those that have an edge; and the thin entities among what
-# they name, which no edge is left to by any of their keys.
-_BARE = """
-SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (
-  SELECT FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0)
-"""
-# Of these keys, those that nothing has, or thin entities only show.
-_UNHELD = """
-SELECT k.key FROM unnest(%b::text[]) k (key) WHERE NOT EXISTS (
-  SELECT FROM remloom.names n JOIN remloom.records r ON r.tenant_id = %s AND r.id = n.id
-  WHERE n.tenant_id = %s AND n.key = k.key AND NOT (r.thin AND n.kin AND n.rank = 0))
-"""
-_LINKED = """
-SELECT k.key FROM unnest(%b::text[]) k (key) WHERE EXISTS (
-  SELECT FROM remloom.edges e WHERE e.tenant_id = %s AND e.src = k.key
-  UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = %s AND e.dst = k.key)
-"""
-_THIN = """
-SELECT r.id FROM unnest(%b::text[]) k (key)
-CROSS JOIN LATERAL (SELECT n.id FROM remloom.names n WHERE n.tenant_id = %s AND n.key = k.key OFFSET 0) n
-CROSS JOIN LATERAL (SELECT r.id FROM remloom.records r WHERE r.tenant_id = %s AND r.id = n.id AND r.thin OFFSET 0) r
-WHERE NOT EXISTS (
-  SELECT FROM remloom.names m WHERE m.tenant_id = %s AND m.id = r.id
-  AND (EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = m.tenant_id AND e.src = m.key)
-       OR EXISTS (SELECT FROM remloom.edges e WHERE e.tenant_id = m.tenant_id AND e.dst = m.key))
-  AND (m.rank > 0 OR NOT m.kin OR NOT EXISTS (  -- else it only shows it
-    SELECT FROM remloom.names o WHERE o.tenant_id = m.tenant_id AND o.key = m.key AND o.id <> m.id)))
-"""
-_Key = tuple[str, str, str]  # src, rel, dst
+_EDGE_COLUMNS = {
+    "src": "t",
+    "rel": "t",
+    "dst": "t",
+    "weight": "d",
+    "created": "q",
+    "valid_from": "q",
+    "valid_to": "q",
+    "properties": "t",
+}
+_KEY_COLUMNS = {"src": "t", "rel": "t", "dst": "t"}
+_NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?"}
+
+_EdgeKey = tuple[str, str, str]  # src, rel, dst
+# A key as it is stored, the id of its record, its rank, the whole key if it was shortened, and
+# whether the record has others.
+NameRow = tuple[str, str, int, str | None, bool]
 
 
-class Linking(Transaction):
-    """The part of a write that is about edges."""
+class EdgeWriter(Transaction):
+    """The part of a write that is about edges, and the keys at their ends."""
 
-    thin = 0  # entities made so far
-    # key -> name and type of the thin entity, should it need one
-    display: dict[str, tuple[str, str]]
+    placeholders = 0  # made so far
+    # by whole key: the name and type of a placeholder, should the key need one
+    placeholder_names: dict[str, tuple[str, str]]
 
-    def link(self, edges: Sequence[Edge]) -> int:
+    # -- edges -------------------------------------------------------------------------------------
+
+    def put_edges(self, edges: Sequence[Edge]) -> int:
+        """Store edges, or merge them with those there are; returns how many were given.
+
+        Of ends that no record has, placeholders are made.
+        """
         if not edges:
             return 0
         keyed = [((short(edge.src), edge.rel_type, short(edge.dst)), edge) for edge in edges]
-        ends = {
-            end: whole
-            for key, edge in keyed
-            for end, whole in ((key[0], edge.src), (key[2], edge.dst))
-        }
-        self._thin({key: ends[key] for key in self._those(_BARE, list(ends))})
-        # one statement touches a row once: an edge given twice waits for the next
+        whole_keys: dict[str, str] = {}
+        for (src, _, dst), edge in keyed:
+            whole_keys[src] = edge.src
+            whole_keys[dst] = edge.dst
+        free = self._matching_keys(SQL.free_keys, list(whole_keys))
+        self._make_placeholders({key: whole_keys[key] for key in free})
+        # One statement may touch a row once: an edge that is given twice waits for the next.
         while keyed:
-            seen: dict[_Key, Edge] = {}
-            later = [(key, edge) for key, edge in keyed if seen.setdefault(key, edge) is not edge]
-            self._upsert(sorted(seen.items(), key=itemgetter(0)))
+            first: dict[_EdgeKey, Edge] = {}
+            later = [(key, edge) for key, edge in keyed if first.setdefault(key, edge) is not edge]
+            self._upsert(sorted(first.items(), key=itemgetter(0)))
             keyed = later
         return len(edges)
 
-    def _upsert(self, edges: Sequence[tuple[_Key, Edge]]) -> None:
-        """Store edges, or merge them with those there are; none twice."""
+    def _upsert(self, edges: Sequence[tuple[_EdgeKey, Edge]]) -> None:
+        """Store edges, or merge them with those there are; none is given twice."""
         connection = self.cursor.connection
-        # the server stores one part while the next is prepared, or the last is counted
+        # The server stores one part while the next is prepared, and the part before is counted.
         with connection.pipeline():
-            answers = [
-                connection.execute(
-                    _EDGES, (self.tenant, *columns("tttdqqqt", [_row(*pair) for pair in part]))
+            answers = []
+            for part in parts(edges):
+                values = columns(_EDGE_COLUMNS, [_edge_row(*pair) for pair in part])
+                answers.append(
+                    connection.execute(SQL.upsert_edges, {"tenant": self.tenant, **values})
                 )
-                for part in parts(edges)
-            ]
             for answer in answers:
-                self._count([edge for *edge, fresh in answer.fetchall() if fresh], 1)
+                self._count([edge for *edge, is_new in answer.fetchall() if is_new], 1)
 
-    def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
-        """Keep the degrees of keys, and the uses of types, whose edges were added (1) or removed
-        (-1)."""
-        ends = Counter([end for src, rel, dst in edges for end in ((src, 0, rel), (dst, 1, rel))])
-        if ends:
-            self.do(
-                _DEGREES,
-                *columns("titq", [(*end, change * number) for end, number in sorted(ends.items())]),
-            )
-            types = Counter([rel for _, rel, _ in edges])
-            self.do(
-                _RELS,
-                *columns("tq", [(rel, change * number) for rel, number in sorted(types.items())]),
-            )
-            if change < 0:
-                self.do(
-                    "DELETE FROM remloom.rels WHERE tenant_id = %s AND rel = ANY (%b::text[]) AND edges = 0",
-                    Column("t", list(types)),
-                )
-                self.do(
-                    "DELETE FROM remloom.degrees WHERE tenant_id = %s AND key = ANY (%b::text[]) AND edges = 0",
-                    Column("t", [key for key, _, _ in ends]),
-                )
-
-    def unlink(self, edges: Sequence[tuple[str, str, str]]) -> list[str]:
+    def delete_edges(self, edges: Sequence[_EdgeKey]) -> list[str]:
         """Delete edges by their keys; returns the keys that were at their ends."""
         if not edges:
             return []
         keys = [(short(src), rel, short(dst)) for src, rel, dst in edges]
-        gone = self.cursor.execute(
-            "DELETE FROM remloom.edges e USING unnest(%b::text[], %b::text[], %b::text[]) k (src, rel, dst)"
-            " WHERE e.tenant_id = %s AND e.src = k.src AND e.rel = k.rel AND e.dst = k.dst"
-            " RETURNING e.src, e.rel, e.dst",
-            (*columns("ttt", keys), self.tenant),
-        ).fetchall()
-        self._count(gone, -1)
-        return list({key for src, _, dst in gone for key in (src, dst)})
+        deleted = self.rows(SQL.delete_edges, **columns(_KEY_COLUMNS, keys))
+        self._count(deleted, -1)
+        return list({key for src, _, dst in deleted for key in (src, dst)})
 
-    def _thin(self, keys: dict[str, str]) -> None:
-        """Make a thin entity of each of these keys."""
-        if not keys:
+    def delete_edges_at(self, keys: Sequence[str]) -> int:
+        """Delete the edges of keys that no record has any more, and placeholders that are left
+        without an edge; returns how many edges there were."""
+        unowned = list(set(self._matching_keys(SQL.unowned_keys, keys)))
+        deleted = self.rows(SQL.delete_edges_leaving, keys=Column("t", unowned))
+        deleted += self.rows(SQL.delete_edges_entering, keys=Column("t", unowned))
+        self._count(deleted, -1)
+        other_ends = {key for src, _, dst in deleted for key in (src, dst)} - set(unowned)
+        if other_ends:
+            self.drop_placeholders(list(other_ends))
+        return len(deleted)
+
+    def move_edges(self, moved: dict[str, str]) -> None:
+        """Put the edges at some keys at others, all at once: two may change places."""
+        rows = self.rows(SQL.edges_at_ends, keys=Column("t", list(moved)))
+        edges = [edge_of(row) for row in rows]
+        self.delete_edges([(edge.src, edge.rel_type, edge.dst) for edge in edges])
+        self.put_edges(
+            [
+                replace(edge, src=moved.get(edge.src, edge.src), dst=moved.get(edge.dst, edge.dst))
+                for edge in edges
+            ]
+        )
+
+    def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
+        """Keep the counts of keys and of types, whose edges were added (1) or deleted (-1)."""
+        if not edges:
             return
-        now = datetime.now(UTC)
-        rows, names = [], []
-        for whole in keys.values():
-            entity, named = thin_entity(whole, *self.display.get(whole, (whole, "")), now)
-            self.seq += 1
-            rows.append(row_of(entity, self.seq, None))
-            for rank, other in enumerate(named):
-                shown = short(other)
-                names.append(
-                    (shown, entity.id, rank, other if shown != other else None, len(named) > 1)
-                )
-        self.thin += len(rows)
-        self.do(RECORDS, *columns(RECORD_KINDS, rows))
-        self.name(names)
+        ends: Counter[tuple[str, int, str]] = Counter()
+        types: Counter[str] = Counter()
+        for src, rel, dst in edges:
+            ends[src, 0, rel] += 1
+            ends[dst, 1, rel] += 1
+            types[rel] += 1
+        # In one order, so that two writers of a tenant could never wait for each other.
+        at_keys = [(*end, change * count) for end, count in sorted(ends.items())]
+        of_types = [(rel, change * count) for rel, count in sorted(types.items())]
+        degree_columns = {"key": "t", "side": "i", "rel": "t", "edges": "q"}
+        self.run(SQL.count_at_keys, **columns(degree_columns, at_keys))
+        self.run(SQL.count_of_types, **columns({"rel": "t", "edges": "q"}, of_types))
+        if change < 0:
+            self.run(SQL.delete_unused_types, rels=Column("t", list(types)))
+            keys = Column("t", [key for key, _, _ in ends])
+            self.run(SQL.delete_empty_degrees, keys=keys)
 
-    def name(self, names: Sequence[tuple[str, str, int, str | None, bool]]) -> None:
-        """Give records their keys: rows of `names`, but for the tenant's and the number."""
-        numbers = range(self.names + 1, self.names + len(names) + 1)
-        self.names += len(names)
-        self.do(_NAMES, *columns("ttit?", names), Column("q", numbers))
+    # -- names and placeholders --------------------------------------------------------------------
 
-    def unname(self, ids: Sequence[str]) -> dict[str, str | None]:
-        """Take records their keys. Returns these, with what a shortened one stands for."""
-        gone = self.all(
-            "DELETE FROM remloom.names WHERE tenant_id = %s AND id = ANY (%b::text[]) RETURNING key, label",
-            Column("t", ids),
-        )
-        self.unnamed += len(gone)
-        return dict(gone)
+    def put_names(self, names: Sequence[NameRow]) -> None:
+        """Give records their keys."""
+        numbers = range(self.name_no + 1, self.name_no + len(names) + 1)
+        self.name_no += len(names)
+        values = columns(_NAME_COLUMNS, names)
+        self.run(SQL.insert_names, number=Column("q", numbers), **values)
 
-    def release(self, keys: dict[str, str | None]) -> None:
-        """Records gave up these keys: those that no other has, but edges do, become thin entities."""
-        self._thin(
-            {key: keys[key] or key for key in self._those(_LINKED, self._those(_BARE, list(keys)))}
-        )
+    def delete_names(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """Take records their keys; returns these, with what a shortened one stands for."""
+        deleted = self.rows(SQL.delete_names, ids=Column("t", ids))
+        self.removed_names += len(deleted)
+        return dict(deleted)
 
-    def drop_keys(self, keys: Sequence[str]) -> int:
-        """Remove the edges of keys that no record has any more, and thin entities left without any."""
-        bare = list(set(self._those(_UNHELD, keys)))
-        ends: list[Any] = []
-        for end in ("src", "dst"):
-            ends += self.all(
-                f"DELETE FROM remloom.edges WHERE tenant_id = %s AND {end} = ANY (%b::text[]) RETURNING src, rel, dst",
-                Column("t", bare),
-            )
-        self._count(ends, -1)
-        if others := {key for src, _, dst in ends for key in (src, dst)} - set(bare):
-            self.loosen(list(others))
-        return len(ends)
-
-    def loosen(self, keys: Sequence[str]) -> None:
-        """Remove the thin entities at these keys that no edge is left to."""
-        self.forget(list(dict.fromkeys(self._those(_THIN, keys))))
-
-    def forget(self, ids: Sequence[str]) -> dict[str, str | None]:
-        """Remove records and their names. Returns these, as `unname` does."""
+    def delete_records(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """Delete records and their keys; returns these, as `delete_names` does."""
         if not ids:
             return {}
-        gone = self.unname(ids)
-        self.do(
-            "DELETE FROM remloom.records WHERE tenant_id = %s AND id = ANY (%b::text[])",
-            Column("t", ids),
-        )
-        return gone
+        keys = self.delete_names(ids)
+        self.run(SQL.delete_records, ids=Column("t", ids))
+        return keys
 
-    def move(self, moved: dict[str, str]) -> None:
-        """Put the edges at these keys at others, all at once: two may change places."""
-        keys = Column("t", list(moved))
-        rows = self.all(
-            f"SELECT {EDGE} FROM remloom.edges e WHERE e.tenant_id = %s AND (e.src = ANY (%b::text[])"
-            " OR e.dst = ANY (%b::text[]))",
-            keys, keys,
-        )  # fmt: skip
-        edges = list(map(edge_of, rows))
-        self.unlink([(edge.src, edge.rel_type, edge.dst) for edge in edges])
-        self.link([
-            replace(edge, src=moved.get(edge.src, edge.src), dst=moved.get(edge.dst, edge.dst)) for edge in edges
-        ])  # fmt: skip
+    def replace_released(self, keys: dict[str, str | None]) -> None:
+        """Make placeholders of the keys that records gave up, where edges are left at them.
 
-    def _those(self, sql: str, keys: Sequence[str]) -> list[str]:
-        """What a statement about keys finds, whose other parameters are the tenant."""
+        Args:
+            keys: with what a shortened one stands for.
+        """
+        free = self._matching_keys(SQL.free_keys, list(keys))
+        linked = self._matching_keys(SQL.linked_keys, free)
+        self._make_placeholders({key: keys[key] or key for key in linked})
+
+    def drop_placeholders(self, keys: Sequence[str]) -> None:
+        """Delete the placeholders at these keys that no edge is left to."""
+        ids = self._matching_keys(SQL.unlinked_placeholders, keys)
+        # A placeholder with several keys comes once for each.
+        self.delete_records(list(dict.fromkeys(ids)))
+
+    def _make_placeholders(self, whole_keys: dict[str, str]) -> None:
+        if not whole_keys:
+            return
+        now = datetime.now(UTC)
+        rows = []
+        names: list[NameRow] = []
+        for whole in whole_keys.values():
+            name, type = self.placeholder_names.get(whole, (whole, ""))
+            entity, keys = thin_entity(whole, name, type, now)
+            self.seq += 1
+            rows.append(row_of(entity, self.seq, None))
+            names += name_rows(entity.id, keys)
+        self.placeholders += len(rows)
+        self.run(SQL.insert_records, **columns(RECORD_COLUMNS, rows))
+        self.put_names(names)
+
+    def _matching_keys(self, sql: str, keys: Sequence[str]) -> list[str]:
+        """The one column of a statement about `keys`."""
         if not keys:
             return []
-        values = (Column("t", keys), *[self.tenant] * sql.count("%s"))
-        return [found for (found,) in self.cursor.execute(sql, values).fetchall()]
+        return [match for (match,) in self.rows(sql, keys=Column("t", keys))]
 
 
-def _row(key: _Key, edge: Edge) -> tuple[Any, ...]:
+def name_rows(id: str, keys: Sequence[str]) -> Iterable[NameRow]:
+    """The rows of a record's keys, of which that of its name comes first."""
+    for rank, key in enumerate(keys):
+        stored = short(key)
+        yield stored, id, rank, key if stored != key else None, len(keys) > 1
+
+
+def _edge_row(key: _EdgeKey, edge: Edge) -> tuple[Any, ...]:
     properties = encode_free(edge.properties) if edge.properties else None
-    times = micros(edge.created_at), micros(edge.valid_from), micros(edge.valid_to)
+    times = (micros(edge.created_at), micros(edge.valid_from), micros(edge.valid_to))
     return *key, edge.weight, *times, properties

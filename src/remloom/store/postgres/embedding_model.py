@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..embedding_model import chosen
+from .statements import SQL
 
 if TYPE_CHECKING:
-    from psycopg import Cursor
+    from .transaction import Transaction
 
 __all__ = ["register_model"]
 
 
-def register_model(
-    cursor: Cursor[Any], tenant: str, name: str, dims: int, *, current: bool = True
-) -> int:
-    """The number of an embedder, registered with its dimension; see `store.embedding_model.chosen`."""
-    rows = cursor.execute(
-        "SELECT model, name, dims, current FROM remloom.models WHERE tenant_id = %s", (tenant,)
-    ).fetchall()
-    number, fresh = chosen(rows, name, dims, current=current)
-    if fresh:
-        cursor.execute(
-            "INSERT INTO remloom.models VALUES (%s, %s, %s, %s, %s)",
-            (tenant, number, name, dims, current),
-        )
+def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:
+    """Return the number of an embedder, registered with its dimensions. See
+    `store.embedding_model.chosen`."""
+    number, is_new = chosen(transaction.rows(SQL.models), name, dims, current=current)
+    if is_new:
+        transaction.run(SQL.insert_model, model=number, name=name, dims=dims, current=current)
     return number

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StoreError
 from .database import Database
 from .server_errors import translate_errors
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -16,7 +17,6 @@ __all__ = ["TAIL", "Indexing"]
 
 TAIL = 4_000  # vectors compared one by one before they go into the HNSW index
 _AT_ONCE = 1_000  # vectors put into it in one transaction
-_MODEL = "SELECT model, dims FROM remloom.models WHERE tenant_id = %s AND current"
 
 
 class Indexing:
@@ -38,8 +38,7 @@ class Indexing:
         self._since = tail
 
     def grown(self, vectors: int | None) -> None:
-        """So many vectors were written (None: nobody counted): look now and then whether to move
-        some."""
+        """Take note that vectors were written (None: not counted), and move some now and then."""
         self._since += self._tail if vectors is None else vectors
         if vectors != 0 and self._since >= self._tail and self._working.acquire(blocking=False):
             threading.Thread(
@@ -68,44 +67,45 @@ class Indexing:
 
     def _move_if_many(self) -> None:
         self._since = 0
-        serving = self._server.fetch(self._tenant, _MODEL, (self._tenant,))
-        if not serving:
+        tenant = {"tenant": self._tenant}
+        rows = self._server.fetch(self._tenant, SQL.current_model, tenant)
+        if not rows:
             return
-        model, dims = serving[0]
+        model, _, dims = rows[0]
         ((outside,),) = self._server.fetch(
-            self._tenant,
-            "SELECT count(*) FROM remloom.vectors WHERE tenant_id = %s AND model = %s AND NOT indexed",
-            (self._tenant, model),
+            self._tenant, SQL.count_unindexed_vectors, tenant | {"model": model}
         )
         if outside <= self._tail:
             return
         name = f"vectors_hnsw_{dims}"
         with self._server.connect() as connection, translate_errors(self._server.description):
-            missing = connection.execute(
-                "SELECT to_regclass(%s) IS NULL", (f"remloom.{name}",)
-            ).fetchone() == (True,)
-        while not self._closed and self._server.write(
-            self._tenant, lambda cursor: self._some(cursor, model)
-        ):
-            pass
-        # only now: a graph is built several times as quickly as it grows
+            row = connection.execute(SQL.has_no_relation, {"name": f"remloom.{name}"}).fetchone()
+            missing = row == (True,)
+        self._move_all(model)
+        # Only now: a graph is built several times as quickly as it grows.
         if missing and not self._closed:
-            m, effort = self._hnsw.get("m", 16), self._hnsw.get("ef_construction", 200)
-            self._server.define(
-                f"CREATE INDEX IF NOT EXISTS {name} ON remloom.vectors USING hnsw ((data::halfvec({dims}))"
-                f" halfvec_cosine_ops) WITH (m = {m}, ef_construction = {effort}) WHERE dims = {dims} AND indexed"
+            sql = SQL.fill(
+                "create_hnsw_index",
+                name=name,
+                dims=str(dims),
+                m=str(self._hnsw.get("m", 16)),
+                ef_construction=str(self._hnsw.get("ef_construction", 200)),
             )
+            self._server.define(sql)
 
-    def _some(self, cursor: Cursor[Any], model: int) -> int:
-        """Move a batch; returns how many there were."""
-        moved = cursor.execute(
-            "UPDATE remloom.vectors v SET indexed = true WHERE v.tenant_id = %s AND v.ctid = ANY (ARRAY(SELECT t.ctid"
-            " FROM remloom.vectors t WHERE t.tenant_id = %s AND t.model = %s AND NOT t.indexed LIMIT %s))",
-            (self._tenant, self._tenant, model, _AT_ONCE),
-        ).rowcount
+    def _move_all(self, model: int) -> None:
+        """Move every vector that is outside, a batch a transaction."""
+
+        def move(cursor: Cursor[Any]) -> int:
+            return self._move_some(cursor, model)
+
+        while not self._closed and self._server.write(self._tenant, move):
+            pass
+
+    def _move_some(self, cursor: Cursor[Any], model: int) -> int:
+        """Move a batch; returns how many vectors there were."""
+        values = {"tenant": self._tenant, "model": model, "limit": _AT_ONCE}
+        moved = cursor.execute(SQL.index_some_vectors, values).rowcount
         if moved:
-            cursor.execute(
-                "UPDATE remloom.models SET indexed = true WHERE tenant_id = %s AND model = %s",
-                (self._tenant, model),
-            )
+            cursor.execute(SQL.mark_indexed, values)
         return moved

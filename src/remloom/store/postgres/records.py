@@ -19,16 +19,16 @@ from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
 from .database import Database
 from .graph import PostgresGraph
-from .rows import COLUMNS, decode, paths_of
+from .rows import decode, paths_of
 from .short_keys import short
 from .sql_writer import order_terms
+from .statements import SQL
 
 __all__ = ["PostgresRecords"]
 
-# microseconds; moments longer than this have an index of their own
-_MONTH = 31 * 24 * 3600 * 1_000_000
-_ORDINAL = "coalesce((r.body ->> 'ordinal')::bigint, 0)"
-_MESSAGE = "(r.body #>> '{metadata,message_ids,0}')"
+_LAST_ORDINAL = 2**63 - 1
+# Several keys in a row may be of one record.
+_KEYS_PER_NAME = 4
 
 
 class PostgresRecords:
@@ -55,11 +55,11 @@ class PostgresRecords:
     # -- by id and key -----------------------------------------------------------------------------
 
     def get(self, schema: str | None, id: str) -> Record | None:
+        # PostgreSQL has no texts with a NUL in them.
         if "\0" in id:
             self._server.check_open()
             return None
-        sql = f"SELECT {COLUMNS} FROM remloom.records r WHERE r.tenant_id = t.tenant AND r.id = %(id)s"
-        rows = self._server.call(self._tenant, sql, {"id": id})
+        rows = self._server.call(self._tenant, SQL.get_record, {"id": id})
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
         return decode(*rows[0])
@@ -78,12 +78,10 @@ class PostgresRecords:
         return records
 
     def complete(self, prefix: str, limit: int) -> list[str]:
+        first = short(prefix)
         rows = self._fetch(
-            f"SELECT coalesce(n.label, n.key), n.rank, {COLUMNS} FROM remloom.names n JOIN remloom.records r"
-            " ON r.tenant_id = n.tenant_id AND r.id = n.id WHERE n.tenant_id = %s AND n.key >= %s AND n.key < %s"
-            " ORDER BY n.key LIMIT %s",
-            short(prefix), short(prefix) + TOP, limit * 4,
-        )  # fmt: skip
+            SQL.keys_from, first=first, end=first + TOP, limit=limit * _KEYS_PER_NAME
+        )
         names = (
             _name(decode(schema, body, content), key if rank else None)
             for key, rank, schema, body, content in rows
@@ -92,65 +90,35 @@ class PostgresRecords:
 
     def first_words(self, words: Sequence[str]) -> set[str]:
         by_short_key = {short(word): word for word in words}
-        rows = self._server.fetch(
-            self._tenant,
-            "SELECT v.word FROM unnest(%s::text[]) v (word) CROSS JOIN LATERAL (SELECT n.key FROM remloom.names n"
-            " WHERE n.tenant_id = %s AND n.key >= v.word ORDER BY n.key LIMIT 1) n WHERE n.key < v.word || '.'",
-            # the first name from there on, for what has two bounds is read to its end
-            (list(by_short_key), self._tenant),
-        )
+        rows = self._fetch(SQL.first_words, words=list(by_short_key))
         return {by_short_key[word] for (word,) in rows}
 
     # -- by document and provenance ----------------------------------------------------------------
 
     def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
-        way = "DESC" if within.last else "ASC"
-        before = 2**63 - 1 if within.before is None else within.before
         rows = self._fetch(
-            f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND r.schema = 'resources'"
-            f" AND md5(r.uri) = md5(%s) AND r.uri = %s AND {_ORDINAL} > %s AND {_ORDINAL} < %s"
-            f" ORDER BY {_ORDINAL} {way}, r.seq {way} LIMIT %s",
-            uri, uri, within.after, before, within.limit,
-        )  # fmt: skip
+            SQL.last_chunks if within.last else SQL.chunks,
+            uri=uri,
+            after=within.after,
+            before=_LAST_ORDINAL if within.before is None else within.before,
+            limit=within.limit,
+        )
         chunks = _decode_all(rows)
         return chunks[::-1] if within.last else chunks
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
         storable = _storable(ids)
         hashes = [_digest(f"{uri}\n{id}") for id in storable]
-        rows = self._server.fetch(
-            self._tenant,
-            f"SELECT {COLUMNS} FROM (SELECT f.* FROM unnest(%(hashes)s::text[]) w (hash) CROSS JOIN LATERAL"
-            " (SELECT r.* FROM remloom.own_records r WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources'"
-            f" AND {_MESSAGE} IS NOT NULL AND md5(r.uri || chr(10) || {_MESSAGE}) = w.hash OFFSET 0) f) r"
-            f" WHERE r.uri = %(uri)s AND {_MESSAGE} = ANY (%(ids)s) ORDER BY {_ORDINAL}, r.seq",
-            {"tenant": self._tenant, "uri": uri, "ids": storable, "hashes": hashes},
-        )
-        return _decode_all(rows)
+        return _decode_all(self._fetch(SQL.messages, uri=uri, ids=storable, hashes=hashes))
 
     def referring(self, ids: Sequence[str]) -> list[Moment]:
-        rows = self._fetch(
-            f"SELECT {COLUMNS} FROM remloom.own_records r WHERE r.tenant_id = %s AND r.schema = 'moments' AND r.id IN"
-            " (SELECT p.child FROM remloom.parents p"
-            " WHERE p.tenant_id = r.tenant_id AND p.parent = ANY (%s) AND p.kind = 1) ORDER BY r.seq",
-            _storable(ids),
-        )
-        return _decode_all(rows)
+        return _decode_all(self._fetch(SQL.referring_moments, ids=_storable(ids)))
 
     def children(self, id: str) -> list[str]:
-        return self._related(id, "parent", "child")
+        return [child for (child,) in self._fetch(SQL.children, id=id)]
 
     def parents(self, id: str) -> list[str]:
-        return self._related(id, "child", "parent")
-
-    def _related(self, id: str, one: str, other: str) -> list[str]:
-        rows = self._fetch(
-            "SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id ="
-            f" p.{other}"
-            f" WHERE p.tenant_id = %s AND p.{one} = %s AND p.kind = 0 ORDER BY r.seq",
-            id,
-        )
-        return [related for (related,) in rows]
+        return [parent for (parent,) in self._fetch(SQL.parents, id=id)]
 
     # -- by field and time -------------------------------------------------------------------------
 
@@ -164,21 +132,23 @@ class PostgresRecords:
         if matches is not None:
             condition = f"({condition}) AND r.id = ANY (%s)"
             values.append([match.record.id for match in matches])
+        # What has a key of its own is not looked for along the index of schemas, which would give
+        # half of all rows.
+        by_key = requires_value(compiler.read(where), "id", "name", "uri", "kind")
+        of_schema = f"(r.schema || '') = '{schema}'" if by_key else f"r.schema = '{schema}'"
         terms = [
             order_terms(compiler.field(field), order_direction(way)).replace("%", "%%")
             for field, way in query.order
         ]
-        # found by a key, not along the schema
-        by_key = requires_value(compiler.read(where), "id", "name", "uri", "kind")
-        of_schema = f"(r.schema || '') = '{schema}'" if by_key else f"r.schema = '{schema}'"
-        statement = (
-            f"SELECT {COLUMNS} FROM remloom.own_records r"
-            f" WHERE r.tenant_id = %s AND {of_schema} AND ({condition})"
-            f" ORDER BY {', '.join([*terms, 'r.seq'])}"
-        )
+        pieces = {
+            "condition": f"{of_schema} AND ({condition})",
+            "order": ", ".join([*terms, "r.seq"]),
+        }
         # Even a limit of NULL would be planned for as a limit.
-        if query.count is not None or query.skip:
-            statement += " LIMIT %s OFFSET %s"
+        if query.count is None and not query.skip:
+            statement = SQL.fill("query_records", **pieces)
+        else:
+            statement = SQL.fill("query_some_records", **pieces)
             values += [query.count, query.skip]
         if not asks_regex(where):
             return _decode_all(self._server.fetch(self._tenant, statement, values))
@@ -186,33 +156,16 @@ class PostgresRecords:
             return _decode_all(cursor.execute(statement, values).fetchall())
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        rows = self._server.fetch(
-            self._tenant,
-            f"SELECT {COLUMNS} FROM ("
-            " SELECT * FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments'"
-            f" AND r.starts >= %(first)s - {_MONTH} AND r.starts < %(last)s AND (r.ends > %(first)s OR r.starts"
-            " >= %(first)s)"
-            f" AND r.ends - r.starts <= {_MONTH}"
-            " UNION ALL SELECT * FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments'"
-            f" AND r.ends - r.starts > {_MONTH} AND r.ends > %(first)s AND r.starts < %(last)s) r ORDER BY"
-            " r.starts, r.seq",
-            {"tenant": self._tenant, "first": micros(start), "last": micros(end)},
-        )
+        rows = self._fetch(SQL.moments_between, first=micros(start), last=micros(end))
         return _decode_all(rows)
 
     # -- all of them -------------------------------------------------------------------------------
 
     def all(self, schema: str | None = None) -> Iterator[Record]:
         with self._server.stream(self._tenant) as cursor:
-            for thin, order in ((False, "r.seq"), (True, "r.id")):
-                cursor.execute(
-                    f"SELECT {COLUMNS}, (SELECT array_agg(p.parent ORDER BY q.seq) FROM remloom.parents p JOIN"
-                    " remloom.records q"
-                    " ON q.tenant_id = p.tenant_id AND q.id = p.parent WHERE p.tenant_id = r.tenant_id AND p.child ="
-                    " r.id AND p.kind = 0) FROM remloom.records r"
-                    f" WHERE r.tenant_id = %s AND (%s::text IS NULL OR r.schema = %s) AND r.thin = %s ORDER BY {order}",
-                    (self._tenant, schema, schema, thin),
-                )
+            values = {"tenant": self._tenant, "schema": schema}
+            for sql in (SQL.all_records, SQL.all_placeholders):
+                cursor.execute(sql, values)
                 for *row, parents in cursor:
                     record = decode(*row)
                     if parents and isinstance(record, Resource):
@@ -221,9 +174,9 @@ class PostgresRecords:
 
     # -- rows --------------------------------------------------------------------------------------
 
-    def _fetch(self, sql: str, *values: Any) -> list[Any]:
-        """Fetch the rows of a statement whose first parameter is the tenant."""
-        return self._server.fetch(self._tenant, sql, (self._tenant, *values))
+    def _fetch(self, sql: str, **values: Any) -> list[Any]:
+        """Fetch the rows of a statement, which knows the tenant as `tenant`."""
+        return self._server.fetch(self._tenant, sql, {"tenant": self._tenant, **values})
 
 
 def _decode_all(rows: Iterable[Any]) -> list[Any]:

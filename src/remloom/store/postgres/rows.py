@@ -12,12 +12,24 @@ from ..encoding import moment_of, times_of, type_of
 from ..json_values import encode_free
 from ..schemas import SCHEMAS
 
-__all__ = ["COLUMNS", "EDGE", "RECORD_KINDS", "STORED", "decode", "edge_of", "paths_of", "row_of"]
+__all__ = ["RECORD_COLUMNS", "decode", "edge_of", "paths_of", "row_of"]
 
-COLUMNS = "r.schema, r.body, r.content"  # what `decode` needs
-STORED = f"SELECT r.id, r.seq, r.doc, {COLUMNS} FROM remloom.records r WHERE r.tenant_id = %s AND r.id = ANY (%b::text[])"
-RECORD_KINDS = "tqtt?qqqqqttt"  # of the columns that `row_of` gives (see `arrays.Column`)
-EDGE = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
+# What `row_of` gives, and of which kind each is (see `binary_arrays.Column`).
+RECORD_COLUMNS = {
+    "id": "t",
+    "seq": "q",
+    "schema": "t",
+    "type": "t",
+    "thin": "?",
+    "starts": "q",
+    "ends": "q",
+    "created": "q",
+    "updated": "q",
+    "doc": "q",
+    "uri": "t",
+    "body": "t",
+    "content": "t",
+}
 
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
 _decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
@@ -26,15 +38,15 @@ _decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
 
 
 def decode(schema: str, body: bytes, content: str | None) -> Record:
-    """The record of a row."""
+    """The record of the columns `schema`, `body` and `content`."""
     record: Record = _decoders[schema](body)
     if content is not None:
         force_setattr(record, "content", content)
     return record
 
 
-def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
-    """The columns of `records` after the tenant's."""
+def row_of(record: Record, seq: int, text_no: int | None) -> tuple[Any, ...]:
+    """The row of a record: the `RECORD_COLUMNS`."""
     content = uri = None
     thin = False
     bare = record
@@ -55,7 +67,7 @@ def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
         ends,
         created,
         updated,
-        doc,
+        text_no,
         uri,
         body,
         content,
@@ -63,7 +75,7 @@ def row_of(record: Record, seq: int, doc: int | None) -> tuple[Any, ...]:
 
 
 def edge_of(row: Any) -> Edge:
-    """The edge of a row of `EDGE`."""
+    """The edge of a row: src, rel, dst, weight, created, valid_from, valid_to, properties."""
     src, rel, dst, weight, created, since, until, properties = row
     if isinstance(properties, bytes):
         properties = _decode_properties(properties)
@@ -74,5 +86,5 @@ def edge_of(row: Any) -> Edge:
 
 
 def paths_of(data: bytes) -> tuple[Edge, ...]:
-    """The edges that `remloom.lookup` gives with a record."""
+    """The edges that `lookup_with_edges` gives with a record."""
     return tuple([edge_of(row) for row in _decode_paths(data)])

@@ -17,10 +17,11 @@ from . import bm25_index
 from .compilers import Compilers
 from .database import Database
 from .halfvec import Half
-from .rows import COLUMNS, decode
+from .rows import decode
 from .short_keys import short
-from .trigram_index import OF_TYPE, Names
-from .vector_search import Near, Nearest, Serving, serving
+from .statements import SQL
+from .trigram_index import Names
+from .vector_search import NearestWindows, Serving, VectorQuery, Window, read_serving
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -49,160 +50,152 @@ class PostgresSearch:
     # -- names -------------------------------------------------------------------------------------
 
     def names(self, text: str, spec: NameSpec) -> list[Match]:
-        type, threshold, limit = spec.type, spec.threshold, spec.limit
         try:
             key = labels.key(text)
         except LabelError:
             return []
-        found, numbers = Found(limit, None), _Numbers()
+        top = Found(spec.limit, None)
+        numbers = _Numbers()
         words = words_of(key, asked=True)
         with self._server.read(self._tenant) as cursor:
-            names = Names(cursor, self._tenant, key, words, type)
+            names = Names(cursor, self._tenant, key, words, spec.type)
             tail = names.tail()
-            found.add(numbers.of([*tail, *names.near()]), key, (), threshold)
-            good = sum(score >= GOOD for _, score in found.best())
-            if good < limit and words:
+            top.add(numbers.of([*tail, *names.near()]), key, (), spec.threshold)
+            good = sum(score >= GOOD for _, score in top.best())
+            if good < spec.limit and words:
                 # Where something is what was meant, only names that have every word are worth
                 # adding.
                 likely = [name for name in tail if not good or all(map(name.__contains__, words))]
                 more = names.with_all_words() if good else names.with_some_words()
-                found.add(numbers.of([*likely, *more]), key, words, threshold)
-            named = list(numbers)
-            best = [(named[number], score) for number, score in found.best()]
-            return self._records(cursor, best, type, limit)
+                top.add(numbers.of([*likely, *more]), key, words, spec.threshold)
+            by_number = list(numbers)
+            best = [(by_number[number], score) for number, score in top.best()]
+            return self._records(cursor, best, spec)
 
     def _records(
-        self, cursor: Cursor[Any], best: Sequence[tuple[str, float]], type: str | None, limit: int
+        self, cursor: Cursor[Any], best: Sequence[tuple[str, float]], spec: NameSpec
     ) -> list[Match]:
-        """The records that have these names, in their order, each once."""
+        """Fetch the records that have these names, in their order, each once."""
         if not best:
             return []
-        rows = cursor.execute(
-            f"SELECT n.key, coalesce(n.label, n.key), r.id, {COLUMNS} FROM remloom.names n JOIN remloom.records r"
-            " ON r.tenant_id = n.tenant_id AND r.id = n.id WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)s)"
-            f"{f' AND {OF_TYPE}' if type else ''} ORDER BY n.rank, r.seq",
-            {"tenant": self._tenant, "keys": [short(name) for name, _ in best], "type": type},
-        ).fetchall()
+        sql = SQL.records_named_of_type if spec.type else SQL.records_named
+        keys = [short(name) for name, _ in best]
+        values = {"tenant": self._tenant, "keys": keys, "type": spec.type}
         by_key: dict[str, list[Any]] = {}
-        for key, *row in rows:
+        for key, *row in cursor.execute(sql, values).fetchall():
             by_key.setdefault(key, []).append(row)
-        found: dict[str, Match] = {}
+        matches: dict[str, Match] = {}
         for name, score in best:
             for matched, id, schema, body, content in by_key.get(short(name), ()):
-                if id not in found:
-                    found[id] = Match(decode(schema, body, content), score, matched)
-        return list(found.values())[:limit]
+                if id not in matches:
+                    matches[id] = Match(decode(schema, body, content), score, matched)
+        return list(matches.values())[: spec.limit]
 
     # -- texts -------------------------------------------------------------------------------------
 
     def text(self, text: str, spec: SearchSpec) -> list[Match]:
-        where, limit = spec.where, spec.limit
-        condition, values = self._condition(spec.schema, where)
-        with self._server.filtering(self._tenant, where) as cursor:
+        condition, values = self._condition(spec.schema, spec.where)
+        sql = SQL.fill("texts_by_number", condition=condition)
+        matches: list[Match] = []
+        with self._server.filtering(self._tenant, spec.where) as cursor:
             numbers, scores = bm25_index.score(cursor, self._tenant, text)
-            matches: list[Match] = []
-            start, count = 0, limit if not condition else limit * _OVERFETCH
-            while start < len(numbers) and len(matches) < limit:
-                some = numbers[start : start + count].tolist()
-                rows = cursor.execute(
-                    f"SELECT r.doc, {COLUMNS} FROM remloom.records r"
-                    f" WHERE r.tenant_id = %s AND r.doc = ANY (%s){condition}",
-                    (self._tenant, some, *values),
-                ).fetchall()
-                records = {doc: row for doc, *row in rows}
-                matches += [
-                    Match(decode(*records[doc]), float(score))
-                    for doc, score in zip(some, scores[start : start + count], strict=True)
-                    if doc in records
-                ]
-                start, count = start + count, count * _OVERFETCH
-            return matches[:limit]
+            start = 0
+            count = spec.limit * _OVERFETCH if condition else spec.limit
+            # More and more at a time, until enough of them meet the condition.
+            while start < len(numbers) and len(matches) < spec.limit:
+                batch = numbers[start : start + count].tolist()
+                rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
+                records = {text_no: row for text_no, *row in rows}
+                for text_no, score in zip(batch, scores[start : start + count], strict=True):
+                    if text_no in records:
+                        matches.append(Match(decode(*records[text_no]), float(score)))
+                start += count
+                count *= _OVERFETCH
+        return matches[: spec.limit]
 
     # -- vectors -----------------------------------------------------------------------------------
 
     def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
-        schema, where, limit = check_schema(spec.schema or ""), spec.where, spec.limit
-        min_score = spec.min_score
+        schema = check_schema(spec.schema or "")
         data, dims = to_vector(vector, what="the query")
-        condition, values = self._condition(None, where, schema)
-        ef = max(self._ef, limit)
+        condition, values = self._condition(None, spec.where, schema)
+        ef = max(self._ef, spec.limit)
+        query = VectorQuery(self._tenant, schema, Half(data), condition, values, ef)
+        nearest = self._at_once(query, dims, spec.limit)
+        if nearest is None:
+            nearest = self._in_transaction(query, dims, spec)
+        matches = []
+        for window in nearest.values():
+            score = 1.0 - window.distance
+            if spec.min_score is None or score >= spec.min_score:
+                record = decode(window.schema, window.body, window.content)
+                matches.append(Match(record, score, f"{window.first}:{window.last}"))
+        return matches[: spec.limit]
 
-        def asked(of: Serving) -> Nearest:
-            return Nearest(self._tenant, schema, of, Half(data), condition, values, ef)
-
-        best = None
-        if not condition and self._serving is not None and self._serving.dims == dims:
-            best = self._at_once(asked(self._serving), self._serving, limit)
-        if best is None:
-            with self._server.filtering(self._tenant, where) as cursor:
-                self._serving = serving(cursor, self._tenant, ef)
-                if self._serving is None:
-                    return []
-                if dims != self._serving.dims:
-                    raise VectorError(
-                        f"the query has {dims} dimensions, this memory's vectors {self._serving.dims}",
-                        remedy="embed the query with the embedder of this memory",
-                    )
-                best = _best(asked(self._serving), cursor, limit)
-        matches = [
-            Match(
-                decode(near.schema, near.body, near.content),
-                1.0 - near.distance,
-                f"{near.first}:{near.last}",
-            )
-            for near in best.values()
-            if min_score is None or 1.0 - near.distance >= min_score
-        ]
-        return matches[:limit]
-
-    def _at_once(self, nearest: Nearest, of: Serving, limit: int) -> dict[str, Near] | None:
-        """The records nearest, in one round trip; None if another model serves by now, or more is
-        to be asked for."""
-        found = nearest.at_once(self._server, limit)
-        if found is None:
+    def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, Window] | None:
+        """Fetch the nearest window of each record in one round trip; None if that is not enough:
+        there is a filter, another model serves than at the last search, or too few records came."""
+        serving = self._serving
+        if query.condition or serving is None or serving.dims != dims:
             return None
-        best = _first_windows(found)
-        return best if len(best) == limit or (len(found) < limit and not of.indexed) else None
+        windows = NearestWindows(query, serving).fetch_at_once(self._server, limit)
+        if windows is None:
+            return None
+        nearest = _first_windows(windows)
+        is_all = len(windows) < limit and not serving.indexed
+        return nearest if len(nearest) == limit or is_all else None
+
+    def _in_transaction(self, query: VectorQuery, dims: int, spec: SearchSpec) -> dict[str, Window]:
+        """Fetch the nearest window of each record, however many trips it takes."""
+        with self._server.filtering(self._tenant, spec.where) as cursor:
+            self._serving = read_serving(cursor, self._tenant, query.ef)
+            if self._serving is None:
+                return {}
+            if dims != self._serving.dims:
+                raise VectorError(
+                    f"the query has {dims} dimensions, this memory's vectors {self._serving.dims}",
+                    remedy="embed the query with the embedder of this memory",
+                )
+            search = NearestWindows(query, self._serving)
+            count = spec.limit
+            while True:
+                windows = search.fetch(cursor, count)
+                nearest = _first_windows(windows)
+                if len(nearest) >= spec.limit or len(windows) < count:
+                    return nearest
+                # Several windows of a record are among them. To ask for more at first would make
+                # every search slower.
+                count *= _OVERFETCH
 
     def _condition(
         self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
     ) -> tuple[str, list[Any]]:
-        """What is to be added to the WHERE of a statement over the records `r`."""
-        text, values = "", list[Any]()
+        """What is to be added to the WHERE of a statement over the records `r`, and its values."""
+        condition = ""
+        values: list[Any] = []
         if schema is not None:
-            text, values = " AND r.schema = %s", [schema]
+            condition = " AND r.schema = %s"
+            values.append(schema)
         if where is not None and not isinstance(where, All):
-            as_schema = compiled_as or schema or "resources"
-            sql, more = self._compilers.of(as_schema).compile(
-                where if as_schema == schema else And((where,))
-            )
-            text, values = f"{text} AND ({sql})", [*values, *more]
-        return text, values
+            compiler = self._compilers.of(compiled_as or schema or "resources")
+            # Among records of every schema a condition is one of several.
+            sql, compared = compiler.compile(where if schema is not None else And((where,)))
+            condition += f" AND ({sql})"
+            values += compared
+        return condition, values
 
 
-def _best(nearest: Nearest, cursor: Cursor[Any], limit: int) -> dict[str, Near]:
-    """The records nearest; more windows are asked for only where several of a record are among
-    them: that is dear."""
-    count = limit
-    while True:
-        found = nearest.best(cursor, count)
-        best = _first_windows(found)
-        if len(best) >= limit or len(found) < count:
-            return best
-        count *= _OVERFETCH
-
-
-def _first_windows(found: Iterable[Near]) -> dict[str, Near]:
+def _first_windows(windows: Iterable[Window]) -> dict[str, Window]:
     """The first window of each record."""
-    best: dict[str, Near] = {}
-    for window in found:
-        best.setdefault(window.id, window)
-    return best
+    first: dict[str, Window] = {}
+    for window in windows:
+        first.setdefault(window.id, window)
+    return first
 
 
 class _Numbers(dict[str, int]):
-    """Names by number, in order, as `Found` takes them."""
+    """Numbers of names, given out in order."""
 
     def of(self, names: Iterable[str]) -> list[tuple[int, str]]:
-        """Each of these once."""
+        """The number of each of these names, each once."""
         return [(self.setdefault(name, len(self)), name) for name in dict.fromkeys(names)]

@@ -13,7 +13,7 @@ from ..contract import Reads
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from .admin import PostgresAdmin
-from .batch_writer import Writing, write
+from .batch_writer import BatchWriter, write
 from .compilers import Compilers
 from .database import Database
 from .deletion import delete
@@ -25,6 +25,7 @@ from .preconditions import check
 from .records import PostgresRecords
 from .search import PostgresSearch
 from .select import PostgresSql
+from .statements import SQL
 from .tenants import Tenants
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class PostgresStore:
         self.admin = PostgresAdmin(server, tenant, self._indexing)
 
     def write(self, batch: Batch) -> Written:
-        written = write(self._server, self._tenant, lambda writing: writing.apply(batch))
+        written = write(self._server, self._tenant, lambda writer: writer.apply(batch))
         self._indexing.grown(_count_vectors(batch))
         return written
 
@@ -105,9 +106,9 @@ class PostgresStore:
             written, vectors = Written(()), 0
             for batch in batches():
                 # A new one for each: it finds what the one before it stored.
-                writing = Writing(self._server, cursor, self._tenant)
-                written = written.plus(writing.apply(batch))
-                writing.close()
+                writer = BatchWriter(self._server, cursor, self._tenant)
+                written = written.plus(writer.apply(batch))
+                writer.close()
                 vectors += _count_vectors(batch)
             return written
 
@@ -118,11 +119,11 @@ class PostgresStore:
     def update(self, work: Callable[[Reads], Batch]) -> Written:
         vectors = 0
 
-        def run(writing: Writing) -> Written:
+        def run(writer: BatchWriter) -> Written:
             nonlocal vectors
-            batch = self._read(writing, work)
+            batch = self._read(writer, work)
             vectors = _count_vectors(batch)
-            return writing.apply(batch)
+            return writer.apply(batch)
 
         written = write(self._server, self._tenant, run)
         self._indexing.grown(vectors)
@@ -131,24 +132,24 @@ class PostgresStore:
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         given = list(ids)
         deletion = write(
-            self._server, self._tenant, lambda writing: delete(writing, given, derived=derived)
+            self._server, self._tenant, lambda writer: delete(writer, given, derived=derived)
         )
         return self._swept(deletion) if erase else deletion
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
-        def run(writing: Writing) -> Deletion:
-            batch = self._read(writing, work)
+        def run(writer: BatchWriter) -> Deletion:
+            batch = self._read(writer, work)
             if batch.expected:
-                check(writing, batch.expected)
-            deletion = delete(writing, batch.deleted, derived=True)
-            writing.apply(replace(batch, deleted=(), expected=None))
+                check(writer, batch.expected)
+            deletion = delete(writer, batch.deleted, derived=True)
+            writer.apply(replace(batch, deleted=(), expected=None))
             return deletion
 
         return self._swept(write(self._server, self._tenant, run))
 
-    def _read(self, writing: Writing, work: Callable[[Reads], Batch]) -> Batch:
+    def _read(self, writer: BatchWriter, work: Callable[[Reads], Batch]) -> Batch:
         """Let `work` read inside the transaction."""
-        with self._server.within(self._tenant, writing.cursor):
+        with self._server.within(self._tenant, writer.cursor):
             return work(_TransactionReads(self._server, self._tenant))
 
     def _swept(self, deletion: Deletion) -> Deletion:
@@ -163,8 +164,9 @@ class PostgresStore:
         return replace(deletion, remaining=tuple(remaining))
 
     def _remaining(self, table: str, column: str, ids: Sequence[str]) -> list[Any]:
-        sql = f"SELECT {column} FROM remloom.{table} WHERE tenant_id = %s AND {column} = ANY (%s)"
-        return self._server.fetch(self._tenant, sql, (self._tenant, list(ids)))
+        sql = SQL.fill("remaining_ids", table=table, column=column)
+        values = {"tenant": self._tenant, "ids": list(ids)}
+        return self._server.fetch(self._tenant, sql, values)
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._server.read(self._tenant)

@@ -20,9 +20,11 @@ class Transaction:
     written.
 
     Attributes:
-        seq, doc, names: the highest number of a record, of a text, and of a name.
-        sealed: the highest number of a name that is indexed.
-        unnamed: names removed since the index of names was begun.
+        seq: the highest number of a record, in the order of writing.
+        text_no: the highest number of a text.
+        name_no: the highest number of a name.
+        sealed_no: the highest number of a name that is in a run of the index.
+        removed_names: names removed since the runs were begun.
     """
 
     def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
@@ -32,20 +34,20 @@ class Transaction:
         server.check_made(rows[0][0] if rows else None)
         # Where the store keeps to no tenant, one that is not there has given out no numbers.
         numbers: tuple[int, ...] = rows[0][1:] if rows else (0, 0, 0, 0, 0)
-        self.seq, self.doc, self.names, self.sealed, self.unnamed = numbers
+        self.seq, self.text_no, self.name_no, self.sealed_no, self.removed_names = numbers
 
     def close(self) -> None:
         """Store the highest numbers given out, and index the names that wait for it once they are
         many."""
-        while self.names - self.sealed >= trigram_index.TAIL:
+        while self.name_no - self.sealed_no >= trigram_index.TAIL:
             trigram_index.seal(self, trigram_index.take(self))
         self.run(
             SQL.store_numbers,
             seq=self.seq,
-            doc=self.doc,
-            names=self.names,
-            sealed=self.sealed,
-            unnamed=self.unnamed,
+            doc=self.text_no,
+            names=self.name_no,
+            sealed=self.sealed_no,
+            unnamed=self.removed_names,
         )
 
     def rows(self, sql: str, **values: Any) -> list[Any]:
@@ -55,11 +57,3 @@ class Transaction:
     def run(self, sql: str, **values: Any) -> int:
         """Run a statement, which knows the tenant as `tenant`; returns how many rows it touched."""
         return self.cursor.execute(sql, {"tenant": self.tenant, **values}).rowcount
-
-    def all(self, sql: str, *values: Any) -> list[Any]:
-        """The rows of a statement whose first parameter is the tenant."""
-        return self.cursor.execute(sql, (self.tenant, *values)).fetchall()
-
-    def do(self, sql: str, *values: Any) -> int:
-        """Run one; returns how many rows it touched."""
-        return self.cursor.execute(sql, (self.tenant, *values)).rowcount

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .transaction import Transaction
 
-__all__ = ["OF_TYPE", "TAIL", "Names", "count_missing", "seal", "take"]
+__all__ = ["TAIL", "Names", "count_missing", "seal", "take"]
 
 TAIL = FEW  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time
@@ -45,8 +45,6 @@ _LENGTH_BITS = 7
 _LENGTH = (1 << _LENGTH_BITS) - 1
 _NUMBER_BITS = 32
 _NUMBER = (1 << _NUMBER_BITS) - 1
-
-OF_TYPE = "(r.type = %(type)s OR r.schema = %(type)s OR starts_with(r.type, %(type)s || '/'))"
 
 Numbers = NDArray[np.int64]
 Postings = NDArray[np.int64]
@@ -85,14 +83,14 @@ def take(transaction: Transaction) -> Tail:
     """Take the tail, or the beginning of a very long one, to be sealed before the transaction ends."""
     runs = [_Run(*row) for row in transaction.rows(SQL.name_runs)]
     # Where most of what the runs have was removed since, all names are sealed anew.
-    if transaction.unnamed > sum(run.names for run in runs) // 2:
+    if transaction.removed_names > sum(run.names for run in runs) // 2:
         transaction.run(SQL.delete_all_name_pages)
         transaction.run(SQL.delete_all_name_runs)
         runs = []
-        transaction.sealed = 0
-        transaction.unnamed = 0
-    names = transaction.rows(SQL.names_behind, number=transaction.sealed, limit=_AT_ONCE)
-    transaction.sealed = transaction.names if len(names) < _AT_ONCE else names[-1][0]
+        transaction.sealed_no = 0
+        transaction.removed_names = 0
+    names = transaction.rows(SQL.names_behind, number=transaction.sealed_no, limit=_AT_ONCE)
+    transaction.sealed_no = transaction.name_no if len(names) < _AT_ONCE else names[-1][0]
     return Tail(runs, names)
 
 

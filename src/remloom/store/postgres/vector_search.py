@@ -7,30 +7,20 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .halfvec import Half
-from .rows import COLUMNS
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
     from .database import Database
 
-__all__ = ["Near", "Nearest", "Serving", "serving"]
+__all__ = ["NearestWindows", "Serving", "VectorQuery", "Window", "read_serving"]
 
-# records that a filter keeps: so many are compared one by one, which is quicker than a graph, and
-# exact
+# Records that a filter keeps: up to this many are compared one by one, which is quicker than a
+# graph, and exact.
 _FEW = 5_000
 _MOST = 1_000  # candidates that an HNSW search may keep
-# The model that serves, of which a search takes the tenant, the number and the dimensions from `s`;
-# and, in the same trip, how the HNSW index is to be searched until the transaction ends.
-_SERVING = (
-    "SELECT m.model, m.dims, m.indexed, m.tenant_id AS tenant, set_config('hnsw.iterative_scan', 'strict_order', true),"
-    f" set_config('hnsw.ef_search', least(%(ef)s::integer, {_MOST})::text, true)"
-    " FROM remloom.models m WHERE m.tenant_id = {} AND m.current OFFSET 0"
-)
-_KNOWN = "SELECT %(model)s::integer AS model, %(dims)s::integer AS dims, %(tenant)s::text AS tenant OFFSET 0"
-_OURS = (
-    "v.tenant_id = s.tenant AND v.model = s.model AND v.schema = %(schema)s AND s.dims = %(dims)s"
-)
+_PARAMETER = re.compile(r"%s|%%")
 
 
 class Serving(NamedTuple):
@@ -41,13 +31,18 @@ class Serving(NamedTuple):
     indexed: bool  # whether vectors of this tenant are in the HNSW index
 
 
-def serving(cursor: Cursor[Any], tenant: str, ef: int) -> Serving | None:
-    """The one there is."""
-    row = cursor.execute(_SERVING.format("%(tenant)s"), {"tenant": tenant, "ef": ef}).fetchone()
-    return Serving(*row[:3]) if row else None
+class VectorQuery(NamedTuple):
+    """What is searched, and where."""
+
+    tenant: str
+    schema: str
+    vector: Half
+    condition: str  # over the records `r`, with `values` in the places of %s; empty: no filter
+    values: list[Any]
+    ef: int  # candidates that an HNSW search keeps
 
 
-class Near(NamedTuple):
+class Window(NamedTuple):
     """A window, how far away it is, and the row of its record."""
 
     id: str
@@ -59,130 +54,99 @@ class Near(NamedTuple):
     content: str | None
 
 
-class Nearest:
-    """One search, of which more and more may be asked.
+def read_serving(cursor: Cursor[Any], tenant: str, ef: int) -> Serving | None:
+    """Read which model serves, and set how the HNSW index is searched until the transaction ends."""
+    values = {"tenant": tenant, "ef": ef, "most": _MOST}
+    row = cursor.execute(SQL.serving_model, values).fetchone()
+    return Serving(*row[:3]) if row else None
 
-    Args:
-        condition: over the records `r`, with its values; empty when there is no filter.
-        ef: candidates that an HNSW search keeps.
-    """
 
-    def __init__(
-        self,
-        tenant: str,
-        schema: str,
-        serving: Serving,
-        query: Half,
-        condition: str,
-        values: list[Any],
-        ef: int,
-    ) -> None:
+class NearestWindows:
+    """One search, of which more and more windows may be asked."""
+
+    def __init__(self, query: VectorQuery, serving: Serving) -> None:
         self._serving = serving
-        self._condition, named = _named(condition, values)
-        self._values = named | {
-            "tenant": tenant, "schema": schema, "model": serving.model, "dims": serving.dims, "query": query, "ef": ef,
-        }  # fmt: skip
-        self._ef = ef
+        self._condition, named_values = _with_names(query.condition, query.values)
+        self._ef = query.ef
+        self._values = named_values | {
+            "tenant": query.tenant,
+            "schema": query.schema,
+            "model": serving.model,
+            "dims": serving.dims,
+            "query": query.vector,
+            "ef": query.ef,
+            "most": _MOST,
+        }
 
-    def best(self, cursor: Cursor[Any], count: int) -> list[Near]:
-        """The nearest windows, nearest first."""
+    def fetch(self, cursor: Cursor[Any], count: int) -> list[Window]:
+        """Fetch the nearest windows, nearest first."""
         if self._condition:
-            found, kept = self._among(cursor, count, _FEW)
-            if kept <= _FEW:
-                return found
-        if self._serving.indexed and self._ef < min(count, _MOST):
-            self._ef = min(count, _MOST)
-            cursor.execute("SELECT set_config('hnsw.ef_search', %s, true)", (str(self._ef),))
-        found = self._ask(cursor, self._first(count), count)
-        if len(found) == count or not self._serving.indexed:
-            return found
+            nearest = self._among_few(cursor, count)
+            if nearest is not None:
+                return nearest
+        indexed = self._serving.indexed
+        if indexed:
+            self._widen(cursor, count)
+        nearest = self._windows(cursor, self._first(count))
+        if len(nearest) == count or not indexed:
+            return nearest
         # Few of what the graph has near are this tenant's, or pass the filter.
         if self._condition:
-            return self._among(cursor, count, None)[0]
-        return self._ask(cursor, self._exact("", count), count)
+            return self._windows(cursor, self._fill("nearest_among_all", count))
+        return self._windows(cursor, self._fill("nearest_of_all", count))
 
-    def _among(self, cursor: Cursor[Any], count: int, most: int | None) -> tuple[list[Near], int]:
-        """The nearest among the records that the filter keeps, and how many it keeps; none when
-        more than `most`."""
-        limit, few = (
-            ("", "true")
-            if most is None
-            else (f" LIMIT {most + 1}", f"(SELECT kept FROM number) <= {most}")
-        )
-        rows = cursor.execute(
-            "WITH kept AS MATERIALIZED (SELECT r.id FROM remloom.own_records r WHERE r.tenant_id = %(tenant)s"
-            f" AND r.schema = %(schema)s{self._condition}{limit}), number AS MATERIALIZED (SELECT count(*) AS"
-            " kept FROM kept), n AS MATERIALIZED (SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS"
-            " distance FROM kept CROSS JOIN LATERAL (SELECT v.* FROM remloom.vectors v WHERE v.tenant_id = %(tenant)s"
-            f" AND v.id = kept.id AND v.model = %(model)s OFFSET 0) v WHERE {few}"
-            f" ORDER BY 4 LIMIT {count}) SELECT number.kept, n.*, {COLUMNS} FROM number LEFT JOIN n ON true"
-            " LEFT JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id ORDER BY n.distance",
-            self._values,
-        ).fetchall()
-        return [Near(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
-
-    def _graph(self, count: int) -> str:
-        dims = self._serving.dims
-        cast = f"::halfvec({dims})"
-        joined = (
-            "JOIN remloom.own_records r ON r.tenant_id = v.tenant_id AND r.id = v.id"
-            if self._condition
-            else ""
-        )
-        return (
-            f"SELECT v.id, v.first, v.last, v.data{cast} <=> %(query)b{cast} AS distance FROM remloom.own_vectors v"
-            f" {joined} WHERE {_OURS} AND v.indexed AND v.dims = {dims}{self._condition}"
-            f" ORDER BY v.data{cast} <=> %(query)b{cast} LIMIT {count}"
-        )
-
-    def _exact(self, part: str, count: int) -> str:
-        kept = (
-            " CROSS JOIN LATERAL (SELECT FROM remloom.own_records r WHERE r.tenant_id = v.tenant_id AND r.id = v.id"
-            f"{self._condition} OFFSET 0) r"
-        )
-        return (
-            "SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS distance FROM (SELECT * FROM"
-            f" remloom.own_vectors v WHERE {_OURS}{part} OFFSET 0) v{kept if self._condition else ''}"
-            f" ORDER BY 4 LIMIT {count}"
-        )
-
-    def _first(self, count: int) -> str:
-        """From the index, and among what is not in it yet."""
-        tail = self._exact(" AND NOT v.indexed", count)
-        return f"({self._graph(count)}) UNION ALL ({tail})" if self._serving.indexed else tail
-
-    def _ask(self, cursor: Cursor[Any], near: str, count: int) -> list[Near]:
-        rows = cursor.execute(
-            f"SELECT n.* FROM ({_KNOWN}) s CROSS JOIN LATERAL ({_records(near, count)}) n ORDER BY n.distance",
-            self._values,
-        ).fetchall()
-        return [Near(*row) for row in rows]
-
-    def at_once(self, server: Database, count: int) -> list[Near] | None:
-        """The same in one statement, when there is no filter; None if another model serves by now."""
-        rows = server.call(
-            self._values["tenant"],
-            f"SELECT s.model, s.dims, s.indexed, n.* FROM ({_SERVING.format('t.tenant')}) s"
-            f" LEFT JOIN LATERAL ({_records(self._first(count), count)}) n ON true ORDER BY n.distance",
-            self._values,
-        )
+    def fetch_at_once(self, server: Database, count: int) -> list[Window] | None:
+        """Fetch the nearest windows in one round trip, when there is no filter; None if another
+        model serves by now."""
+        if self._serving.indexed:
+            sql = self._fill("nearest_indexed_at_once", count, dims=str(self._serving.dims))
+        else:
+            sql = self._fill("nearest_exact_at_once", count)
+        rows = server.call(self._values["tenant"], sql, self._values)
         if not rows or rows[0][:3] != self._serving:
             return None
-        return [Near(*row[3:]) for row in rows if row[3] is not None]
+        # Where nothing is near there is one row, of the model alone.
+        return [Window(*row[3:]) for row in rows if row[3] is not None]
+
+    def _among_few(self, cursor: Cursor[Any], count: int) -> list[Window] | None:
+        """Fetch the nearest windows of the records that the filter keeps; None if they are many."""
+        sql = self._fill("nearest_among_few", count, few=str(_FEW))
+        rows = cursor.execute(sql, self._values).fetchall()
+        if rows[0][0] > _FEW:
+            return None
+        return [Window(*row[1:]) for row in rows if row[1] is not None]
+
+    def _widen(self, cursor: Cursor[Any], count: int) -> None:
+        """Let the HNSW search keep as many candidates as are asked of it."""
+        wanted = min(count, _MOST)
+        if self._ef < wanted:
+            self._ef = wanted
+            cursor.execute(SQL.set_candidates, {"ef": wanted})
+
+    def _first(self, count: int) -> str:
+        """The statement to try first: the index and what is not in it yet."""
+        name = "nearest_indexed" if self._serving.indexed else "nearest_exact"
+        if self._condition:
+            name += "_filtered"
+        dims = {"dims": str(self._serving.dims)} if self._serving.indexed else {}
+        return self._fill(name, count, **dims)
+
+    def _fill(self, name: str, count: int, **words: str) -> str:
+        # The planner has to know the number: which index is quicker depends on it.
+        words["count"] = str(count)
+        if self._condition:
+            words["condition"] = self._condition
+        return SQL.fill(name, **words)
+
+    def _windows(self, cursor: Cursor[Any], sql: str) -> list[Window]:
+        return [Window(*row) for row in cursor.execute(sql, self._values).fetchall()]
 
 
-def _records(near: str, count: int) -> str:
-    """The nearest of these windows, with their records."""
-    return (
-        f"SELECT n.*, {COLUMNS} FROM (SELECT * FROM ({near}) n ORDER BY distance LIMIT {count}) n"
-        " JOIN remloom.records r ON r.tenant_id = s.tenant AND r.id = n.id"
-    )
-
-
-def _named(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:
+def _with_names(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:
     """A condition whose parameters have names, so that it may stand in a statement more than once."""
-    names = iter(range(len(values)))
-    text = re.sub(
-        r"%s|%%", lambda found: f"%(v{next(names)})s" if found[0] == "%s" else found[0], condition
+    names = [f"value_{position}" for position in range(len(values))]
+    unused = iter(names)
+    named = _PARAMETER.sub(
+        lambda match: f"%({next(unused)})s" if match[0] == "%s" else match[0], condition
     )
-    return text, {f"v{at}": value for at, value in enumerate(values)}
+    return named, dict(zip(names, values, strict=True))

@@ -1,0 +1,121 @@
+-- name: get_record
+-- The record of an id.
+SELECT r.schema, r.body, r.content FROM remloom.records r WHERE r.tenant_id = t.tenant AND r.id = %(id)s;
+
+-- name: keys_from
+-- The keys in a range, in their order, each with its record.
+SELECT coalesce(n.label, n.key), n.rank, r.schema, r.body, r.content
+FROM remloom.names n JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id
+WHERE n.tenant_id = %(tenant)s AND n.key >= %(first)s AND n.key < %(end)s ORDER BY n.key LIMIT %(limit)s;
+
+-- name: first_words
+-- Of some words, those that a key is or begins with before its first hyphen, and a few more.
+SELECT v.word FROM unnest(%(words)s::text[]) v (word)
+-- The first key from there on: a range of two bounds would be read to its end.
+CROSS JOIN LATERAL (
+  SELECT n.key FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key >= v.word ORDER BY n.key LIMIT 1
+) n
+WHERE n.key < v.word || '.';
+
+-- name: chunks
+-- The first chunks of a document in a range of ordinals, in their order.
+SELECT r.schema, r.body, r.content FROM remloom.own_records r
+WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%(uri)s) AND r.uri = %(uri)s
+  AND coalesce((r.body ->> 'ordinal')::bigint, 0) > %(after)s
+  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s
+ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0), r.seq LIMIT %(limit)s;
+
+-- name: last_chunks
+-- The last chunks of a document in a range of ordinals, the last one first.
+SELECT r.schema, r.body, r.content FROM remloom.own_records r
+WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%(uri)s) AND r.uri = %(uri)s
+  AND coalesce((r.body ->> 'ordinal')::bigint, 0) > %(after)s
+  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s
+ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0) DESC, r.seq DESC LIMIT %(limit)s;
+
+-- name: messages
+-- The turns of a chat whose messages had some ids, in their order; `hashes` are those of the URI and each id.
+SELECT r.schema, r.body, r.content
+FROM (
+  SELECT f.* FROM unnest(%(hashes)s::text[]) w (hash) CROSS JOIN LATERAL (
+    SELECT r.* FROM remloom.own_records r
+    WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND (r.body #>> '{metadata,message_ids,0}') IS NOT NULL
+      AND md5(r.uri || chr(10) || (r.body #>> '{metadata,message_ids,0}')) = w.hash OFFSET 0
+  ) f
+) r
+WHERE r.uri = %(uri)s AND (r.body #>> '{metadata,message_ids,0}') = ANY (%(ids)s)
+ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0), r.seq;
+
+-- name: referring_moments
+-- The moments that refer to some records, in the order of writing.
+SELECT r.schema, r.body, r.content FROM remloom.own_records r
+WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments' AND r.id IN (
+  SELECT p.child FROM remloom.parents p WHERE p.tenant_id = r.tenant_id AND p.parent = ANY (%(ids)s) AND p.kind = 1
+)
+ORDER BY r.seq;
+
+-- name: children
+-- The records that derive from one, in the order of writing.
+SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.child
+WHERE p.tenant_id = %(tenant)s AND p.parent = %(id)s AND p.kind = 0 ORDER BY r.seq;
+
+-- name: parents
+-- The records that one derives from, in the order of writing.
+SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+WHERE p.tenant_id = %(tenant)s AND p.child = %(id)s AND p.kind = 0 ORDER BY r.seq;
+
+-- name: moments_between
+-- The moments that overlap a time, in the order of their start.
+-- Those of more than 31 days have an index of their own; of the others none that began earlier than
+-- that can overlap it.
+SELECT r.schema, r.body, r.content
+FROM (
+  SELECT * FROM remloom.records r
+  WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments'
+    AND r.starts >= %(first)s - 2678400000000 AND r.starts < %(last)s
+    AND (r.ends > %(first)s OR r.starts >= %(first)s) AND r.ends - r.starts <= 2678400000000
+  UNION ALL
+  SELECT * FROM remloom.records r
+  WHERE r.tenant_id = %(tenant)s AND r.schema = 'moments'
+    AND r.ends - r.starts > 2678400000000 AND r.ends > %(first)s AND r.starts < %(last)s
+) r
+ORDER BY r.starts, r.seq;
+
+-- name: all_records
+-- Every record but for placeholders, with what it derives from, in the order of writing.
+SELECT r.schema, r.body, r.content, (
+  SELECT array_agg(p.parent ORDER BY q.seq)
+  FROM remloom.parents p JOIN remloom.records q ON q.tenant_id = p.tenant_id AND q.id = p.parent
+  WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND p.kind = 0
+)
+FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND NOT r.thin ORDER BY r.seq;
+
+-- name: all_placeholders
+-- Every placeholder entity, in the order of the ids; the last column is as in `all_records`.
+SELECT r.schema, r.body, r.content, NULL::text[]
+FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND r.thin ORDER BY r.id;
+
+-- name: query_records
+-- The records that meet a condition.
+SELECT r.schema, r.body, r.content FROM remloom.own_records r
+WHERE r.tenant_id = %s AND {condition} ORDER BY {order};
+
+-- name: query_some_records
+-- Some of the records that meet a condition.
+SELECT r.schema, r.body, r.content FROM remloom.own_records r
+WHERE r.tenant_id = %s AND {condition} ORDER BY {order} LIMIT %s OFFSET %s;
+
+-- name: has_value
+-- Whether some record of a schema has a value.
+SELECT 1 FROM remloom.records r WHERE r.tenant_id = %s AND r.schema = %s AND {value} IS NOT NULL LIMIT 1;
+
+-- name: remaining_ids
+-- Those of some ids that a table still has.
+SELECT {column} FROM remloom.{table} WHERE tenant_id = %(tenant)s AND {column} = ANY (%(ids)s);
+
+-- name: texts_by_number
+-- The records whose texts have some numbers, as far as they meet a condition.
+SELECT r.doc, r.schema, r.body, r.content FROM remloom.records r
+WHERE r.tenant_id = %s AND r.doc = ANY (%s){condition};
