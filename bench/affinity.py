@@ -30,9 +30,9 @@ def main(count: int = 10_000) -> None:
     with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder="none") as memory:
         for batch in batches(count):
             memory.write(batch)
-        first, found = timed(memory.affinity)
-        second, again = timed(memory.affinity)
-        back, _ = timed(lambda: memory.rollback(found.run.id))
+        first, found = timed(memory.dreams.affinity)
+        second, again = timed(memory.dreams.affinity)
+        back, _ = timed(lambda: memory.runs.rollback(found.run.id))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         told = {
             "resources": count,

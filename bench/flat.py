@@ -26,8 +26,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom import Edge, Entity, Home, Memory, Message, Moment, Resource
 from remloom.errors import RemloomError
+from remloom.memory.admin import Admin
+from remloom.memory.dreams import Dreams
+from remloom.memory.jobs import Jobs
+from remloom.memory.runs import Runs
 from remloom.predicates import Eq, Query
 
 from . import data, stores
@@ -59,7 +63,7 @@ class World:
         )
         if not self.memory.query_resources(Query().limit(1)):
             self._fill(vectors)
-        self.memory.settle()
+        self.memory.admin.optimize()
         self.questions = data.questions(100, list(data.texts(200)))
         self.written = [self.fresh() for _ in range(40)]  # what is forgotten and changed
         documents = self._rng.choice(
@@ -173,17 +177,12 @@ def _one(
 
 _ALL = "it reads or writes everything"
 _MODEL = "its time is the language model's"
-_PLACES = (
-    "copy",
-    "create_tenant",
-    "delete_tenant",
-    "tenants",
-    "migrate",
-    "adopt_tenant",
-    "repair_tenant",
-    "new_key",
-)
 _PLACE = "it is about where memories are kept, and no memory is open"
+
+
+def _public(prefix: str, kind: type) -> set[str]:
+    """The names of a class's public methods."""
+    return {prefix + name for name, _ in inspect.getmembers(kind, callable) if name[0] != "_"}
 
 
 def _edge(world: World) -> Edge:
@@ -234,8 +233,8 @@ CALLS: dict[str, Call] = {
     "update_entity": _one(
         lambda w: w.memory.update_entity(w.entity, properties={"number": w.number()})
     ),
-    "delete_edge": _one(
-        lambda w, edge: w.memory.delete_edge(edge.src, edge.rel_type, edge.dst), _edge
+    "admin.delete_edge": _one(
+        lambda w, edge: w.memory.admin.delete_edge(edge.src, edge.rel_type, edge.dst), _edge
     ),
     "delete_resource": _one(
         lambda w, id: w.memory.delete_resource(id), World.fresh, grows="as forget"
@@ -289,10 +288,11 @@ CALLS: dict[str, Call] = {
     ),
     "query_entities": _one(lambda w: w.memory.query_entities(Query().filter(Eq("id", w.entity)))),
     "query_moments": _one(lambda w: w.memory.query_moments(Query().filter(Eq("type", "rare")))),
-    "complete": _one(
-        lambda w: w.memory.complete(w.name()), grows="up to its limit, as more names begin alike"
+    "admin.complete": _one(
+        lambda w: w.memory.admin.complete(w.name()),
+        grows="up to its limit, as more names begin alike",
     ),
-    "show": _one(lambda w: w.memory.show(w.entity)),
+    "describe": _one(lambda w: w.memory.describe(w.entity)),
     "history": _one(lambda w: w.memory.history(w.any_of(w.ids))),
     "recall": _one(
         lambda w: w.memory.recall(w.any_of(w.questions), vector=w.vector()),
@@ -300,50 +300,56 @@ CALLS: dict[str, Call] = {
     ),
     "context": _one(lambda w: w.memory.context(w.any_of(w.questions)), grows="as recall"),
     # what is done later, and what was done
-    "add_job": _one(lambda w: w.memory.add_job("affinity", key=f"job {w.number()}")),
-    "remove_job": _one(
-        lambda w, job: w.memory.remove_job(job.id),
-        lambda w: w.memory.add_job("affinity", key=f"job {w.number()}"),
+    "jobs.add": _one(lambda w: w.memory.jobs.add("affinity", key=f"job {w.number()}")),
+    "jobs.remove": _one(
+        lambda w, job: w.memory.jobs.remove(job.id),
+        lambda w: w.memory.jobs.add("affinity", key=f"job {w.number()}"),
     ),
-    "jobs": _one(lambda w: w.memory.jobs()),
-    "retry_job": Call(left_out="of a job that failed"),
-    "work": Call(left_out="its time is that of the jobs"),
-    "runs": _one(lambda w: w.memory.runs(limit=5)),
-    "made": Call(left_out="of a run, as many as it made"),
-    "rollback": Call(left_out="of a run, as many as it made"),
-    "parked": _one(lambda w: w.memory.parked()),
-    "usage": _one(lambda w: w.memory.usage()),
+    "jobs.list": _one(lambda w: w.memory.jobs.list()),
+    "jobs.retry": Call(left_out="of a job that failed"),
+    "jobs.work": Call(left_out="its time is that of the jobs"),
+    "runs.list": _one(lambda w: w.memory.runs.list(limit=5)),
+    "runs.records": Call(left_out="of a run, as many as it made"),
+    "runs.rollback": Call(left_out="of a run, as many as it made"),
+    "runs.failed": _one(lambda w: w.memory.runs.failed()),
+    "admin.usage": _one(lambda w: w.memory.admin.usage()),
     # over everything, or over a stretch of time
-    "moments": _one(
-        lambda w: w.memory.moments(since=datetime.now(UTC), model=False, dry_run=True),
+    "dreams.moments": _one(
+        lambda w: w.memory.dreams.moments(since=datetime.now(UTC), model=False, dry_run=True),
         grows="it looks at what was remembered in the day before, which here is everything",
     ),
-    "affinity": _one(
-        lambda w: w.memory.affinity(since=datetime.now(UTC) + timedelta(seconds=1), dry_run=True),
+    "dreams.affinity": _one(
+        lambda w: w.memory.dreams.affinity(
+            since=datetime.now(UTC) + timedelta(seconds=1), dry_run=True
+        ),
         vectors=True,
         grows="what is new is compared with everything",
     ),
-    "consolidate": Call(left_out="it compares everything with everything near it"),
-    "metrics": Call(left_out="it reads everything"),
-    "stats": _one(
-        lambda w: w.memory.stats(), grows="records are counted by type along an index, 0.1 µs each"
+    "dreams.consolidate": Call(left_out="it compares everything with everything near it"),
+    "dreams.metrics": Call(left_out="it reads everything"),
+    "admin.stats": _one(
+        lambda w: w.memory.admin.stats(),
+        grows="records are counted by type along an index, 0.1 µs each",
     ),
-    "check": _one(lambda w: w.memory.check(), grows=_ALL),
-    "export": _one(lambda w: w.memory.export(w.file()), grows=_ALL),
-    "backup": _one(lambda w: w.memory.backup(w.file()), grows=_ALL),
-    "settle": _one(lambda w: w.memory.settle(), grows="it writes the indexes anew"),
-    "import_": Call(left_out="it writes everything"),
-    "reembed": Call(left_out="its time is the embedder's"),
+    "admin.check": _one(lambda w: w.memory.admin.check(), grows=_ALL),
+    "admin.records": _one(lambda w: next(w.memory.admin.records("moments")), grows=_ALL),
+    "admin.export": _one(lambda w: w.memory.admin.export(w.file()), grows=_ALL),
+    "admin.backup": _one(lambda w: w.memory.admin.backup(w.file()), grows=_ALL),
+    "admin.optimize": _one(lambda w: w.memory.admin.optimize(), grows="it writes the indexes anew"),
+    "admin.import_": Call(left_out="it writes everything"),
+    "admin.reembed": Call(left_out="its time is the embedder's"),
     "embed_pending": Call(left_out="its time is the embedder's"),
-    **{name: Call(left_out=_MODEL) for name in ("ask", "ask_rem", "dream", "learn")},
-    **{name: Call(left_out=_PLACE) for name in _PLACES},
+    **{name: Call(left_out=_MODEL) for name in ("ask", "dream", "learn")},
+    **{name: Call(left_out=_PLACE) for name in _public("Home.", Home)},
     **{name: Call(left_out="once a memory") for name in ("open", "close")},
 }
 
 
 def methods() -> set[str]:
-    """The public methods of `Memory`."""
-    return {name for name, _ in inspect.getmembers(Memory, callable) if not name.startswith("_")}
+    """The public methods of `Memory`, of its nouns, and of `Home`."""
+    nouns = {"runs.": Runs, "jobs.": Jobs, "dreams.": Dreams, "admin.": Admin, "Home.": Home}
+    listed = (_public(prefix, noun) for prefix, noun in nouns.items())
+    return _public("", Memory).union(*listed)
 
 
 def in_turns(call: Call, worlds: Sequence[World], rounds: int) -> list[list[tuple[float, float]]]:
@@ -401,7 +407,7 @@ class Chat:
         for start in range(0, size, 2_000):
             turns = [self.turn(number) for number in range(start, min(start + 2_000, size))]
             self.memory.read_chat(turns, uri="chats/1", append=True)
-        self.memory.settle()
+        self.memory.admin.optimize()
 
     def turn(self, number: int) -> Message:
         speaker = ("Ann", "Ben")[number % 2]

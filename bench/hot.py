@@ -41,7 +41,7 @@ class Hot:
         stores.write_all(self.memory, stores.named(size))
         sources, destinations = data.graph(max(50, size // 10), size)
         stores.write_all(self.memory, stores.edges(sources.tolist(), destinations.tolist()))
-        self.memory.settle()
+        self.memory.admin.optimize()
         texts = [record.content for record in records]
         self._texts = texts
         self._endless = {

@@ -131,7 +131,7 @@ class Load:
                 found = memory.search(
                     vector=self.vectors[rng.randrange(len(self.vectors))], limit=1
                 ).records
-                return memory._store.delete([hit.id for hit in found])
+                return memory.admin.store.delete([hit.id for hit in found])
 
 
 Operation = Callable[[Load, Memory, random.Random], Any]
@@ -193,7 +193,7 @@ def run(url: str, minutes: float, connections: int, tenants: int) -> int:
         thread.start()
     for thread in threads:
         thread.join()
-    disagreements = [line for memory in load.memories[:20] for line in memory.check()]
+    disagreements = [line for memory in load.memories[:20] for line in memory.admin.check()]
     for memory in load.memories:
         memory.close()
     results = Results("load")

@@ -64,7 +64,7 @@ class Remloom:
         self._memory.write(documents)
 
     def finish(self) -> None:
-        self._memory.settle()
+        self._memory.admin.optimize()
 
     def search(self, vector: data.Floats) -> list[str]:
         return [hit.id for hit in self._memory.search(vector=vector).records]

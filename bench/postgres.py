@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 import psycopg
 
-from remloom import Entity, Memory, labels
+from remloom import Entity, Home, Memory, labels
 from remloom.predicates import Eq
 from remloom.store.specs import EdgeOrder
 
@@ -66,7 +66,7 @@ class Bench:
     def open(self, kind: str) -> tuple[Memory, bool]:
         """The tenant of a kind, and whether it is still to be filled."""
         memory = Memory.open(self.url, tenant=f"bench-{kind}-{self.size}", embedder="none")
-        return memory, not any(memory.stats()["records"].values())
+        return memory, not any(memory.admin.stats()["records"].values())
 
     def fetch(self, sql: str, *values: Any) -> list[Any]:
         return self.bare.execute(sql, values).fetchall()
@@ -89,11 +89,11 @@ def names(bench: Bench) -> None:
         against = "a prepared SELECT of one row"
 
         def select(name: str) -> Any:
-            return bench.fetch(_SELECT, memory.tenant, ids[name])
+            return bench.fetch(_SELECT, memory.admin.tenant, ids[name])
 
         bench.add(
             "get",
-            *race(wanted, lambda name: memory._store.records.get(None, ids[name]), select),
+            *race(wanted, lambda name: memory.admin.store.records.get(None, ids[name]), select),
             against=against,
         )
         bench.add("lookup", *race(wanted, memory.lookup, select), against=against)
@@ -166,7 +166,7 @@ def graph(bench: Bench) -> None:
             bench.add("write-edges", writing)
             bench.bare.execute("VACUUM ANALYZE")  # as autovacuum does within a minute
         starts = data.hubs(max(50, bench.calls // 5), sources).tolist()
-        store = memory._store
+        store = memory.admin.store
 
         def walk(start: int) -> Any:
             return store.graph.walk(
@@ -181,7 +181,7 @@ def graph(bench: Bench) -> None:
             )
 
         def recursive(start: int) -> Any:
-            return bench.fetch(_WALK, f"node-{start}", memory.tenant)
+            return bench.fetch(_WALK, f"node-{start}", memory.admin.tenant)
 
         def by_hand(start: int) -> set[str]:
             level = seen = {f"node-{start}"}
@@ -213,7 +213,7 @@ def chunks(bench: Bench) -> None:
         if empty:
             _, writing = stores.write_all(memory, stores.chunks(bench.size))
             bench.add("write-resources", writing)
-            memory.settle()
+            memory.admin.optimize()
             bench.bare.execute("VACUUM ANALYZE")  # as autovacuum does within a minute
         count = bench.size
         matrix = data.vectors(count, total=count)
@@ -230,7 +230,9 @@ def chunks(bench: Bench) -> None:
             return round(right / 500, 4)
 
         def bare(query: Any) -> Any:
-            return bench.fetch(_HNSW, memory.tenant, "[" + ",".join(map(str, query.tolist())) + "]")
+            return bench.fetch(
+                _HNSW, memory.admin.tenant, "[" + ",".join(map(str, query.tolist())) + "]"
+            )
 
         bench.bare.execute("SET hnsw.ef_search = 50")
         everything = np.ones(count, bool)
@@ -298,7 +300,7 @@ def neighbours(bench: Bench) -> None:
                     against="the same tenant alone in a database",
                 )
     finally:
-        Memory.delete_tenant(bench.url, "bench-small")
+        Home(bench.url).delete("bench-small")
         bench.bare.execute("DROP DATABASE remloom_bench_alone WITH (FORCE)")
 
 

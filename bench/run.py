@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import msgspec
 import numpy as np
 
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.predicates import Eq, In
 
 from . import data, reference, stores
@@ -63,7 +63,7 @@ def chunks(bench: Bench, size: int) -> None:
         ids, ours, raw = stores.write_beside(memory, records, bench.inserts(tenant))
         bench.results.add(bench.id("write-resources", size), ours, raw, against="bare insert")
         _visibility(bench, memory, size, ids, records)
-        memory.settle()
+        memory.admin.optimize()
     with bench.open(tenant) as memory:
         _get(bench, memory, size, ids)
         _vector_search(bench, memory, size, ids, records)
@@ -107,7 +107,7 @@ def _visibility(
 
 def exact_share(memory: Memory) -> float:
     """The share of the vectors that the graph does not hold yet."""
-    return memory.stats()["vectors"]["exact_share"] or 0.0
+    return memory.admin.stats()["vectors"]["exact_share"] or 0.0
 
 
 def _get(bench: Bench, memory: Memory, size: int, ids: list[str]) -> None:
@@ -163,7 +163,7 @@ def _vector_search(
 def _graph(memory: Memory) -> Any:
     """The usearch index within the memory, None while it has none: what SEARCH costs without
     everything around it."""
-    index = memory._store._indexes.vectors()  # type: ignore[attr-defined]
+    index = memory.admin.store._indexes.vectors()  # type: ignore[attr-defined]
     return index._graph.index if index and index._graph else None
 
 
@@ -267,7 +267,7 @@ def names(bench: Bench, size: int) -> None:
 
         first = _once(lambda: memory.fuzzy(known[7]))
         bench.results.add(
-            bench.id("fuzzy-first", size), seconds=first, settled=_once(memory.settle)
+            bench.id("fuzzy-first", size), seconds=first, settled=_once(memory.admin.optimize)
         )
         rng = np.random.default_rng(13)
         for edits in (1, 2):
@@ -354,7 +354,7 @@ def growth(bench: Bench, size: int) -> None:
     """LOOKUP and TRAVERSE in the largest tenant and in the smallest, in turns: does the cost depend
     on the size?"""
     smallest = min(SIZES)
-    built = {tenant.name for tenant in Memory.tenants(bench.home)}
+    built = {tenant.name for tenant in Home(bench.home).tenants()}
     for what, kind in (("lookup", "names"), ("traverse-uniform", "graph")):
         if smallest == size or not {f"{kind}-{smallest}", f"{kind}-{size}"} <= built:
             continue
@@ -431,7 +431,7 @@ def cli(bench: Bench, size: int) -> None:
         stores.write_all(memory, stores.named(size))
         stores.write_all(memory, stores.chunks(tenth))
         stores.write_all(memory, stores.edges(sources.tolist(), destinations.tolist()))
-        memory.settle()
+        memory.admin.optimize()
     name, node = data.names(size)[3], stores.node_name(int(sources[0]))
     commands = {
         "version": (["--version"], ""),

@@ -29,7 +29,7 @@ class Steps:
 @contextmanager
 def steps(memory: Memory) -> Iterator[Steps]:
     """Count the steps of every connection that the memory has open."""
-    database: Any = memory._store._database  # type: ignore[attr-defined]
+    database: Any = memory.admin.store._database  # type: ignore[attr-defined]
     found = Steps()
 
     def reading() -> bool:

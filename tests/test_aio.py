@@ -11,9 +11,20 @@ from typing import Any
 
 import pytest
 
-from remloom.aio import AsyncMemory
+from remloom.aio import (
+    AsyncAdmin,
+    AsyncDreams,
+    AsyncHome,
+    AsyncJobs,
+    AsyncMemory,
+    AsyncRuns,
+)
 from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError
-from remloom.memory import Memory
+from remloom.memory import Home, Memory
+from remloom.memory.admin import Admin
+from remloom.memory.dreams import Dreams
+from remloom.memory.jobs import Jobs
+from remloom.memory.runs import Runs
 from remloom.model import Edge, Entity
 from remloom.testing.embedder import WordEmbedder
 
@@ -38,6 +49,45 @@ def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> 
             assert inspect.iscoroutinefunction(ours[name]), name
 
 
+NOUNS = [
+    (AsyncRuns, Runs), (AsyncJobs, Jobs), (AsyncDreams, Dreams), (AsyncAdmin, Admin), (AsyncHome, Home)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asynchronous", "noun"), NOUNS, ids=lambda noun: noun.__name__)
+def test_every_method_of_a_noun_is_there_with_the_same_signature_and_words(
+    asynchronous: type, noun: type
+) -> None:
+    ours, theirs = public(asynchronous), public(noun)
+    assert sorted(ours) == sorted(theirs)
+    for name, method in theirs.items():
+        assert inspect.signature(ours[name]) == inspect.signature(method), name
+        assert inspect.getdoc(ours[name]) == inspect.getdoc(method), name
+        assert inspect.iscoroutinefunction(ours[name]), name
+
+
+def test_the_nouns_and_their_properties_are_those_of_memory() -> None:
+    def properties(kind: type) -> list[str]:
+        return sorted(name for name, value in vars(kind).items() if isinstance(value, property))
+
+    assert properties(AsyncMemory) == properties(Memory) == ["admin", "dreams", "jobs", "runs"]
+    assert [properties(ours) for ours, _ in NOUNS] == [properties(noun) for _, noun in NOUNS]
+
+
+def test_nouns_are_used_as_those_of_memory_are(tmp_path: Path) -> None:
+    async def session() -> None:
+        async with AsyncMemory.open(tmp_path, embedder="none") as memory:
+            job = await memory.jobs.add("moments", key="once")
+            assert await memory.jobs.list() == [job]
+            assert await memory.jobs.work(until_idle=True) == 1
+            (run,) = await memory.runs.list()
+            assert (run.kind, await memory.runs.failed()) == ("moments", [])
+        with pytest.raises(StoreClosedError):
+            await memory.runs.list()
+
+    asyncio.run(session())
+
+
 def test_it_has_the_properties_of_memory_while_it_is_open(tmp_path: Path) -> None:
     properties = [name for name, value in vars(Memory).items() if isinstance(value, property)]
     embedder = WordEmbedder()
@@ -45,14 +95,14 @@ def test_it_has_the_properties_of_memory_while_it_is_open(tmp_path: Path) -> Non
     async def session() -> None:
         async with AsyncMemory.open(tmp_path, tenant="acme", embedder=embedder) as memory:
             assert [name for name in properties if not hasattr(memory, name)] == []
-            assert (memory.tenant, memory.settings.home, memory.embedder) == (
+            assert (memory.admin.tenant, memory.admin.settings.home, memory.admin.embedder) == (
                 "acme",
                 str(tmp_path),
                 embedder,
             )
-            assert memory.llm is None
+            assert memory.admin.llm is None
         with pytest.raises(StoreClosedError):
-            memory.tenant  # noqa: B018
+            memory.admin.tenant  # noqa: B018
 
     asyncio.run(session())
 
@@ -74,17 +124,17 @@ def test_it_writes_and_answers_as_memory_does(tmp_path: Path) -> None:
     found = asyncio.run(session())
     with Memory.open(tmp_path, embedder="none") as memory:
         assert memory.query("TRAVERSE WITH 'sarah chen'").as_dict() == found
-    assert [tenant.name for tenant in asyncio.run(AsyncMemory.tenants(tmp_path))] == ["default"]
+    assert [tenant.name for tenant in asyncio.run(AsyncHome(tmp_path).tenants())] == ["default"]
 
 
 def test_it_may_be_awaited_and_closed_instead_of_entered(tmp_path: Path) -> None:
     async def session() -> None:
         memory = await AsyncMemory.open(tmp_path, embedder="none")
         async with memory:  # entering what is open already is fine
-            assert await memory.check() == []
+            assert await memory.admin.check() == []
         await memory.close()
         with pytest.raises(StoreClosedError):
-            await memory.stats()
+            await memory.admin.stats()
 
     asyncio.run(session())
 
@@ -92,7 +142,7 @@ def test_it_may_be_awaited_and_closed_instead_of_entered(tmp_path: Path) -> None
 def test_a_memory_that_is_not_open_says_how_to_open_it(tmp_path: Path) -> None:
     async def session() -> None:
         with pytest.raises(StoreClosedError, match="async with"):
-            await AsyncMemory.open(tmp_path).stats()
+            await AsyncMemory.open(tmp_path).admin.stats()
         with pytest.raises(TenantNotFoundError):
             async with AsyncMemory.open(tmp_path, create=False):
                 pass
@@ -135,8 +185,8 @@ def test_a_cancelled_write_is_finished_whole_before_the_memory_closes(tmp_path: 
 
     asyncio.run(session())
     with Memory.open(tmp_path, embedder="none") as memory:
-        assert memory.stats()["records"]["entities"] == 500
-        assert memory.check() == []
+        assert memory.admin.stats()["records"]["entities"] == 500
+        assert memory.admin.check() == []
 
 
 def test_an_opening_that_is_cancelled_leaves_nothing_open() -> None:

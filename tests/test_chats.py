@@ -50,7 +50,7 @@ def test_what_is_appended_follows_what_was_read(memory: Memory) -> None:
     assert (moment.ends_at, len(moment.resource_refs)) == (NINE + timedelta(minutes=3), 3)
     # it keeps the name it had
     assert memory.lookup("Stand-up #3").records[0].content == "Since when?"
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_appending_equals_reading_the_whole(memory: Memory, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_appending_equals_reading_the_whole(memory: Memory, tmp_path: Path) -> N
         for schema in ("resources", "entities", "moments"):
             sql = f"SELECT name FROM {schema} ORDER BY name"
             assert memory.sql(sql).rows == other.sql(sql).rows
-        assert memory.stats()["edges"] == other.stats()["edges"]
+        assert memory.admin.stats()["edges"] == other.admin.stats()["edges"]
 
 
 def test_appending_the_same_again_changes_nothing_and_an_id_is_said_once(memory: Memory) -> None:
@@ -91,24 +91,24 @@ def test_several_append_at_once_and_no_turn_is_lost(memory: Memory) -> None:
     assert sorted(said(memory)) == sorted(
         f"{who}.{number}" for who in range(3) for number in range(4)
     )
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def exported(memory: Memory) -> bytes:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return stream.getvalue()
 
 
 def test_a_forgotten_turn_does_not_come_back(memory: Memory) -> None:
     memory.read_chat([turn(1, "My code is PLUGH."), turn(2, "Noted.")], uri="chats/1")
-    memory.moments(model=False, hours=None)
+    memory.dreams.moments(model=False, hours=None)
     memory.forget(memory.search_text("PLUGH").records[0].id)
     # neither as the context of a turn beside it, nor in a moment
     assert b"PLUGH" not in exported(memory)
     memory.read_chat([turn(3, "Thanks.")], uri="chats/1", append=True)
     assert said(memory) == ["Noted.", "Thanks."]
-    memory.moments(model=False, hours=None)
+    memory.dreams.moments(model=False, hours=None)
     assert memory.search_text("PLUGH").records == []
     assert b"PLUGH" not in exported(memory)
 
@@ -150,7 +150,7 @@ def test_a_long_session_has_several_moments_of_bounded_size_however_it_was_read(
                     (m.name, m.starts_at, m.ends_at, m.topic_tags, m.speakers, len(m.resource_refs))
                 )
         contexts = [
-            [turn.context for turn in one._store.records.chunks("chats/1")]
+            [turn.context for turn in one.admin.store.records.chunks("chats/1")]
             for one in (memory, other)
         ]
     assert contexts[0] == contexts[1]
@@ -161,7 +161,7 @@ def test_a_long_session_has_several_moments_of_bounded_size_however_it_was_read(
         ("session 1 (3), 2026-03-02", 22),
         ("session 2, 2026-03-03", 3),
     ]
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 @pytest.mark.parametrize("again", ["whole", "append"])
@@ -171,7 +171,7 @@ def test_what_a_chat_grew_by_costs_what_was_added(memory: Memory, again: str) ->
     for size in (100, 2_000):
         talk = [turn(number, f"Turn {number} about item {number}.") for number in range(size + 20)]
         memory.read_chat(talk[:size], uri=f"chats/{size}")
-        memory.settle()
+        memory.admin.optimize()
         memory.read_chat(talk[: size + 1], uri=f"chats/{size}", append=True)
         with steps(memory) as counted:
             for number in range(size + 1, size + 20):
@@ -189,16 +189,16 @@ def test_a_whole_chat_with_more_turns_writes_only_those_and_an_edited_one_is_rea
 ) -> None:
     talk = [turn(number, f"Turn {number}.") for number in range(30)]
     memory.read_chat(talk[:20], uri="chats/1")
-    first = memory._store.records.chunks("chats/1")[0]
+    first = memory.admin.store.records.chunks("chats/1")[0]
     assert memory.read_chat(talk, uri="chats/1").resources == 10
-    assert memory._store.records.chunks("chats/1")[0] == first
+    assert memory.admin.store.records.chunks("chats/1")[0] == first
     assert memory.read_chat(talk, uri="chats/1").items[0].status == "unchanged"
     talk[3] = replace(talk[3], speaker="Eve")
     assert memory.read_chat(talk, uri="chats/1").items[0].status == "read"
     assert memory.lookup("Eve").records[0].type == "person"
     assert memory.read_chat(talk[:5], uri="chats/1").items[0].status == "read"
     assert said(memory) == [one.text for one in talk[:5]]
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_of_many_who_append_at_once_none_is_refused(
@@ -206,7 +206,7 @@ def test_of_many_who_append_at_once_none_is_refused(
 ) -> None:
     """However unlucky one is: when others are always faster, nobody else may write for that long."""
     memory.read_chat([turn(0, "We begin.")], uri="chats/1")
-    written, lost = memory._store.write, []
+    written, lost = memory.admin.store.write, []
 
     def too_late(batch: Batch) -> Written:
         if batch.expected and batch.expected.records:
@@ -214,7 +214,7 @@ def test_of_many_who_append_at_once_none_is_refused(
             raise ChangedError("somebody was faster")
         return written(batch)
 
-    monkeypatch.setattr(memory._store, "write", too_late)
+    monkeypatch.setattr(memory.admin.store, "write", too_late)
     for number in (1, 2):
         assert (
             memory.read_chat(
@@ -228,4 +228,4 @@ def test_of_many_who_append_at_once_none_is_refused(
     )
     assert lost
     assert said(memory) == ["We begin.", "Turn 1.", "Turn 2."]
-    assert memory.check() == []
+    assert memory.admin.check() == []

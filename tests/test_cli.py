@@ -15,7 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from remloom.memory import Memory
+from remloom.memory import Home, Memory
 from remloom.model import Edge, Entity, Hit, Message, Moment, Person, Resource
 from remloom.serve.cli.app import SECTIONS, program
 from remloom.serve.cli.render import snippet
@@ -326,7 +326,7 @@ def test_a_mistyped_tenant_exits_with_3_and_is_not_made(home: Path) -> None:
     result = run("lookup", "sarah chen", "--tenant", "defualt")
     assert result.exit_code == 3
     assert "did you mean 'default'?" in result.stderr
-    assert [tenant.name for tenant in Memory.tenants(home)] == ["default"]
+    assert [tenant.name for tenant in Home(home).tenants()] == ["default"]
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_a_wrong_key_exits_with_7(home: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_bug_is_one_line_and_its_traceback_is_there_for_the_asking(home: Path) -> None:
-    broken = "import remloom.memory as m; m.Memory.stats = lambda self: 1 / 0; from remloom.serve.cli import main; main()"
+    broken = "import remloom.memory.admin as a; a.Admin.stats = lambda self: 1 / 0; from remloom.serve.cli import main; main()"
     calls = [
         subprocess.run(
             [sys.executable, "-c", broken, "stats"],

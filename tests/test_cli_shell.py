@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from remloom.memory import Memory
+from remloom.memory import Home, Memory
 from remloom.model import Edge, Entity
 from remloom.serve.cli.app import program
 from remloom.serve.cli.completion import StatementCompleter
@@ -278,7 +278,7 @@ def test_the_history_of_an_encrypted_tenant_is_not_written_down(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REMLOOM_KEY", "1c" * 32)
-    Memory.create_tenant(home, "sealed", "1c" * 32)
+    Home(home, key="1c" * 32).create("sealed")
     terminal = Terminal(home, REMLOOM_TENANT="sealed")
     terminal.wait_for("sealed>")
     terminal.type("LOOKUP xyzzy plugh\r")

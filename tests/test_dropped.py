@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from remloom import Entity, Memory, Resource
+from remloom import Entity, Home, Memory, Resource
 from remloom.testing.embedder import WordEmbedder
 
 pytestmark = pytest.mark.skipif(
@@ -65,7 +65,7 @@ def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(
             tmp_path, tenant=f"t{number}", embedder=WordEmbedder(), create=False
         ) as memory:
             assert memory.search("plum").records
-            assert memory.check() == []
+            assert memory.admin.check() == []
     assert within(20, lambda: held() <= before)
 
 
@@ -78,7 +78,7 @@ def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: s
     assert within(20, lambda: not Database._open)
     assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
     for number in range(3):
-        Memory.delete_tenant(postgres, f"dropped{number}")
+        Home(postgres).delete(f"dropped{number}")
 
 
 def test_a_memory_in_a_circle_is_closed_when_the_collector_finds_it(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_what_is_being_embedded_when_a_memory_is_dropped_is_kept(tmp_path: Path)
     )
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         memory.embed_pending()
-        assert memory.stats()["vectors"]["count"] >= 200
-        assert memory.check() == []
+        assert memory.admin.stats()["vectors"]["count"] >= 200
+        assert memory.admin.check() == []
 
 
 def test_a_memory_that_was_closed_says_nothing_and_is_closed_once(tmp_path: Path) -> None:

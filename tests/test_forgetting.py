@@ -45,7 +45,8 @@ def chat(*places: int) -> list[Message]:
 def told(memory: Memory) -> tuple[object, object]:
     """The turns with their contexts, and the sessions, as they are without ids and numbers."""
     turns = [
-        (r.content, r.context, r.related_entities) for r in memory._store.records.chunks("chat")
+        (r.content, r.context, r.related_entities)
+        for r in memory.admin.store.records.chunks("chat")
     ]
     moments = [
         (
@@ -57,7 +58,7 @@ def told(memory: Memory) -> tuple[object, object]:
             m.entity_refs,
             len(m.resource_refs),
         )
-        for m in memory._store.records.all("moments")
+        for m in memory.admin.store.records.all("moments")
         if isinstance(m, Moment)
     ]
     return turns, moments
@@ -70,25 +71,25 @@ def test_a_chat_without_turns_is_as_if_never_read(
     memory.read_chat(chat(*range(9)), uri="chat")
     ids = [
         turn.id
-        for turn in memory._store.records.chunks("chat")
+        for turn in memory.admin.store.records.chunks("chat")
         if int(turn.metadata["message_ids"][0][1:]) in gone
     ]
     assert memory.forget(*ids).verified
     with Memory.open(tmp_path / "other", embedder="none") as other:
         other.read_chat(chat(*(n for n in range(9) if n not in gone)), uri="chat")
         assert told(memory) == told(other)
-    left = memory._store.records.chunks("chat")
+    left = memory.admin.store.records.chunks("chat")
     for turn, following in itertools.pairwise(left):
         edges = memory.get_edges(turn.name, edge_types=["next"])
         assert [edge.properties["dst_name"] for edge in edges] == [following.name]
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_a_chat_goes_on_after_a_turn_of_it_was_forgotten(memory: Memory) -> None:
     memory.read_chat(chat(*range(5)), uri="chat")
-    memory.forget(memory._store.records.chunks("chat")[3].id)
+    memory.forget(memory.admin.store.records.chunks("chat")[3].id)
     memory.read_chat(chat(5, 6), uri="chat", append=True)
-    turns = memory._store.records.chunks("chat")
+    turns = memory.admin.store.records.chunks("chat")
     assert [turn.content for turn in turns] == [SAID[n] for n in (0, 1, 2, 4, 5, 6)]
     assert not any("subject3" in turn.context for turn in turns)
     assert SAID[4] in turns[4].context
@@ -163,7 +164,7 @@ def test_a_document_of_which_no_chunk_is_left_is_gone_and_so_is_whom_it_alone_na
     )
     memory.read_text(text, uri="a.md", name="Travel notes")
     memory.read_text("We saw Ines Duarte.", uri="b.md", name="Other notes")
-    chunks = memory._store.records.chunks("a.md")
+    chunks = memory.admin.store.records.chunks("a.md")
     assert (len(chunks) > 1) == long
     for chunk in chunks:
         assert memory.lookup("Travel notes").records
@@ -176,9 +177,9 @@ def test_a_document_of_which_no_chunk_is_left_is_gone_and_so_is_whom_it_alone_na
 
 def test_a_chat_of_which_no_turn_is_left_is_gone(memory: Memory) -> None:
     memory.read_chat(chat(*range(3)), uri="chat", name="Standup")
-    assert memory.forget(*(turn.id for turn in memory._store.records.chunks("chat"))).verified
+    assert memory.forget(*(turn.id for turn in memory.admin.store.records.chunks("chat"))).verified
     assert memory.lookup("Standup", "Ann", "Ben").records == []
-    assert memory.stats()["records"] == {"resources": 0, "entities": 0, "moments": 0}
+    assert memory.admin.stats()["records"] == {"resources": 0, "entities": 0, "moments": 0}
 
 
 def test_the_sweep_looks_where_edges_of_a_name_that_stays_lead(memory: Memory) -> None:
@@ -221,8 +222,8 @@ def test_a_moment_by_rules_is_told_again_of_what_stays(memory: Memory) -> None:
         Resource(name="One", content="Apples ripen in the orchard.", starts_at=MONDAY),
         Resource(name="Two", content="Zeppelins rise above the orchard.", starts_at=MONDAY + timedelta(minutes=9)),
     ])  # fmt: skip
-    memory.moments(hours=None)
-    (before,) = [m for m in memory._store.records.all("moments") if isinstance(m, Moment)]
+    memory.dreams.moments(hours=None)
+    (before,) = [m for m in memory.admin.store.records.all("moments") if isinstance(m, Moment)]
     assert "Zeppelins" in before.summary
     assert memory.forget(ids[1]).verified
     after = memory.get_moment(before.id)
@@ -235,12 +236,12 @@ def test_a_moment_by_rules_is_told_again_of_what_stays(memory: Memory) -> None:
 
 def test_the_sweep_says_where_words_are_left_that_nothing_remade(memory: Memory) -> None:
     memory.read_chat(chat(*range(5)), uri="chat")
-    turn = memory._store.records.chunks("chat")[2]
+    turn = memory.admin.store.records.chunks("chat")[2]
 
     def build(reads: object, items: object) -> validation.Batch:
         return validation.build(items, tenant="default", model="")  # type: ignore[arg-type]
 
-    receipt = forget(memory._store, [turn.id], build=build, remakes=())
+    receipt = forget(memory.admin.store, [turn.id], build=build, remakes=())
     assert not receipt.verified
     assert any(", context: " in line for line in receipt.remaining)
 
@@ -249,43 +250,46 @@ def test_a_word_that_others_say_is_theirs(memory: Memory) -> None:
     memory.read_chat(
         [*chat(0, 1, 2), Message(speaker="Ben", text="And subject1 again.", at=MONDAY)], uri="chat"
     )
-    assert memory.forget(memory._store.records.chunks("chat")[1].id).verified
+    assert memory.forget(memory.admin.store.records.chunks("chat")[1].id).verified
 
 
 def test_forgetting_twice_at_once_is_one_forgetting(memory: Memory) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     memory.read_chat(chat(*range(9)), uri="chat")
-    ids = [turn.id for turn in memory._store.records.chunks("chat")]
+    ids = [turn.id for turn in memory.admin.store.records.chunks("chat")]
     with ThreadPoolExecutor(4) as threads:
         done = list(threads.map(lambda id: memory.forget(id).records, ids[1:8]))
     assert sum(done) >= 7
-    assert [turn.content for turn in memory._store.records.chunks("chat")] == [SAID[0], SAID[8]]
-    assert SAID[0] in memory._store.records.chunks("chat")[1].context
-    assert memory.check() == []
+    assert [turn.content for turn in memory.admin.store.records.chunks("chat")] == [
+        SAID[0],
+        SAID[8],
+    ]
+    assert SAID[0] in memory.admin.store.records.chunks("chat")[1].context
+    assert memory.admin.check() == []
 
 
 def test_counts_of_a_source_follow(memory: Memory) -> None:
     memory.read_chat(chat(*range(5)), uri="chat", name="Team")
-    memory.forget(*[turn.id for turn in memory._store.records.chunks("chat")[:2]])
+    memory.forget(*[turn.id for turn in memory.admin.store.records.chunks("chat")[:2]])
     (itself,) = [
         hit.record for hit in memory.lookup("Team").records if isinstance(hit.record, Entity)
     ]
     assert itself.properties["turns"] == 3
     assert msgspec.json.encode(itself.properties)
-    assert remake.remake(memory._store, {}) == remake.Remade()
+    assert remake.remake(memory.admin.store, {}) == remake.Remade()
 
 
 def test_what_a_document_no_longer_says_is_no_longer_told_of_it(memory: Memory) -> None:
     for n, text in enumerate(("Apples ripen here.", "Zeppelins rise here.")):
         memory.read_text(f"# Note {n}\n\n{text}", uri=f"note{n}.md")
-    memory.moments(hours=None)
-    (moment,) = [m for m in memory._store.records.all("moments") if isinstance(m, Moment)]
+    memory.dreams.moments(hours=None)
+    (moment,) = [m for m in memory.admin.store.records.all("moments") if isinstance(m, Moment)]
     assert "Zeppelins" in moment.summary
     memory.read_text("# Note 1\n\nBoats float here.", uri="note1.md")
     assert "Zeppelins" not in memory.get_moment(moment.id).summary
     assert memory.forget("note1.md").verified
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from remloom import Entity, Memory
+from remloom import Entity, Home, Memory
 from remloom.errors import (
     ConflictError,
     CorruptStoreError,
@@ -152,10 +152,10 @@ def test_a_weak_key_makes_no_tenant_and_opens_the_one_that_has_it_with_a_warning
     with pytest.raises(SettingsError, match="could guess") as caught:
         memory(tmp_path, key=weak)
     assert "remloom tenant key" in caught.value.remedy
-    assert Memory.tenants(tmp_path) == []
+    assert Home(tmp_path).tenants() == []
     with monkeypatch.context() as patched:
         patched.setattr(encryption, "refuse_weak", lambda _: None)
-        Memory.create_tenant(tmp_path, "default", weak)
+        Home(tmp_path, key=weak).create("default")
     with pytest.warns(UserWarning, match="copy tenant 'default' to one with a better key"):
         memory(tmp_path, key=weak).close()
 
@@ -186,7 +186,7 @@ def test_a_key_that_is_set_and_empty_is_an_error_and_makes_no_plain_tenant(
     (tmp_path / "remloom.toml").write_text(f"key = {json.dumps(empty)}")
     with pytest.raises(SettingsError, match="has an empty key"):
         memory(tmp_path)
-    assert Memory.tenants(str(tmp_path / "other")) == []
+    assert Home(str(tmp_path / "other")).tenants() == []
     assert not (tmp_path / "tenants").exists()
 
 
@@ -201,7 +201,7 @@ def test_a_key_file_that_others_may_read_is_refused_unless_that_is_said(
     tmp_path: Path, mode: int
 ) -> None:
     file = tmp_path / "key"
-    Memory.new_key(file)
+    Home.new_key(file)
     file.chmod(mode)
     with pytest.raises(SettingsError, match="may be read by others") as caught:
         memory(tmp_path / "home", key=f"file:{file}")
@@ -225,7 +225,7 @@ def test_a_key_is_made_in_a_file_of_its_owner_and_never_over_another(tmp_path: P
     assert f"REMLOOM_KEY=file:{tmp_path / 'key'}" in told.output
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     with pytest.raises(ConflictError):
-        Memory.new_key(tmp_path / "key")
+        Home.new_key(tmp_path / "key")
     assert (tmp_path / "key").read_text().strip() == made
 
 
@@ -240,7 +240,7 @@ def test_a_tenants_files_are_its_owners_alone_whatever_the_umask(tmp_path: Path,
             modes = {
                 path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "a").rglob("*")
             }
-            opened.backup(tmp_path / "copy")
+            opened.admin.backup(tmp_path / "copy")
     finally:
         os.umask(before)
     assert {path.name for path in modes} >= {

@@ -129,7 +129,7 @@ def test_finding_the_known_costs_the_text_and_not_the_memory(tmp_path: Path) -> 
             memory.write(
                 [Entity(type="project", name=f"{uuid4().hex[:8]} plan {n}") for n in range(3_000)]
             )
-            names = KnownNames(CapitalizedNames(), memory._store)
+            names = KnownNames(CapitalizedNames(), memory.admin.store)
             names.extract(text)
             with steps(memory) as counted:
                 names.extract(text)

@@ -155,6 +155,10 @@ def test_an_edge_between_ids_is_one_between_their_names_however_it_is_written(
 # -- asking ----------------------------------------------------------------------------------------
 
 
+def test_memory_itself_has_at_most_45_names() -> None:
+    assert len([name for name in dir(Memory) if not name.startswith("_")]) <= 45
+
+
 def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
     memory.write([Edge(src="a", rel_type="knows", dst="b")])
     with pytest.raises(UnknownNameError, match="schema 'nope'"):
@@ -168,8 +172,8 @@ def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match="limit"):
         memory.get_edges("a", limit=-1)
     with pytest.raises(InvalidInputError, match="prefix"):
-        memory.complete(None)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="no embedder"):
+        memory.admin.complete(None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="not an embedder"):
         Memory.open("unused", embedder=42)  # type: ignore[arg-type]
 
 
@@ -237,10 +241,10 @@ def test_moving_to_another_embedder_ends_though_a_text_is_blank(tmp_path: Path) 
         memory.write(
             [Resource(name="blank", content=" \n "), Resource(name="said", content="Apples ripen.")]
         )
-        assert memory.reembed(WordEmbedder(), told) == 1
+        assert memory.admin.reembed(WordEmbedder(), told) == 1
         assert [hit.record.name for hit in memory.search("apples").records] == ["said"]
-        assert memory.stats()["pending"] == 0
-        assert memory.check() == []
+        assert memory.admin.stats()["pending"] == 0
+        assert memory.admin.check() == []
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "a\0b"])
@@ -248,7 +252,7 @@ def test_what_no_store_can_keep_is_refused_wherever_it_is_asked_for(
     memory: Memory, odd: str
 ) -> None:
     for ask in (
-        lambda: memory.get_entity(odd), lambda: memory.show(odd), lambda: memory.history(odd),
+        lambda: memory.get_entity(odd), lambda: memory.describe(odd), lambda: memory.history(odd),
         lambda: memory.forget(odd), lambda: memory.read_text("text", uri=odd), lambda: memory.lookup(odd),
         lambda: memory.read_chat([Message(speaker="A", text="hi")], uri=odd, append=True),
         lambda: memory.query_entities(Query().filter(Eq("name", odd))),
@@ -261,9 +265,11 @@ def test_the_changes_in_a_history_are_those_of_what_was_asked_for(memory: Memory
     (ann,) = memory.write([Entity(name="Ann", properties={"age": 1})])
     memory.update_entity(ann, {"age": 2})
     (note,) = memory.write([Resource(name="note", content="of Ann", parents=(ann,))])
-    assert [step.get("changes") for step in memory.history(note)] == [None, None]
-    (step,) = memory.history(ann)
-    assert [change["changed"] for change in step["changes"]] == [
+    lineage = memory.history(note)
+    assert ([step.id for step in lineage.entries], lineage.changes) == ([note, ann], [])
+    lineage = memory.history(ann)
+    assert [step.id for step in lineage.entries] == [ann]
+    assert [change.changed for change in lineage.changes] == [
         {"properties": {"age": {"from": 1, "to": 2}}}
     ]
 
@@ -275,11 +281,11 @@ def test_an_edge_can_be_taken_back(memory: Memory) -> None:
             Edge(src="Sarah", rel_type="knows", dst="Tom"),
         ]
     )
-    memory.delete_edge("sarah", "reports-to", "TOM")
+    memory.admin.delete_edge("sarah", "reports-to", "TOM")
     assert [edge.rel_type for edge in memory.get_edges("Sarah")] == ["knows"]
     with pytest.raises(NotFoundError, match="there is knows"):
-        memory.delete_edge("Sarah", "reports_to", "Tom")
-    memory.delete_edge("Sarah", "knows", "Tom")
+        memory.admin.delete_edge("Sarah", "reports_to", "Tom")
+    memory.admin.delete_edge("Sarah", "knows", "Tom")
     assert memory.lookup("Sarah", "Tom").records == [], "thin entities go with their last edge"
 
 
@@ -317,7 +323,7 @@ def test_forgetting_a_document_takes_the_names_that_only_it_had(
     )  # fmt: skip
     assert set(foretold.ids) == set(receipt.ids)
     assert names(memory) == {"Other", "Zanzibar Holdings"}
-    assert memory.check() == []
+    assert memory.admin.check() == []
     assert b"zanzibar holdings" in on_disk(tmp_path).lower()
     assert b"PLUGHXYZZY99".lower() not in on_disk(tmp_path).lower()
 
@@ -393,7 +399,7 @@ def test_an_empty_name_does_not_stand_for_all_that_was_not_read(
     with pytest.raises(InvalidInputError, match="names nothing"):
         memory.forget(nothing)
     with pytest.raises(InvalidInputError):
-        memory.show(nothing)
+        memory.describe(nothing)
     assert memory.search_text("written").records
     with pytest.raises(InvalidInputError, match="nothing to look for"):
         memory.search_text(nothing)
@@ -431,7 +437,7 @@ def test_what_was_written_without_an_embedder_is_not_passed_over_in_silence(tmp_
         assert [hit.name for hit in memory.search("kites").records] == ["kite"]
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([Resource(name="sail", content="sails need wind")])
-        assert memory.stats()["pending"] == 1
+        assert memory.admin.stats()["pending"] == 1
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         assert {hit.name for hit in memory.search("wind").records} == {"kite", "sail"}
 
@@ -453,7 +459,7 @@ def test_an_embedder_that_raises_anything_fails_as_one_and_loses_no_text(tmp_pat
         memory.write([Resource(name="a", content="alpha"), Resource(name="b", content="beta")])
         with pytest.raises(EmbedderError, match="ConnectionError: refused"):
             memory.embed_pending()
-        assert memory.stats()["pending"] == 2
+        assert memory.admin.stats()["pending"] == 2
         assert [hit.name for hit in memory.search_text("alpha").records] == ["a"]
 
 
@@ -471,9 +477,9 @@ def test_embedding_that_stopped_in_the_background_says_why_in_the_stats(tmp_path
     with Memory.open(tmp_path, embedder=Failing()) as memory:
         memory.write([Resource(name="a", content="alpha")])
         deadline = time.monotonic() + 10
-        while "embedding_error" not in memory.stats() and time.monotonic() < deadline:
+        while "embedding_error" not in memory.admin.stats() and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert "refused" in memory.stats()["embedding_error"]
+        assert "refused" in memory.admin.stats()["embedding_error"]
 
 
 @pytest.mark.parametrize("id", [(1, 2), object, True, {}, None])
@@ -483,8 +489,8 @@ def test_what_is_no_text_is_no_id(memory: Memory, id: Any) -> None:
         memory.get_entity,
         memory.get_moment,
         memory.history,
-        memory.show,
-        memory.runs,
+        memory.describe,
+        memory.runs.list,
     ):
         with pytest.raises(InvalidInputError, match="is text, not"):
             method(id)
@@ -561,12 +567,12 @@ def test_deleting_a_resource_takes_it_and_what_was_derived_from_it(memory: Memor
     [
         lambda m: m.get_resource("\ud800"),
         lambda m: m.get_entity("\ud800"),
-        lambda m: m.complete("ann", limit=2**63),
+        lambda m: m.admin.complete("ann", limit=2**63),
         lambda m: m.search_text("ann", limit=2**63),
         lambda m: m.recall("ann", limit=2**63),
-        lambda m: m.made(1j),
-        lambda m: m.made(datetime(2026, 1, 1, tzinfo=UTC)),
-        lambda m: m.rollback(True),
+        lambda m: m.runs.records(1j),
+        lambda m: m.runs.records(datetime(2026, 1, 1, tzinfo=UTC)),
+        lambda m: m.runs.rollback(True),
         lambda m: m.traverse("Ann", edge_types=...),
         lambda m: m.get_edges("Ann", edge_types=[1]),
         lambda m: m.query_moments(Query().filter(StartsWith("starts_at", "2026"))),
@@ -590,7 +596,7 @@ def test_many_labels_that_nothing_has_cost_a_few_suggestions(tmp_path: Path) -> 
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([Entity(name=f"Ann Number {number}") for number in range(50)])
         asked: list[str] = []
-        search: Any = memory._store.search
+        search: Any = memory.admin.store.search
         names = search.names
         search.names = lambda text, spec: asked.append(text) or names(text, spec)
         answer = memory.lookup(*(f"Xyq {number % 40}" for number in range(2_000)))

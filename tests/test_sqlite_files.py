@@ -24,7 +24,7 @@ from typing import Any
 import apsw
 import pytest
 
-from remloom import Edge, Entity, Memory, Moment, Query, Resource, Settings
+from remloom import Edge, Entity, Home, Memory, Moment, Query, Resource, Settings
 from remloom.errors import (
     ConflictError,
     CorruptStoreError,
@@ -76,7 +76,7 @@ def fill(home: Path, **options: object) -> None:
                 for i in range(5)
             ]
         )
-        opened._store.admin.optimize()
+        opened.admin.store.admin.optimize()
 
 
 def plain_connection(path: Path) -> apsw.Connection:
@@ -108,11 +108,11 @@ def test_an_encrypted_tenant_leaves_no_plaintext_on_disk_while_open_or_closed(
 
 def test_a_deleted_tenant_is_gone_from_the_disk(tmp_path: Path) -> None:
     fill(tmp_path, tenant="acme", key=KEY)
-    Memory.delete_tenant(tmp_path, "acme")
+    Home(tmp_path).delete("acme")
     assert bytes_under(tmp_path) == b""
-    assert Memory.tenants(tmp_path) == []
+    assert Home(tmp_path).tenants() == []
     with pytest.raises(TenantNotFoundError):
-        Memory.delete_tenant(tmp_path, "acme")
+        Home(tmp_path).delete("acme")
 
 
 def test_forgetting_removes_the_bytes_too(tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def test_forgetting_removes_the_bytes_too(tmp_path: Path) -> None:
         opened.write([Entity(name=SECRET), Edge(src="lose", rel_type="r", dst=SECRET)])
         opened.search_text(SECRET)
         opened.fuzzy(SECRET)
-        opened.settle()
+        opened.admin.optimize()
         receipt = opened.forget("u", SECRET)
         assert receipt.verified
         assert receipt.records == 2
         assert SECRET.encode() not in on_disk(tmp_path)
-        assert opened.check() == []
+        assert opened.admin.check() == []
     assert b"keep this" in on_disk(tmp_path)
     assert SECRET.encode() not in on_disk(tmp_path)
 
@@ -176,7 +176,7 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
         assert b.search_text(SECRET).records == []
         assert b.search(vector=[1.0, 0.0]).records == []
         assert b.sql("SELECT name FROM entities").rows == []
-        assert [info.name for info in Memory.tenants(tmp_path)] == ["a", "b"]
+        assert [info.name for info in Home(tmp_path).tenants()] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ def test_an_unknown_tenant_is_not_made_by_looking(tmp_path: Path) -> None:
 
 
 def test_a_tenant_is_created_once(tmp_path: Path) -> None:
-    Memory.create_tenant(tmp_path, "acme")
+    Home(tmp_path).create("acme")
     with pytest.raises(ConflictError):
-        Memory.create_tenant(tmp_path, "acme")
+        Home(tmp_path).create("acme")
 
 
 # -- bad files -------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def trouble(home: Path, key: str) -> str:
     """What opening and checking a memory says is wrong."""
     try:
         with memory(home, key=key) as opened:
-            return "\n".join(opened.check())
+            return "\n".join(opened.admin.check())
     except StoreError as error:
         return str(error)
 
@@ -262,7 +262,7 @@ def test_a_damaged_snapshot_is_rebuilt_from_the_database(tmp_path: Path) -> None
     with memory(tmp_path) as opened:
         assert opened.fuzzy(f"{SECRET} 7").records[0].name == f"{SECRET} 7"
         assert len(opened.search_text(SECRET).records) == 10
-        assert opened.check() == []
+        assert opened.admin.check() == []
 
 
 def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_failed_migration_leaves_the_file_as_it_was(
         memory(tmp_path)
     monkeypatch.undo()
     with memory(tmp_path) as opened:
-        assert opened.check() == []
+        assert opened.admin.check() == []
     connection = plain_connection(database_of(tmp_path))
     assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
     connection.close()
@@ -325,8 +325,8 @@ def look(memory):
     seen["words"] = [hit.name for hit in memory.search_text("berth").records]
     seen["walk"] = [node["name"] for node in memory.traverse("Sarah Chen").nodes]
     seen["ask"] = memory.ask("Who is Sarah?").answer
-    seen["check"] = memory.check()
-    memory.settle()
+    seen["check"] = memory.admin.check()
+    memory.admin.optimize()
 
 seen = {}
 opened = {"key": sys.argv[2], "embedder": WordEmbedder(), "llm": MODEL}
@@ -444,14 +444,14 @@ def test_a_lock_held_elsewhere_ends_in_a_clear_error(tmp_path: Path) -> None:
 def test_a_backup_stands_in_for_the_tenant(tmp_path: Path) -> None:
     fill(tmp_path, key=KEY)
     with memory(tmp_path, key=KEY) as opened:
-        opened.backup(tmp_path / "copy")
+        opened.admin.backup(tmp_path / "copy")
         with pytest.raises(ConflictError):
-            opened.backup(tmp_path / "copy")
+            opened.admin.backup(tmp_path / "copy")
     assert SECRET.encode() not in bytes_under(tmp_path / "copy")
-    Memory.delete_tenant(tmp_path, "default")
+    Home(tmp_path).delete("default")
     (tmp_path / "copy").rename(tmp_path / "tenants" / "default")
     with memory(tmp_path, key=KEY) as restored:
-        assert restored.check() == []
+        assert restored.admin.check() == []
         assert len(restored.fuzzy(SECRET, limit=50).records) > 5
 
 
@@ -464,10 +464,12 @@ def test_a_backup_whose_process_was_killed_is_not_opened(
         # nobody tidies up after a kill
         patched.setattr("remloom.store.home.shutil.rmtree", lambda *_, **__: None)
         patched.setattr(
-            opened._store.admin, "backup", lambda path: shutil.copy(made, path) and _interrupted()
+            opened.admin.store.admin,
+            "backup",
+            lambda path: shutil.copy(made, path) and _interrupted(),
         )
         with pytest.raises(KeyboardInterrupt):
-            opened.backup(tmp_path / "copy" / "tenants" / "default")
+            opened.admin.backup(tmp_path / "copy" / "tenants" / "default")
     with pytest.raises(RemloomError):
         Memory.open(tmp_path / "copy", embedder="none", create=False)
 
@@ -479,7 +481,7 @@ def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_on
     fill(tmp_path, key=KEY)
     with memory(tmp_path, key=KEY) as opened:
         with monkeypatch.context() as patched:
-            patched.setattr(opened._store.graph, "all_edges", _interrupted)
+            patched.setattr(opened.admin.store.graph, "all_edges", _interrupted)
             patched.setattr("remloom.store.home.folders.write_new", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(opened, how)(tmp_path / "copy")
@@ -525,16 +527,16 @@ def test_a_line_that_would_harm_the_memory_is_not_imported(
     header = '{"line":"remloom","format":1,"model":"","dims":2}'
     with memory(tmp_path) as opened:
         with pytest.raises(InvalidInputError, match=f"line 2: .*{told}"):
-            opened.import_(io.BytesIO(f"{header}\n{line}\n".encode()))
-        assert opened.check() == []
-        assert not any(opened.stats()["records"].values())
+            opened.admin.import_(io.BytesIO(f"{header}\n{line}\n".encode()))
+        assert opened.admin.check() == []
+        assert not any(opened.admin.stats()["records"].values())
 
 
 def test_an_edge_is_imported_without_the_time_it_was_made(tmp_path: Path) -> None:
     lines = b'{"line":"remloom","format":1}\n{"line":"edge","edge":{"src":"Ann","rel_type":"knows","dst":"Bob"}}\n'
     lines += b'{"line":"end","records":0,"edges":1}\n'
     with memory(tmp_path) as opened:
-        opened.import_(io.BytesIO(lines))
+        opened.admin.import_(io.BytesIO(lines))
         assert [edge.dst for edge in opened.get_edges("ann")] == ["bob"]
 
 
@@ -547,17 +549,17 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
             Moment(name="m", starts_at=datetime(2025, 1, 1, tzinfo=UTC), resource_refs=(parent,)),
             Edge(src="S", rel_type="knows", dst="Nobody", weight=0.5, valid_to=datetime(2030, 1, 1, tzinfo=UTC)),
         ])  # fmt: skip
-        a.export(tmp_path / "a.jsonl")
+        a.admin.export(tmp_path / "a.jsonl")
         with pytest.raises(ConflictError):
-            a.export(tmp_path / "a.jsonl")
+            a.admin.export(tmp_path / "a.jsonl")
     with memory(tmp_path, tenant="b") as b:
-        counts = b.import_(tmp_path / "a.jsonl")
+        counts = b.admin.import_(tmp_path / "a.jsonl")
         assert counts["records"] == 5
-        b.export(tmp_path / "b.jsonl")
-        assert b.import_(tmp_path / "a.jsonl")["unchanged"] == 4
-        assert b._store.records.children(parent)
+        b.admin.export(tmp_path / "b.jsonl")
+        assert b.admin.import_(tmp_path / "a.jsonl")["unchanged"] == 4
+        assert b.admin.store.records.children(parent)
         assert b.search(vector=[0.6, 0.8]).records[0].id == parent
-        assert b.check() == []
+        assert b.admin.check() == []
     first = (tmp_path / "a.jsonl").read_text().splitlines()[1:-1]
     assert (tmp_path / "b.jsonl").read_text().splitlines()[1:-1] == first
 
@@ -569,7 +571,7 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
 def test_what_is_no_export_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.jsonl").write_text(content)
     with memory(tmp_path) as opened, pytest.raises(InvalidInputError, match="export"):
-        opened.import_(tmp_path / "x.jsonl")
+        opened.admin.import_(tmp_path / "x.jsonl")
 
 
 # -- indexes and plans -----------------------------------------------------------------------------
@@ -676,9 +678,9 @@ def test_the_graph_moves_vectors_out_of_the_tail_in_the_background(tmp_path: Pat
         )
         assert opened.search(vector=rows[2_499].tolist(), limit=1).records[0].id == ids[2_499]
         deadline = time.monotonic() + 60
-        while opened.stats()["vectors"]["exact_share"] > 0 and time.monotonic() < deadline:
+        while opened.admin.stats()["vectors"]["exact_share"] > 0 and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert opened.stats()["vectors"]["exact_share"] == 0
+        assert opened.admin.stats()["vectors"]["exact_share"] == 0
         opened.write([Resource(name="new", content="new", embedding=rows[0] + rows[1])])
         assert opened.search(vector=(rows[0] + rows[1]).tolist(), limit=1).records[0].name == "new"
 
@@ -716,7 +718,7 @@ def test_two_processes_write_one_tenant_and_lose_nothing(tmp_path: Path) -> None
         for name in ("one", "two"):
             assert all(watcher.lookup(f"{name} {i}").records for i in range(40))
             assert watcher.fuzzy(f"{name} 39").records[0].name == f"{name} 39"
-        assert watcher.check() == []
+        assert watcher.admin.check() == []
 
 
 @pytest.mark.crash
@@ -735,7 +737,7 @@ def test_every_acknowledged_write_survives_kill_minus_nine(tmp_path: Path, seed:
             assert len(opened.lookup(f"w {i}", f"w-alias-{i}", f"w doc {i}").records) == 2
         edges = opened.sql("SELECT count(*) FROM resources").rows[0][0]
         assert edges in (last + 1, last + 2)
-        assert opened.check() == []
+        assert opened.admin.check() == []
 
 
 # -- what a tenant's folder has lost ---------------------------------------------------------------
@@ -753,12 +755,12 @@ def test_a_database_that_was_lost_is_not_taken_for_a_new_one(
         file.unlink()
     with pytest.raises(CorruptStoreError, match=lost):
         memory(tmp_path, key=key)
-    Memory.delete_tenant(tmp_path, "default")
+    Home(tmp_path).delete("default")
     memory(tmp_path, key=key).close()
 
 
 def test_a_tenant_that_was_made_and_never_opened_can_be_opened(tmp_path: Path) -> None:
-    Memory.create_tenant(tmp_path, "acme", key=KEY)
+    Home(tmp_path, key=KEY).create("acme")
     for _ in range(2):
         memory(tmp_path, tenant="acme", key=KEY, create=False).close()
 
@@ -767,14 +769,14 @@ def test_a_damaged_tenant_hides_no_other_and_can_be_deleted(tmp_path: Path) -> N
     for tenant in ("acme", "broken"):
         fill(tmp_path, tenant=tenant, key=KEY)
     (tmp_path / "tenants" / "broken" / "tenant.json").write_text('{"x"')
-    assert [(info.name, info.damaged) for info in Memory.tenants(tmp_path)] == [
+    assert [(info.name, info.damaged) for info in Home(tmp_path).tenants()] == [
         ("acme", False),
         ("broken", True),
     ]
     with pytest.raises(CorruptStoreError):
         memory(tmp_path, tenant="broken", key=KEY)
-    Memory.delete_tenant(tmp_path, "broken")
-    assert [info.name for info in Memory.tenants(tmp_path)] == ["acme"]
+    Home(tmp_path).delete("broken")
+    assert [info.name for info in Home(tmp_path).tenants()] == ["acme"]
 
 
 def test_a_disk_that_is_full_from_the_start_is_named_as_the_reason(tmp_path: Path) -> None:
@@ -790,7 +792,7 @@ def test_a_disk_that_is_full_from_the_start_is_named_as_the_reason(tmp_path: Pat
 def test_an_export_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
     fill(tmp_path, key=KEY)
     with memory(tmp_path, key=KEY) as opened:
-        opened.export(tmp_path / "out.jsonl")
+        opened.admin.export(tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").stat().st_mode & 0o077 == 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from remloom import Entity, Memory
+from remloom import Entity, Home, Memory
 from remloom.errors import (
     ConflictError,
     StoreClosedError,
@@ -46,17 +46,17 @@ def test_a_folder_that_holds_another_tenant_is_refused_until_it_is_adopted(
             memory(tmp_path, tenant=name, key=key, create=create)
         assert f"remloom tenant adopt {name}" in caught.value.remedy
     with pytest.raises(StoreError, match="holds tenant 'a'"):
-        Memory.create_tenant(tmp_path, name, key)
-    assert {info.name: info.damaged for info in Memory.tenants(tmp_path)} == {
+        Home(tmp_path, key=key).create(name)
+    assert {info.name: info.damaged for info in Home(tmp_path).tenants()} == {
         "a": False,
         name: True,
     }
-    Memory.adopt_tenant(tmp_path, name, key)
-    Memory.adopt_tenant(tmp_path, name, key)  # which is one now
+    Home(tmp_path, key=key).adopt(name)
+    Home(tmp_path, key=key).adopt(name)  # which is one now
     for tenant in ("a", name):
         with memory(tmp_path, tenant=tenant, key=key, create=False) as opened:
             assert opened.lookup("of a").records
-    Memory.delete_tenant(tmp_path, name)
+    Home(tmp_path).delete(name)
     with memory(tmp_path, tenant="a", key=key, create=False) as opened:
         assert opened.lookup("of a").records
 
@@ -65,9 +65,9 @@ def test_only_who_has_the_key_adopts_an_encrypted_tenant(tmp_path: Path) -> None
     filled(tmp_path, "a", KEY).rename(tmp_path / "tenants" / "b")
     for key in (OTHER, None):
         with pytest.raises(WrongKeyError):
-            Memory.adopt_tenant(tmp_path, "b", key)
+            Home(tmp_path, key=key).adopt("b")
     with pytest.raises(TenantNotFoundError):
-        Memory.adopt_tenant(tmp_path, "c", KEY)
+        Home(tmp_path, key=KEY).adopt("c")
 
 
 def test_a_backup_is_restored_under_another_name_by_adopting_it(
@@ -93,10 +93,10 @@ def test_a_bare_database_is_listed_as_damaged_and_can_be_deleted(
     tmp_path: Path, key: str | None
 ) -> None:
     (filled(tmp_path, "a", key) / "tenant.json").unlink()
-    assert [(info.name, info.damaged) for info in Memory.tenants(tmp_path)] == [("a", True)]
+    assert [(info.name, info.damaged) for info in Home(tmp_path).tenants()] == [("a", True)]
     with pytest.raises(StoreError, match="remloom tenant delete a"):
         memory(tmp_path, tenant="a", key=key)
-    Memory.delete_tenant(tmp_path, "a")
+    Home(tmp_path).delete("a")
     memory(tmp_path, tenant="a", key=key).close()
 
 
@@ -109,7 +109,7 @@ def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(
         opened.write([Entity(name="before")])
         opened.lookup("before")
         assert opened.sql("SELECT name FROM entities").rows == [("before",)]
-        Memory.delete_tenant(tmp_path, "a")
+        Home(tmp_path).delete("a")
         if anew:
             filled(tmp_path, "a", OTHER if key else None)
         # a write finds out at once, a read within a second or two
@@ -127,32 +127,32 @@ def test_who_has_a_deleted_tenant_open_is_told_and_harms_nothing(
             lambda: opened.sql("SELECT name FROM entities"),
             lambda: opened.traverse("before"),
             lambda: opened.query_entities(Query()),
-            lambda: list(opened._store.records.all()),
-            lambda: opened.stats(),
+            lambda: list(opened.admin.store.records.all()),
+            lambda: opened.admin.stats(),
             lambda: opened.forget("before"),
-            lambda: opened.check(),
+            lambda: opened.admin.check(),
         ):
             with pytest.raises(StoreClosedError, match="the tenant was deleted"):
                 ask()
-    assert [info.name for info in Memory.tenants(tmp_path)] == (["a"] if anew else [])
+    assert [info.name for info in Home(tmp_path).tenants()] == (["a"] if anew else [])
     if anew:
         with memory(tmp_path, tenant="a", key=OTHER if key else None, create=False) as opened:
             assert opened.lookup("of a").records
             assert not opened.lookup("before", "after").records
-            assert opened.check() == []
+            assert opened.admin.check() == []
 
 
 def test_what_is_no_tenant_is_not_taken_for_the_place_of_one(tmp_path: Path) -> None:
     folder = tmp_path / "tenants" / "a"
     folder.mkdir(parents=True)
     filled(tmp_path, "a", None)  # of an empty folder
-    Memory.delete_tenant(tmp_path, "a")
+    Home(tmp_path).delete("a")
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="holds no tenant"):
         memory(tmp_path, tenant="a")
     with pytest.raises(TenantNotFoundError):
-        Memory.delete_tenant(tmp_path, "a")
+        Home(tmp_path).delete("a")
     assert (folder / "notes.txt").read_text() == "mine"
 
 
@@ -160,11 +160,11 @@ def test_deleting_leaves_files_that_have_another_name_as_they_are(tmp_path: Path
     folder = filled(tmp_path, "a", KEY)
     before = (folder / "tenant.json").read_bytes()
     (tmp_path / "kept.json").hardlink_to(folder / "tenant.json")
-    Memory.delete_tenant(tmp_path, "a")
+    Home(tmp_path).delete("a")
     assert (tmp_path / "kept.json").read_bytes() == before
 
 
 def test_a_tenant_is_created_once(tmp_path: Path) -> None:
-    Memory.create_tenant(tmp_path, "a", KEY)
+    Home(tmp_path, key=KEY).create("a")
     with pytest.raises(ConflictError):
-        Memory.create_tenant(tmp_path, "a", KEY)
+        Home(tmp_path, key=KEY).create("a")

@@ -35,9 +35,9 @@ KINDS = ("plain", "alias", "related", "bridge", "dated")
 NOW = datetime(2024, 1, 15, tzinfo=UTC)
 WAYS: dict[str, dict[str, Any]] = {
     "**recall**": {},
-    "without graph": {"without": ("graph",)},
-    "without entity": {"without": ("entity",)},
-    "without time": {"without": ("time",)},
+    "without graph": {"exclude": ("graph",)},
+    "without entity": {"exclude": ("entity",)},
+    "without time": {"exclude": ("time",)},
     "mode hybrid (no time)": {"mode": "hybrid"},
     "iterated, hops 1": {"mode": "iterated", "hops": 1},
     "iterated, hops 2": {"mode": "iterated", "hops": 2},

@@ -173,7 +173,7 @@ def _plain(opened: Opened) -> Any:
         texts = [f"{turn.metadata['speaker']}: {turn.content}" for turn in turns]
         index = TermIndex()
         index.add(list(range(1, len(texts) + 1)), texts)  # ids begin at 1
-        embedder = opened.memory.embedder
+        embedder = opened.memory.admin.embedder
         _plains[opened.id] = (
             index,
             [turn.metadata["message_ids"][0] for turn in turns],
@@ -192,8 +192,8 @@ def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
             memory = Memory.open(home, tenant=f"c{number}", embedder=embedder)
             memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
             memory.embed_pending()
-            memory._recaller = Recaller(
-                Remembered(memory._store), embedder.embed_query, profile_of(embedder)
+            memory._recalling._recallers[embedder.name] = Recaller(
+                Remembered(memory.admin.store), embedder.embed_query, profile_of(embedder)
             )
             found.append(
                 Opened(
@@ -254,7 +254,7 @@ def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
     for part in PARTS:
         # these need more than a question
         if part not in ("history", "recency", "preferences", "rerank", "hops"):
-            yield f"without {part}", {"without": (part,)}
+            yield f"without {part}", {"exclude": (part,)}
     yield "fusion rrf", {"fusion": "rrf"}
     for hops in (1, 2):
         yield f"iterated, hops {hops}", {"mode": "iterated", "hops": hops}

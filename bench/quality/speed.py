@@ -55,7 +55,7 @@ def fill(memory: Memory, size: int) -> None:
             memory.write(waiting)
             waiting.clear()
     memory.write(waiting)
-    memory.settle()
+    memory.admin.optimize()
 
 
 def main() -> int:

@@ -45,7 +45,7 @@ def measure(
         "BM25": lambda question: memory.search_text(question, limit=10).records,
         **(
             {name: lambda question: memory.search(question, limit=10).records}
-            if memory.embedder
+            if memory.admin.embedder
             else {}
         ),
         f"**recall**, {name}": lambda question: (

@@ -26,16 +26,22 @@ from .predicates import Query
 from .settings import Settings
 
 if TYPE_CHECKING:
-    from .aio import AsyncMemory
-    from .memory import Memory
+    from .aio import AsyncHome, AsyncMemory
+    from .llm import Budget
+    from .memory import Home, Lineage, Memory, RecordView
+    from .retrieve.options import RecallOptions
 
 __all__ = [
     "Answer",
     "AskResult",
+    "AsyncHome",
     "AsyncMemory",
+    "Budget",
     "Edge",
     "Entity",
     "Hit",
+    "Home",
+    "Lineage",
     "Memory",
     "Message",
     "Moment",
@@ -44,7 +50,9 @@ __all__ = [
     "ReadReport",
     "Recall",
     "RecallHit",
+    "RecallOptions",
     "Receipt",
+    "RecordView",
     "RemloomError",
     "Resource",
     "Settings",
@@ -52,15 +60,22 @@ __all__ = [
     "__version__",
 ]
 
+# Loaded when first asked for: importing the names alone stays quick.
+_LAZY = {
+    "AsyncHome": ".aio",
+    "AsyncMemory": ".aio",
+    "Budget": ".llm",
+    "Home": ".memory",
+    "Lineage": ".memory",
+    "Memory": ".memory",
+    "RecallOptions": ".retrieve.options",
+    "RecordView": ".memory",
+}
 
-# the doors load their rooms: importing the names alone stays quick
+
 def __getattr__(name: str) -> Any:
-    if name == "Memory":
-        from .memory import Memory
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return Memory
-    if name == "AsyncMemory":
-        from .aio import AsyncMemory
-
-        return AsyncMemory
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name], __name__), name)

@@ -1,5 +1,4 @@
-"""AsyncMemory: `Memory` for asyncio. Every call runs in a thread; there is no second
-implementation.
+"""AsyncMemory: `Memory` for asyncio. Every call runs in a thread; there is no second implementation.
 
 Each method below is derived from its namesake on `Memory`: same name, same signature (type checkers
 see it too), same docstring. What takes microseconds costs a thread's round trip here (about a tenth
@@ -7,11 +6,11 @@ of a millisecond), so a program that only does lookups is better served by `Memo
 
     async with AsyncMemory.open("~/notes", tenant="acme") as memory:
         answer = await memory.lookup("Sarah Chen")
+        stats = await memory.admin.stats()
 
 **Cancelling** a call stops the waiting, not the work: a write that has begun is finished in its
-  thread, wholly or
-not at all, and `close` waits for it. A call that has not begun never begins. A `progress` callback
-is called from the worker's thread.
+thread, wholly or not at all, and `close` waits for it. A call that has not begun never begins.
+A `progress` callback is called from the worker's thread.
 """
 
 from __future__ import annotations
@@ -22,28 +21,37 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from .errors import StoreClosedError
-from .memory import Memory
+from .memory.admin import Admin
+from .memory.dreams import Dreams
+from .memory.home import Home
+from .memory.jobs import Jobs
+from .memory.memory import Memory
+from .memory.runs import Runs
 
 if TYPE_CHECKING:
+    import os
+
     from .embed.contract import Embedder
     from .llm import LLM
     from .settings import Settings
+    from .store.contract import Store
 
-__all__ = ["AsyncMemory"]
+__all__ = ["AsyncAdmin", "AsyncDreams", "AsyncHome", "AsyncJobs", "AsyncMemory", "AsyncRuns"]
 
 MAX_THREADS = 8  # calls of one AsyncMemory that run at the same time; more wait their turn
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Noun = TypeVar("Noun")
 
 
 def _in_thread(
     method: Callable[Concatenate[Memory, P], R],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, R]]:
-    """A method of `Memory` as a coroutine method of `AsyncMemory`."""
+    """Make a coroutine method of `AsyncMemory` from a method of `Memory`."""
 
     @wraps(method)
     async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -52,8 +60,32 @@ def _in_thread(
     return call
 
 
+def _noun_in_thread(
+    method: Callable[Concatenate[Noun, P], R],
+) -> Callable[Concatenate[_AsyncNoun[Noun], P], Coroutine[Any, Any, R]]:
+    """Make a coroutine method of an asynchronous noun from a method of the noun."""
+
+    @wraps(method)
+    async def call(self: _AsyncNoun[Noun], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._memory._run(partial(method, self._noun(), *args, **kwargs))
+
+    return call
+
+
+def _home_in_thread(
+    method: Callable[Concatenate[Home, P], R],
+) -> Callable[Concatenate[AsyncHome, P], Coroutine[Any, Any, R]]:
+    """Make a coroutine method of `AsyncHome` from a method of `Home`."""
+
+    @wraps(method)
+    async def call(self: AsyncHome, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self._home, *args, **kwargs)
+
+    return call
+
+
 def _unbound_in_thread(function: Callable[P, R]) -> staticmethod[P, Coroutine[Any, Any, R]]:
-    """A class method of `Memory`, which needs no opened memory, as a coroutine function."""
+    """Make a coroutine function from a static method."""
 
     @wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -63,13 +95,115 @@ def _unbound_in_thread(function: Callable[P, R]) -> staticmethod[P, Coroutine[An
 
 
 def _opening(function: Callable[P, Memory]) -> staticmethod[P, AsyncMemory]:
-    """`Memory.open` as something to `async with` or to `await`."""
+    """Make `Memory.open` something to `async with` or to `await`."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> AsyncMemory:
         return AsyncMemory(partial(function, *args, **kwargs))
 
     return staticmethod(call)
+
+
+class _AsyncNoun(Generic[Noun]):
+    """A noun of a memory (`memory.runs`, …) whose methods are awaited.
+
+    Args:
+        find: gives the noun of the opened memory.
+    """
+
+    def __init__(self, memory: AsyncMemory, find: Callable[[Memory], Noun]) -> None:
+        self._memory = memory
+        self._find = find
+
+    def _noun(self) -> Noun:
+        return self._find(self._memory._opened())
+
+
+class AsyncRuns(_AsyncNoun[Runs]):
+    """`Runs` for asyncio."""
+
+    list = _noun_in_thread(Runs.list)
+    records = _noun_in_thread(Runs.records)
+    rollback = _noun_in_thread(Runs.rollback)
+    failed = _noun_in_thread(Runs.failed)
+
+
+class AsyncJobs(_AsyncNoun[Jobs]):
+    """`Jobs` for asyncio."""
+
+    add = _noun_in_thread(Jobs.add)
+    list = _noun_in_thread(Jobs.list)
+    retry = _noun_in_thread(Jobs.retry)
+    remove = _noun_in_thread(Jobs.remove)
+    work = _noun_in_thread(Jobs.work)
+
+
+class AsyncDreams(_AsyncNoun[Dreams]):
+    """`Dreams` for asyncio."""
+
+    moments = _noun_in_thread(Dreams.moments)
+    affinity = _noun_in_thread(Dreams.affinity)
+    consolidate = _noun_in_thread(Dreams.consolidate)
+    metrics = _noun_in_thread(Dreams.metrics)
+
+
+class AsyncAdmin(_AsyncNoun[Admin]):
+    """`Admin` for asyncio. Its properties are read here and now, not in a thread."""
+
+    stats = _noun_in_thread(Admin.stats)
+    records = _noun_in_thread(Admin.records)
+    complete = _noun_in_thread(Admin.complete)
+    delete_edge = _noun_in_thread(Admin.delete_edge)
+    check = _noun_in_thread(Admin.check)
+    optimize = _noun_in_thread(Admin.optimize)
+    reembed = _noun_in_thread(Admin.reembed)
+    usage = _noun_in_thread(Admin.usage)
+    export = _noun_in_thread(Admin.export)
+    import_ = _noun_in_thread(Admin.import_)
+    backup = _noun_in_thread(Admin.backup)
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's name."""
+        return self._noun().tenant
+
+    @property
+    def settings(self) -> Settings:
+        """The settings the memory was opened with."""
+        return self._noun().settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedder; None when there is none. Loading it may take a second."""
+        return self._noun().embedder
+
+    @property
+    def llm(self) -> LLM | None:
+        """The language model; None when none is set. Its `ask` blocks: call it in a thread."""
+        return self._noun().llm
+
+    @property
+    def store(self) -> Store:
+        """The store underneath. Its methods block: call them in a thread."""
+        return self._noun().store
+
+
+class AsyncHome:
+    """`Home` for asyncio."""
+
+    def __init__(
+        self, home_or_url: str | os.PathLike[str] | None = None, *, key: str | None = None
+    ) -> None:
+        self._home = Home(home_or_url, key=key)
+
+    tenants = _home_in_thread(Home.tenants)
+    create = _home_in_thread(Home.create)
+    delete = _home_in_thread(Home.delete)
+    adopt = _home_in_thread(Home.adopt)
+    repair = _home_in_thread(Home.repair)
+    migrate = _home_in_thread(Home.migrate)
+    copy = _home_in_thread(Home.copy)
+    new_key = _unbound_in_thread(Home.new_key)
 
 
 class AsyncMemory:
@@ -87,105 +221,71 @@ class AsyncMemory:
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="remloom-aio")
 
     open = _opening(Memory.open)
-    migrate = _unbound_in_thread(Memory.migrate)
-    copy = _unbound_in_thread(Memory.copy)
-    tenants = _unbound_in_thread(Memory.tenants)
-    create_tenant = _unbound_in_thread(Memory.create_tenant)
-    new_key = _unbound_in_thread(Memory.new_key)
-    adopt_tenant = _unbound_in_thread(Memory.adopt_tenant)
-    delete_tenant = _unbound_in_thread(Memory.delete_tenant)
-    repair_tenant = _unbound_in_thread(Memory.repair_tenant)
 
     write = _in_thread(Memory.write)
     create_resource = _in_thread(Memory.create_resource)
-    get_resource = _in_thread(Memory.get_resource)
-    search_resources = _in_thread(Memory.search_resources)
-    delete_resource = _in_thread(Memory.delete_resource)
     create_entity = _in_thread(Memory.create_entity)
-    get_entity = _in_thread(Memory.get_entity)
-    update_entity = _in_thread(Memory.update_entity)  # type: ignore[arg-type]  # its **changes could hold "self"
-    search_entities = _in_thread(Memory.search_entities)
-    create_edge = _in_thread(Memory.create_edge)
-    delete_edge = _in_thread(Memory.delete_edge)
-    get_edges = _in_thread(Memory.get_edges)
     create_moment = _in_thread(Memory.create_moment)
+    create_edge = _in_thread(Memory.create_edge)
+    update_entity = _in_thread(Memory.update_entity)  # type: ignore[arg-type]  # its **changes could hold "self"
+    delete_resource = _in_thread(Memory.delete_resource)
+    forget = _in_thread(Memory.forget)
+
+    get_resource = _in_thread(Memory.get_resource)
+    get_entity = _in_thread(Memory.get_entity)
     get_moment = _in_thread(Memory.get_moment)
+    get_edges = _in_thread(Memory.get_edges)
     get_moments_by_time = _in_thread(Memory.get_moments_by_time)
     get_moments_by_type = _in_thread(Memory.get_moments_by_type)
     query_resources = _in_thread(Memory.query_resources)
     query_entities = _in_thread(Memory.query_entities)
     query_moments = _in_thread(Memory.query_moments)
     create_index = _in_thread(Memory.create_index)
+    describe = _in_thread(Memory.describe)
+    history = _in_thread(Memory.history)
 
+    query = _in_thread(Memory.query)
+    rem_query = _in_thread(Memory.rem_query)
     lookup = _in_thread(Memory.lookup)
     fuzzy = _in_thread(Memory.fuzzy)
     search = _in_thread(Memory.search)
     search_text = _in_thread(Memory.search_text)
+    search_resources = _in_thread(Memory.search_resources)
+    search_entities = _in_thread(Memory.search_entities)
     traverse = _in_thread(Memory.traverse)
     sql = _in_thread(Memory.sql)
-    query = _in_thread(Memory.query)
-    rem_query = _in_thread(Memory.rem_query)
-    complete = _in_thread(Memory.complete)
-
     ask = _in_thread(Memory.ask)
-    ask_rem = _in_thread(Memory.ask_rem)  # type: ignore[arg-type]  # its **given could hold "self"
-    recall = _in_thread(Memory.recall)
-    context = _in_thread(Memory.context)
+
+    recall = _in_thread(Memory.recall)  # type: ignore[arg-type]  # as update_entity
+    context = _in_thread(Memory.context)  # type: ignore[arg-type]
 
     read = _in_thread(Memory.read)
     read_text = _in_thread(Memory.read_text)
     read_chat = _in_thread(Memory.read_chat)
     embed_pending = _in_thread(Memory.embed_pending)
-    reembed = _in_thread(Memory.reembed)
-
-    add_job = _in_thread(Memory.add_job)
-    jobs = _in_thread(Memory.jobs)
-    retry_job = _in_thread(Memory.retry_job)
-    remove_job = _in_thread(Memory.remove_job)
-    work = _in_thread(Memory.work)
 
     learn = _in_thread(Memory.learn)
     dream = _in_thread(Memory.dream)
-    moments = _in_thread(Memory.moments)
-    affinity = _in_thread(Memory.affinity)
-    consolidate = _in_thread(Memory.consolidate)
-    metrics = _in_thread(Memory.metrics)
-    runs = _in_thread(Memory.runs)
-    made = _in_thread(Memory.made)
-    rollback = _in_thread(Memory.rollback)
-    parked = _in_thread(Memory.parked)
-
-    show = _in_thread(Memory.show)
-    forget = _in_thread(Memory.forget)
-    history = _in_thread(Memory.history)
-    usage = _in_thread(Memory.usage)
-    stats = _in_thread(Memory.stats)
-    check = _in_thread(Memory.check)
-    settle = _in_thread(Memory.settle)
-    export = _in_thread(Memory.export)
-    import_ = _in_thread(Memory.import_)
-    backup = _in_thread(Memory.backup)
 
     @property
-    def tenant(self) -> str:
-        """Whose memory this is."""
-        return self._opened().tenant
+    def runs(self) -> AsyncRuns:
+        """What learning, dreaming and its chores did: `list`, `records`, `rollback`, `failed`."""
+        return AsyncRuns(self, lambda memory: memory.runs)
 
     @property
-    def settings(self) -> Settings:
-        """The settings it was opened with."""
-        return self._opened().settings
+    def jobs(self) -> AsyncJobs:
+        """Work for later: `add`, `list`, `retry`, `remove`, `work`."""
+        return AsyncJobs(self, lambda memory: memory.jobs)
 
     @property
-    def embedder(self) -> Embedder | None:
-        """The embedder; None when there is none. Loaded here and now if it was not yet, which may
-        take a second."""
-        return self._opened().embedder
+    def dreams(self) -> AsyncDreams:
+        """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
+        return AsyncDreams(self, lambda memory: memory.dreams)
 
     @property
-    def llm(self) -> LLM | None:
-        """The language model; None when none is set. Its `ask` blocks: call it in a thread."""
-        return self._opened().llm
+    def admin(self) -> AsyncAdmin:
+        """Chores: `stats`, `check`, `export`, `backup`, `reembed`, `usage`, …; and the settings."""
+        return AsyncAdmin(self, lambda memory: memory.admin)
 
     async def close(self) -> None:
         """Wait for the calls that have begun, then close the memory. Closing twice is fine."""

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def _outcome(memory: Any, call: Call) -> Outcome:
     began = time.monotonic()
     error = ""
     try:
-        answer = getattr(memory, call.method)(*call.args, **call.given)
+        answer = attrgetter(call.method)(memory)(*call.args, **call.given)
         kind = "answered"
         text = msgspec.json.encode(
             answer.as_dict() if hasattr(answer, "as_dict") else answer, enc_hook=str

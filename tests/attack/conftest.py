@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from tried import Counted, Rounds
 
-from remloom import Memory
+from remloom import Home
 
 RESULTS = Path(__file__).parent.parent.parent / "bench" / "results" / "attack.json"
 _COUNTS = "attack counts"
@@ -73,7 +73,7 @@ def home(request: pytest.FixtureRequest, store: str) -> Iterator[str]:
     from postgres_server import database
 
     with database(request.getfixturevalue("postgres")) as url:
-        Memory.migrate(url)
+        Home(url).migrate()
         yield url
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom import Budget, Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import ModelRefusedError, RemloomError
 from remloom.llm import Request
 from remloom.testing.models import Said
@@ -167,7 +167,7 @@ def all_that_somebody_said(memory: Memory, folder: Path) -> list[str]:
 @history
 def a_whole_chat(memory: Memory, folder: Path) -> list[str]:
     chat_with(memory, 4)
-    memory.moments(hours=None, model=False)
+    memory.dreams.moments(hours=None, model=False)
     return ["chat:team"]
 
 
@@ -176,23 +176,23 @@ def a_turn_of_a_chat_with_moments_by_rules(memory: Memory, folder: Path) -> list
     memory.read_chat(
         turns(*_SMALL_TALK[:4], SAID, *_SMALL_TALK[4:], *_OPERA), uri="chat:team", name="Team chat"
     )
-    memory.moments(hours=None, model=False)
+    memory.dreams.moments(hours=None, model=False)
     return [planted_turn(memory)]
 
 
 @history
 def a_turn_of_a_chat_that_grew_out_of_its_moments(memory: Memory, folder: Path) -> list[str]:
     memory.read_chat(turns(*_SMALL_TALK, *_OPERA[:4], SAID), uri="chat:team", name="Team chat")
-    memory.moments(hours=None, model=False)
+    memory.dreams.moments(hours=None, model=False)
     memory.read_chat(turns(*_OPERA, *_OPERA, first=20), uri="chat:team", append=True)
-    memory.moments(hours=None, model=False)
+    memory.dreams.moments(hours=None, model=False)
     return [planted_turn(memory)]
 
 
 @history
 def a_turn_that_a_model_told_of(memory: Memory, folder: Path) -> list[str]:
     targets = chat_with(memory, 4)
-    memory.moments(hours=None)
+    memory.dreams.moments(hours=None)
     return targets
 
 
@@ -277,7 +277,7 @@ def a_document_that_was_read_again_without_them(memory: Memory, folder: Path) ->
     memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md")
     memory.search_text("vexotherm")
     memory.fuzzy(WHO)
-    memory.settle()
+    memory.admin.optimize()
     memory.read_text("# Engines\n\nNothing hums here.", uri="notes/engines.md")
     return ["notes/engines.md"]
 
@@ -390,8 +390,8 @@ def an_edge_that_was_taken_back(memory: Memory, folder: Path) -> list[str]:
         Entity(name="Bob"),
     ])  # fmt: skip
     memory.fuzzy(WHO)
-    memory.settle()
-    memory.delete_edge("Ann", "vexotherm_of", WHO)
+    memory.admin.optimize()
+    memory.admin.delete_edge("Ann", "vexotherm_of", WHO)
     return ["Bob"]
 
 
@@ -400,7 +400,7 @@ def an_entity_that_was_renamed(memory: Memory, folder: Path) -> list[str]:
     (id,) = memory.write([Entity(name=WHO, summary=SAID, type="person")])
     memory.write([Edge(src=WHO, rel_type="knows", dst="Ann")])
     memory.fuzzy(WHO)
-    memory.settle()
+    memory.admin.optimize()
     memory.update_entity(id, {"was": WHO}, name="Peter", summary="vexotherm")
     return [id]
 
@@ -423,7 +423,7 @@ def notes_that_a_moment_tells(memory: Memory, folder: Path) -> list[str]:
         Resource(name=f"{WHO} note", content=SAID, starts_at=MONDAY),
         Resource(name="Boats", content="The boats left the harbour early.", starts_at=MONDAY + timedelta(minutes=5)),
     ])  # fmt: skip
-    memory.moments(hours=None, model=False)
+    memory.dreams.moments(hours=None, model=False)
     return [ids[0]]
 
 
@@ -434,7 +434,7 @@ def resources_that_are_alike(memory: Memory, folder: Path) -> list[str]:
             f"# Note {n}\n\nWith {WHO} we looked at engine {n}: the vexotherm hums.",
             uri=f"notes/{n}.md",
         )
-    memory.affinity()
+    memory.dreams.affinity()
     return [f"notes/{n}.md" for n in range(6)]
 
 
@@ -448,9 +448,9 @@ def a_summary_of_insights(memory: Memory, folder: Path) -> list[str]:
     memory.write(
         [Resource(name=f"Insight {n}", content=f"{SAID} Number {n}.", **derived) for n in range(4)]
     )
-    if memory.embedder is not None:
+    if memory.admin.embedder is not None:
         memory.embed_pending()
-        memory.consolidate()
+        memory.dreams.consolidate()
     return ["source.md"]
 
 
@@ -468,7 +468,7 @@ def insights_of_insights(memory: Memory, folder: Path) -> list[str]:
 def what_a_model_refused(memory: Memory, folder: Path) -> list[str]:
     memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
     memory.read_text("# Harbour\n\nThe harbour is wide.", uri="notes/harbour.md", at=MONDAY)
-    memory._llm._model = type(memory._given_model)(refuse)  # type: ignore[misc, call-arg, union-attr, attr-defined]
+    memory.admin.llm._model = type(memory._engine._given_model)(refuse)  # type: ignore[misc, call-arg, union-attr, attr-defined]
     with suppress(RemloomError):
         memory.learn(dreams=0, period="none")
     return ["notes/engines.md"]
@@ -482,16 +482,16 @@ def replies_kept_for_a_run_that_stopped(memory: Memory, folder: Path) -> list[st
             f"# Boat {n}\n\nBoat number {n} sails with Anna.", uri=f"notes/boat{n}.md", at=MONDAY
         )
     with suppress(RemloomError):
-        memory.learn(dreams=2, budget_calls=9)
+        memory.learn(dreams=2, budget=Budget(calls=9))
     return ["notes/a-engines.md"]
 
 
 @history
 def what_a_run_changed_before_it_was_rolled_back(memory: Memory, folder: Path) -> list[str]:
     targets = chat_with(memory, 4)
-    run = memory.moments(hours=None, model=False).run
-    memory.rollback(run.id)
-    memory.moments(hours=None, model=False)
+    run = memory.dreams.moments(hours=None, model=False).run
+    memory.runs.rollback(run.id)
+    memory.dreams.moments(hours=None, model=False)
     return targets
 
 
@@ -499,8 +499,8 @@ def what_a_run_changed_before_it_was_rolled_back(memory: Memory, folder: Path) -
 def jobs_that_read_it(memory: Memory, folder: Path) -> list[str]:
     file = folder / "engines.md"
     file.write_text(f"# Engines\n\n{SAID}\n")
-    memory.add_job("read", {"source": str(file)})
-    memory.work(until_idle=True)
+    memory.jobs.add("read", {"source": str(file)})
+    memory.jobs.work(until_idle=True)
     return [str(file)]
 
 

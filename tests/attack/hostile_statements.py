@@ -275,11 +275,11 @@ class Grammar:
             ("traverse", ("Person 1",), {one(("max_depth", "edge_types", "direction", "breadth", "limit", "order_by")): value()}),
             ("search_text", (value(),), {"limit": value()}), ("search", (value(),), {"schema": value()}), ("sql", (value(),), {}),
             ("query", (value(),), {}), ("search", (), {"vector": value()}), ("get_resource", (value(),), {}), ("get_entity", (value(),), {}),
-            ("get_moment", (value(),), {}), ("show", (value(),), {}), ("history", (value(),), {}), ("complete", (value(),), {"limit": value()}),
+            ("get_moment", (value(),), {}), ("describe", (value(),), {}), ("history", (value(),), {}), ("admin.complete", (value(),), {"limit": value()}),
             ("get_edges", (value(),), {"direction": value()}), ("get_edges", ("Person 1",), {"edge_types": value(), "limit": value()}),
             ("get_moments_by_time", (value(), value()), {}), ("get_moments_by_type", (value(),), {}), ("recall", (value(),), {"limit": value()}),
             ("recall", ("What of the tea?",), {one(("budget_tokens", "mode", "where")): value()}), ("context", (value(),), {}),
-            ("search_entities", (value(),), {"threshold": value()}), ("jobs", (value(),), {}), ("runs", (value(),), {}), ("made", (value(),), {}),
+            ("search_entities", (value(),), {"threshold": value()}), ("jobs.list", (value(),), {}), ("runs.list", (value(),), {}), ("runs.records", (value(),), {}),
         ))  # fmt: skip
         return Call(name, args, given, family="arguments")
 

@@ -36,7 +36,7 @@ class Kind:
 
     def look(self, life: Life, acked: Acked) -> list[str]:
         with life.open() as memory:
-            wrong = [f"check: {line}" for line in memory.check()]
+            wrong = [f"check: {line}" for line in memory.admin.check()]
             if not memory.lookup("The first").records:
                 wrong.append("what was there before is lost")
             return wrong + list(self.seen(memory, life, acked))
@@ -104,12 +104,12 @@ class Singles(Kind):
                 life.say("edge", word)
                 if i % 2:
                     life.say("ending", word)
-                    memory.delete_edge(f"entity {word}", "is", "The first")
+                    memory.admin.delete_edge(f"entity {word}", "is", "The first")
                     life.say("ended", word)
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
         for told in acked:
-            if told[0] == "id" and memory._store.get(None, told[2]) is None:
+            if told[0] == "id" and memory.admin.store.get(None, told[2]) is None:
                 yield f"{told} was acknowledged and is lost"
         edges = {told[1] for told in acked if told[0] == "edge"} - {
             told[1] for told in acked if told[0] == "ending"
@@ -243,7 +243,7 @@ class Forgetting(Kind):
                 memory.read_chat(
                     [Message(speaker="Ann", text=f"I know {word}.")], uri=f"chat/{word}"
                 )
-            memory.settle()
+            memory.admin.optimize()
 
     def work(self, life: Life) -> None:
         with life.open(embedder="none") as memory:
@@ -312,7 +312,7 @@ def _in_files(life: Life, words: Iterable[str]) -> list[str]:
 
 def _exported(memory: Any) -> bytes:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return stream.getvalue()
 
 
@@ -357,14 +357,14 @@ class Reembedding(Kind):
     def work(self, life: Life) -> None:
         with life.open(embedder=self._embedder(life)) as memory:
             life.say("began")
-            memory.reembed(self._embedder(life))
+            memory.admin.reembed(self._embedder(life))
             life.say("made", life.number)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
         with life.open(embedder=self._embedder(life)) as memory:
-            if memory.reembed(self._embedder(life)) and ("made", life.number) in acked:
+            if memory.admin.reembed(self._embedder(life)) and ("made", life.number) in acked:
                 return ["vectors were acknowledged and were made again"]
-            wrong = [f"check: {line}" for line in memory.check()]
+            wrong = [f"check: {line}" for line in memory.admin.check()]
             hits = [memory.search(f"Word{n} and tea.", limit=1).records for n in (0, 13, 29)]
             return wrong + [f"{n} is not found" for n, hit in zip((0, 13, 29), hits, strict=True)
                             if not hit or hit[0].record.name != f"text {n}"]  # fmt: skip
@@ -388,7 +388,7 @@ class Settling(Kind):
                 words = [f"settled{life.number}x{i}x{k}" for k in range(20)]
                 memory.write([Entity(name=word, summary=f"Of {word}.") for word in words])
                 life.say("wrote", words)
-                memory.settle()
+                memory.admin.optimize()
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
         for _, words in acked[-6:]:
@@ -408,15 +408,15 @@ class Jobs(Kind):
         with life.open(embedder="none") as memory:
             life.say("began")
             for i in range(10):
-                job = memory.add_job("moments", {"hours": i + 1}, key=f"j{life.number}x{i}")
+                job = memory.jobs.add("moments", {"hours": i + 1}, key=f"j{life.number}x{i}")
                 life.say("job", job.id)
                 if i % 3 == 2:
                     life.say("removing", job.id)
-                    memory.remove_job(job.id)
+                    memory.jobs.remove(job.id)
                     life.say("removed", job.id)
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
-        there = {job.id for job in memory.jobs()}
+        there = {job.id for job in memory.jobs.list()}
         told = {
             kind: {told[1] for told in acked if told[0] == kind}
             for kind in ("job", "removing", "removed")
@@ -440,22 +440,22 @@ class Importing(Kind):
                     Resource(name=f"note {n}", content=f"Word{n}."), Entity(name=f"entity {n}"),
                     Edge(src=f"entity {n}", rel_type="is", dst="The first"),
                 ])  # fmt: skip
-            memory.export(life.scratch / "whole.jsonl")
+            memory.admin.export(life.scratch / "whole.jsonl")
 
     def work(self, life: Life) -> None:
         with life.open(f"{life.tenant}-copy-{life.number}", embedder="none") as memory:
             life.say("began")
-            memory.import_(life.scratch / "whole.jsonl")
+            memory.admin.import_(life.scratch / "whole.jsonl")
             life.say("imported", life.number)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
         with life.open(embedder="none") as memory:
             source = _content(memory)
         with life.open(f"{life.tenant}-copy-{life.number}", embedder="none") as memory:
-            wrong = [f"check: {line}" for line in memory.check()]
+            wrong = [f"check: {line}" for line in memory.admin.check()]
             if ("imported", life.number) in acked and _content(memory) != source:
                 wrong.append("an import was acknowledged and is not whole")
-            memory.import_(life.scratch / "whole.jsonl")
+            memory.admin.import_(life.scratch / "whole.jsonl")
             if _content(memory) != source:
                 wrong.append("importing again did not complete it")
             return wrong
@@ -477,7 +477,7 @@ class Exporting(Importing):
         path = life.scratch / f"export-{life.number}.jsonl"
         with life.open(embedder="none") as memory:
             life.say("began")
-            memory.export(path)
+            memory.admin.export(path)
             life.say("exported", life.number)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
@@ -494,7 +494,7 @@ class Exporting(Importing):
             )
         with life.open(f"{life.tenant}-of-{life.number}", embedder="none") as memory:
             try:
-                memory.import_(path)
+                memory.admin.import_(path)
             except RemloomError as error:
                 return (
                     [f"an export was acknowledged: {error}"]
@@ -512,7 +512,7 @@ class BackingUp(Importing):
     def work(self, life: Life) -> None:
         with life.open(embedder="none") as memory:
             life.say("began")
-            memory.backup(life.scratch / f"backup-{life.number}" / "tenants" / life.tenant)
+            memory.admin.backup(life.scratch / f"backup-{life.number}" / "tenants" / life.tenant)
             life.say("backed up", life.number)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
@@ -523,7 +523,7 @@ class BackingUp(Importing):
         backup = life.scratch / f"backup-{life.number}"
         try:
             with Memory.open(backup, tenant=life.tenant, embedder="none", create=False) as memory:
-                if memory.check() or _content(memory) != source:
+                if memory.admin.check() or _content(memory) != source:
                     return ["half a backup was opened without a word"]
         except RemloomError as error:
             return (
@@ -538,25 +538,25 @@ class Copying(Importing):
     """A tenant copied into another one: called again, it goes on."""
 
     def work(self, life: Life) -> None:
-        from remloom import Memory
+        from remloom import Home
 
         life.say("began")
-        Memory.copy(
-            life.home, life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}"
+        Home(life.home).copy(
+            life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}"
         )
         life.say("copied", life.number)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
-        from remloom import Memory
+        from remloom import Home
 
-        Memory.copy(
-            life.home, life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}"
+        Home(life.home).copy(
+            life.home, tenant=life.tenant, to_tenant=f"{life.tenant}-as-{life.number}"
         )
         with (
             life.open(embedder="none") as memory,
             life.open(f"{life.tenant}-as-{life.number}", embedder="none") as other,
         ):
-            wrong = [f"check: {line}" for line in other.check()]
+            wrong = [f"check: {line}" for line in other.admin.check()]
             return wrong + (
                 [] if _content(memory) == _content(other) else ["a copy that went on is not whole"]
             )
@@ -566,23 +566,23 @@ class Tenants(Kind):
     """Tenants made, written to and deleted, with a key and without."""
 
     def work(self, life: Life) -> None:
-        from remloom import Entity, Memory
+        from remloom import Entity, Home
 
         life.say("began")
         for i in range(3):
             name = f"{life.tenant}-{life.number}-{i}"
-            Memory.create_tenant(life.home, name, self._key(life, i))
+            Home(life.home, key=self._key(life, i)).create(name)
             life.say("made", name, i)
             with life.open(name, embedder="none", key=self._key(life, i)) as memory:
                 memory.create_entity(Entity(name="Kept"))
                 life.say("wrote", name, i)
             if i != 1:
                 life.say("deleting", name, i)
-                Memory.delete_tenant(life.home, name)
+                Home(life.home).delete(name)
                 life.say("deleted", name, i)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
-        from remloom import Memory
+        from remloom import Home
         from remloom.errors import TenantNotFoundError
 
         mine = f"{life.tenant}-{life.number}-"
@@ -590,14 +590,14 @@ class Tenants(Kind):
             kind: {one[1]: one[2] for one in acked if one[0] == kind and one[1].startswith(mine)}
             for kind in ("made", "wrote", "deleting", "deleted")
         }
-        there = {info.name for info in Memory.tenants(life.home)}
+        there = {info.name for info in Home(life.home).tenants()}
         wrong = [f"{name} was deleted and is there" for name in told["deleted"] if name in there]
         for name, i in told["made"].items():
             if name not in told["deleting"]:
                 with life.open(
                     name, embedder="none", key=self._key(life, i), create=False
                 ) as memory:
-                    wrong += [f"check: {line}" for line in memory.check()]
+                    wrong += [f"check: {line}" for line in memory.admin.check()]
                     if name in told["wrote"] and not memory.lookup("Kept").records:
                         wrong.append(f"what was written to {name} is lost")
         # what was begun can be ended, and begun again
@@ -606,12 +606,12 @@ class Tenants(Kind):
             if name in told["deleted"]:
                 continue
             with suppress(TenantNotFoundError):
-                Memory.delete_tenant(life.home, name)
-            Memory.create_tenant(life.home, name, self._key(life, i))
+                Home(life.home).delete(name)
+            Home(life.home, key=self._key(life, i)).create(name)
             with life.open(name, embedder="none", key=self._key(life, i)) as memory:
                 if memory.lookup("Kept").records:
                     wrong.append(f"{name} was deleted and remembers")
-            Memory.delete_tenant(life.home, name)
+            Home(life.home).delete(name)
         return wrong
 
     @staticmethod
@@ -649,20 +649,20 @@ class Dreaming(Kind):
 
     def look(self, life: Life, acked: Acked) -> list[str]:
         with self._open(life) as memory:
-            wrong = [f"check: {line}" for line in memory.check()]
+            wrong = [f"check: {line}" for line in memory.admin.check()]
             before = set((life.scratch / "before.jsonl").read_bytes().splitlines())
             if lost := len(before - _content(memory)) and not self._touches:
                 wrong.append(f"{lost} of what it rests on is lost or changed")
-            if ("done", life.number) in acked and memory.runs()[0].status != "done":
-                wrong.append(f"a run was acknowledged and is {memory.runs()[0].status}")
+            if ("done", life.number) in acked and memory.runs.list()[0].status != "done":
+                wrong.append(f"a run was acknowledged and is {memory.runs.list()[0].status}")
             if ("done", life.number) not in acked:
                 self.do(memory, life)
-            if memory.runs()[0].status != "done":
-                wrong.append(f"a run that was begun again is {memory.runs()[0].status}")
-            for run in memory.runs():
+            if memory.runs.list()[0].status != "done":
+                wrong.append(f"a run that was begun again is {memory.runs.list()[0].status}")
+            for run in memory.runs.list():
                 if run.status != "rolled_back":
-                    memory.rollback(run.id)
-            wrong += [f"check: {line}" for line in memory.check()]
+                    memory.runs.rollback(run.id)
+            wrong += [f"check: {line}" for line in memory.admin.check()]
             if _content(memory) != before:
                 wrong.append("rolled back, it is not as it was before")
             return wrong
@@ -670,7 +670,7 @@ class Dreaming(Kind):
     _touches = True  # it may change what there was: a summary, an edge
 
     def do(self, memory: Any, life: Life) -> None:
-        getattr(memory, self.chore)(**self.given(life))
+        getattr(memory.dreams, self.chore)(**self.given(life))
 
     def given(self, life: Life) -> dict[str, Any]:
         return {}
@@ -742,11 +742,11 @@ class RollingBack(Dreaming):
             (life.scratch / "learned.jsonl").write_bytes(b"\n".join(sorted(_content(memory))))
 
     def do(self, memory: Any, life: Life) -> None:
-        memory.rollback(memory.runs()[0].id)
+        memory.runs.rollback(memory.runs.list()[0].id)
 
     def look(self, life: Life, acked: Acked) -> list[str]:
         with self._open(life) as memory:
-            wrong = [f"check: {line}" for line in memory.check()]
+            wrong = [f"check: {line}" for line in memory.admin.check()]
             before = set((life.scratch / "before.jsonl").read_bytes().splitlines())
             learned = set((life.scratch / "learned.jsonl").read_bytes().splitlines())
             now = _content(memory)
@@ -754,8 +754,8 @@ class RollingBack(Dreaming):
                 wrong.append("half a run was taken back")
             if ("done", life.number) in acked and now != before:
                 wrong.append("taking back was acknowledged and did not happen")
-            if memory.runs()[0].status != "rolled_back":
-                memory.rollback(memory.runs()[0].id)
+            if memory.runs.list()[0].status != "rolled_back":
+                memory.runs.rollback(memory.runs.list()[0].id)
             if _content(memory) != before:
                 wrong.append("rolled back, it is not as it was before")
             return wrong

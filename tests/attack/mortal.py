@@ -102,7 +102,7 @@ class Life:
         memory = Memory.open(
             self.home, tenant=tenant or self.tenant, **{"embedder": WordEmbedder(), **given}
         )
-        self.watch(memory._store)
+        self.watch(memory.admin.store)
         return memory
 
 

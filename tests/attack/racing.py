@@ -44,7 +44,7 @@ def strengthen(memory: Memory, name: str, _: int) -> Any:
 def unlink(memory: Memory, _: str, turn: int) -> Any:
     """All take back the same edges: each is taken back once."""
     try:
-        memory.delete_edge("Hub", "has", f"spoke {turn}")
+        memory.admin.delete_edge("Hub", "has", f"spoke {turn}")
     except NotFoundError:
         return None
     return turn

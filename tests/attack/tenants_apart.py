@@ -36,11 +36,11 @@ def plant(home: str, *, records: int = 300) -> None:
     with Memory.open(home, tenant="mine", embedder=embedder) as memory:
         memory.write(_mine(records))
         memory.embed_pending()
-        memory.settle()
+        memory.admin.optimize()
     with Memory.open(home, tenant="other", embedder=embedder) as memory:
         memory.write(others())
         memory.embed_pending()
-        memory.settle()
+        memory.admin.optimize()
 
 
 def _mine(records: int) -> list[Any]:
@@ -154,5 +154,5 @@ def digest(home: str, tenant: str) -> bytes:
 
     stream = io.BytesIO()
     with Memory.open(home, tenant=tenant, embedder="none", create=False) as memory:
-        memory.export(stream)
+        memory.admin.export(stream)
     return stream.getvalue()

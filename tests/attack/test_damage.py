@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tried import Counted, Rounds
 
-from remloom import Entity, Memory
+from remloom import Entity, Home, Memory
 from remloom.errors import CorruptStoreError, WrongKeyError
 
 KEY = "5a" * 32
@@ -36,7 +36,7 @@ for i in range(int(sys.argv[3])):
         Edge(src=f"Person {i}", rel_type="knows", dst=f"Person {i // 2}"),
     ])
     if i == int(sys.argv[3]) // 2:
-        memory._store._database.checkpoint()
+        memory.admin.store._database.checkpoint()
 os._exit(0)
 """
 
@@ -55,7 +55,7 @@ def made(
 def answers(memory: Memory) -> dict[str, Any]:
     """What a user may ask of it."""
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return {
         "everything": sorted(stream.getvalue().splitlines()[1:-1]),
         "lookup": [[hit.name for hit in memory.lookup(f"Nick {i}").records] for i in range(WRITES)],
@@ -165,15 +165,15 @@ def test_what_is_lost_is_told_and_can_be_gone_on_from(
     lost = caught.value.fields["writes"]
     assert 0 < lost < WRITES
     assert caught.value.fields["since"] < caught.value.fields["until"]
-    done = Memory.repair_tenant(tmp_path / "home", "default", made[1] or None)
+    done = Home(tmp_path / "home", key=made[1] or None).repair("default")
     assert f"{lost} acknowledged" in done[0]
     (kept,) = folder.glob("*.damaged-*")
     assert kept.read_bytes() == data
     with Memory.open(tmp_path / "home", key=made[1] or None, embedder="none") as memory:
-        assert memory.check() == []
+        assert memory.admin.check() == []
         there = [bool(memory.lookup(f"Person {i}").records) for i in range(WRITES)]
         assert there == [True] * (WRITES - lost) + [False] * lost
-    assert Memory.repair_tenant(tmp_path / "home", "default", made[1] or None) == []
+    assert Home(tmp_path / "home", key=made[1] or None).repair("default") == []
 
 
 @pytest.mark.parametrize("gone", ["memory.db-wal", "memory.db"])
@@ -194,7 +194,7 @@ def test_without_its_mark_a_broken_log_is_told_from_a_torn_end(
         change(data, (len(data) - LOG_HEADER) // FRAME)
         (folder / "memory.db-wal").write_bytes(data)
         with Memory.open(tmp_path / "home", key=made[1] or None, embedder="none") as memory:
-            assert memory.check() == []
+            assert memory.admin.check() == []
             return sum(bool(memory.lookup(f"Person {i}").records) for i in range(WRITES))
 
     def torn(data: bytearray, frames: int) -> None:
@@ -221,10 +221,10 @@ def test_a_backup_put_in_the_place_of_its_tenant_is_not_taken_for_a_loss(
 ) -> None:
     folder = copied(made, tmp_path / "home")
     with Memory.open(tmp_path / "home", key=made[1] or None, embedder="none") as memory:
-        memory.backup(tmp_path / "backup")
+        memory.admin.backup(tmp_path / "backup")
         memory.write([Entity(name="Later")])
     shutil.copy(tmp_path / "backup" / "memory.db", folder / "memory.db")
     with Memory.open(tmp_path / "home", key=made[1] or None, embedder="none") as memory:
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert memory.lookup("Person 3").records
         assert not memory.lookup("Later").records

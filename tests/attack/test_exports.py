@@ -39,12 +39,12 @@ def exported(home: str) -> bytes:
             Edge(src="S", rel_type="knows", dst="Nobody", weight=0.5),
             Edge(src="talk", rel_type="names", dst="Sarah"),
         ])  # fmt: skip
-        source.export(stream)
+        source.admin.export(stream)
     return stream.getvalue()
 
 
 def held(opened: Memory) -> int:
-    found = opened.stats()
+    found = opened.admin.stats()
     return sum(found["records"].values()) + found["edges"] + found["vectors"]["count"]
 
 
@@ -60,13 +60,13 @@ def test_an_export_cut_off_at_any_byte_is_taken_in_whole_or_not_at_all(
     with memory(home, tenant="target") as target:
         for end in cuts:
             with pytest.raises(InvalidInputError, match="export"):
-                target.import_(io.BytesIO(exported[:end]))
+                target.admin.import_(io.BytesIO(exported[:end]))
             assert held(target) == 0
-        target.import_(io.BytesIO(exported[:-1]))  # only the last line break is missing
+        target.admin.import_(io.BytesIO(exported[:-1]))  # only the last line break is missing
         whole = held(target)
-        assert target.import_(io.BytesIO(exported))["created"] == 0
+        assert target.admin.import_(io.BytesIO(exported))["created"] == 0
         assert held(target) == whole > 8
-        assert target.check() == []
+        assert target.admin.check() == []
     counted(f"exports cut off, {store}", len(cuts))
 
 
@@ -80,7 +80,7 @@ def test_an_export_changed_at_any_byte_is_not_taken_in(
             changed = bytearray(exported)
             changed[place] ^= 1
             with pytest.raises(InvalidInputError):
-                target.import_(io.BytesIO(bytes(changed)))
+                target.admin.import_(io.BytesIO(bytes(changed)))
             assert held(target) == 0
     counted(f"exports changed on their way, {store}", len(tried))
 
@@ -97,7 +97,7 @@ def test_lines_left_out_added_or_given_twice_are_noticed(home: str, exported: by
     with memory(home, tenant="target") as target:
         for other in others:
             with pytest.raises(InvalidInputError):
-                target.import_(io.BytesIO(b"".join(other)))
+                target.admin.import_(io.BytesIO(b"".join(other)))
             assert held(target) == 0
 
 
@@ -107,13 +107,15 @@ def test_what_there_is_of_a_cut_export_is_taken_in_when_that_is_asked_for(
     lines = exported.splitlines(keepends=True)
     with memory(home, tenant="target") as target:
         with pytest.raises(InvalidInputError) as caught:
-            target.import_(io.BytesIO(b"".join(lines[:4])))
+            target.admin.import_(io.BytesIO(b"".join(lines[:4])))
         assert "after line 4" in caught.value.message
         assert "3 records and 0 edges" in caught.value.message
         assert "--incomplete" in caught.value.remedy
-        counts = target.import_(io.BytesIO(b"".join(lines[:4]) + lines[4][:9]), incomplete=True)
+        counts = target.admin.import_(
+            io.BytesIO(b"".join(lines[:4]) + lines[4][:9]), incomplete=True
+        )
         assert counts["records"] == 3
-        assert target.check() == []
+        assert target.admin.check() == []
 
 
 _IMPORTING = """
@@ -121,7 +123,7 @@ import sys
 from remloom import Memory
 with Memory.open(sys.argv[1], tenant="target", embedder="none") as memory:
     print("begun", flush=True)
-    memory.import_(sys.stdin.buffer)
+    memory.admin.import_(sys.stdin.buffer)
 """
 
 
@@ -145,7 +147,7 @@ def test_an_import_that_is_killed_leaves_nothing(
         child.communicate()
         with memory(home, tenant="target", create=False) as target:
             assert held(target) == 0
-            assert target.check() == []
+            assert target.admin.check() == []
     counted(f"kills of an import, {store}", times)
 
 
@@ -187,10 +189,10 @@ def test_the_memory_that_an_export_and_an_import_take_does_not_grow_with_what_th
         with memory(home, tenant=f"t{count}") as target:
             tracemalloc.start()
             try:
-                assert target.import_(_Endless(count))["records"] == count  # type: ignore[arg-type]
+                assert target.admin.import_(_Endless(count))["records"] == count  # type: ignore[arg-type]
                 taking = tracemalloc.get_traced_memory()[1]
                 tracemalloc.reset_peak()
-                target.export(_Sink())  # type: ignore[arg-type]
+                target.admin.export(_Sink())  # type: ignore[arg-type]
                 peaks.append((taking, tracemalloc.get_traced_memory()[1]))
             finally:
                 tracemalloc.stop()

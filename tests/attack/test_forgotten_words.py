@@ -96,7 +96,7 @@ def test_nothing_is_left_of_what_was_forgotten(
         memory.search_text("vexotherm")
         memory.fuzzy(WHO)
         if embedder:
-            memory.settle()
+            memory.admin.optimize()
         assert left(home) or name in (
             "an_edge_that_was_taken_back",
             "a_document_that_was_read_again_without_them",
@@ -109,9 +109,9 @@ def test_nothing_is_left_of_what_was_forgotten(
         assert (told.records, told.keys, told.edges, told.derived) == (
             receipt.records, receipt.keys, receipt.edges, receipt.derived,
         )  # fmt: skip
-        memory.settle()
+        memory.admin.optimize()
         assert left(home) == []
-        assert memory.check() == []
+        assert memory.admin.check() == []
         for word in WORDS:
             assert not [
                 hit
@@ -125,12 +125,12 @@ def test_nothing_is_left_of_what_was_forgotten(
     assert left(home) == []
     with opened(home, embedder=embedder) as memory:
         # what can still be taken back is, and brings nothing back
-        for run in memory.runs():
+        for run in memory.runs.list():
             if run.status != "rolled_back":
-                memory.rollback(run.id)
-        memory.moments(hours=None, model=False)
-        memory.affinity()
-        assert memory.check() == []
+                memory.runs.rollback(run.id)
+        memory.dreams.moments(hours=None, model=False)
+        memory.dreams.affinity()
+        assert memory.admin.check() == []
     assert left(home) == []
     counted(
         f"histories after which nothing is left, {'postgres' if '://' in home else 'sqlite'}", 1
@@ -169,7 +169,7 @@ def test_another_process_that_has_it_open_brings_nothing_back(home: str, store: 
         "with Memory.open(sys.argv[1], embedder='none') as m:\n"
         "    m.search_text('vexotherm'); m.fuzzy('zorbleflux'); print('open', flush=True); sys.stdin.readline()\n"
         "    print(len(m.search_text('vexotherm').records), len(m.fuzzy('zorbleflux').records), flush=True)\n"
-        "    m.settle()\n"
+        "    m.admin.optimize()\n"
     )
     with opened(home, embedder=False) as memory:
         memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md")
@@ -224,7 +224,7 @@ def test_a_process_that_is_killed_while_forgetting_leaves_it_whole_or_gone(
             process.send_signal(signal.SIGKILL)
             last = process.stdout.read().splitlines() or ["written 0"]
         with opened(place, embedder=False) as memory:
-            assert memory.check() == []
+            assert memory.admin.check() == []
             there = {hit.uri for hit in memory.search_text("vexotherm", limit=9).records if hit.uri}
             number = int(last[-1].split()[1])
             if last[-1].startswith("forgotten"):
@@ -251,7 +251,7 @@ def test_a_refusal_goes_with_whatever_the_model_had_been_told_before_it(tmp_path
         text = f"# Engines\n\nThe vexotherm of {WHO} hums, and {WHO} knows Ines Duarte."
         memory.read_text(text, uri="engines", at=MONDAY + timedelta(days=2))
         memory.dream()
-        assert memory.parked()
+        assert memory.runs.failed()
         assert memory.forget("engines").verified
         assert left(home) == []
     assert left(home) == []
@@ -261,7 +261,7 @@ def test_a_backup_taken_before_is_yours_to_delete(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     with opened(home, embedder=False) as memory:
         memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md")
-        memory.backup(tmp_path / "backup")
+        memory.admin.backup(tmp_path / "backup")
         assert memory.forget("notes/engines.md").verified
     assert left(home) == []
     assert left(str(tmp_path / "backup"))

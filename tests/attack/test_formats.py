@@ -200,7 +200,7 @@ def test_whatever_lies_in_a_folder_the_rest_is_read(tmp_path: Path) -> None:
         assert of["loop.md"] == of["one.md"] == of["two.md"] == of["gone.md"] == "failed"
         assert of["pipe.md"] == of["zero.md"] == "skipped"
         assert len(report.items) == len(list(folder.rglob("*"))) - 1
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert memory.search_text("well").records
 
 
@@ -302,5 +302,5 @@ def test_no_spoilt_file_ends_a_reading(
         assert names == {path.name for path in folder.iterdir()}
         assert memory.search_text("well", limit=5).records
         assert all(item.reason for item in report.items if item.status in ("failed", "skipped"))
-        assert memory.check() == []
+        assert memory.admin.check() == []
     counted(f"spoilt files, {suffix}", times)

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from operator import attrgetter
 
 import msgspec
 import pytest
@@ -33,10 +34,10 @@ _BY_NAME = (
     "traverse",
     "search_text",
     "search",
-    "show",
+    "describe",
     "history",
     "get_edges",
-    "complete",
+    "admin.complete",
 )
 URIS = (f"{CANARY}/1.md", CANARY)
 
@@ -47,11 +48,13 @@ class Secrets:
 
     def __init__(self, home: str) -> None:
         with Memory.open(home, tenant="other", embedder=WordEmbedder()) as memory:
-            self.ids = [record.id for record in memory._store.records.all()]
-            self.run = memory.moments(model=False, hours=None).run.id
-            self.job = memory.add_job("moments", {"hours": 1}, key=CANARY).id
+            self.ids = [record.id for record in memory.admin.store.records.all()]
+            self.run = memory.dreams.moments(model=False, hours=None).run.id
+            self.job = memory.jobs.add("moments", {"hours": 1}, key=CANARY).id
             self.ids += [
-                record.id for record in memory._store.records.all() if record.id not in self.ids
+                record.id
+                for record in memory.admin.store.records.all()
+                if record.id not in self.ids
             ]
         self.vector = [float(x) for x in WordEmbedder().embed_query(f"The {CANARY} sings at noon.")]
 
@@ -67,10 +70,10 @@ def calls(secrets: Secrets) -> Iterator[Call]:
             "traverse",
             "search_text",
             "search",
-            "show",
+            "describe",
             "history",
             "get_edges",
-            "complete",
+            "admin.complete",
         ):
             yield Call(method, (name,))
         yield Call("get_edges", (name,), {"direction": "in"})
@@ -79,7 +82,7 @@ def calls(secrets: Secrets) -> Iterator[Call]:
         yield Call("forget", (name,))
         yield Call("recall", (f"What of {name}?",))
         yield Call("context", (f"What of {name}?",))
-        yield Call("delete_edge", (name, CANARY, f"{CANARY} thin"))
+        yield Call("admin.delete_edge", (name, CANARY, f"{CANARY} thin"))
         yield Call("search_entities", (name,), {"threshold": 0.1})
         yield Call("query", (f'LOOKUP "{name}"',))
         yield Call("query", (f'TRAVERSE * WITH "{name}" DIRECTION both DEPTH 3',))
@@ -107,18 +110,26 @@ def calls(secrets: Secrets) -> Iterator[Call]:
     yield Call(
         "get_moments_by_time", (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
     )
-    yield Call("rollback", (secrets.run,))
-    yield Call("made", (secrets.run,))
-    for method in ("retry_job", "remove_job"):
+    yield Call("runs.rollback", (secrets.run,))
+    yield Call("runs.records", (secrets.run,))
+    for method in ("jobs.retry", "jobs.remove"):
         yield Call(method, (secrets.job,))
-    for method in ("stats", "jobs", "runs", "parked", "check", "usage", "metrics"):
+    for method in (
+        "admin.stats",
+        "jobs.list",
+        "runs.list",
+        "runs.failed",
+        "admin.check",
+        "admin.usage",
+        "dreams.metrics",
+    ):
         yield Call(method)
 
 
 def told(memory: Memory, call: Call) -> str:
     """All that a call says, errors too."""
     try:
-        answer = getattr(memory, call.method)(*call.args, **call.given)
+        answer = attrgetter(call.method)(memory)(*call.args, **call.given)
     except RemloomError as error:
         return f"{error} {error.as_dict()}"
     except RecursionError as error:
@@ -133,7 +144,7 @@ def exported(home: str, tenant: str) -> list[bytes]:
 
     stream = io.BytesIO()
     with Memory.open(home, tenant=tenant, embedder="none", create=False) as memory:
-        memory.export(stream)
+        memory.admin.export(stream)
     return sorted(stream.getvalue().splitlines())
 
 
@@ -155,9 +166,9 @@ def test_no_method_tells_or_touches_what_is_another_tenants(
             tried += 1
     assert exported(home, "other") == before
     with Memory.open(home, tenant="other", embedder="none") as memory:
-        assert [job.id for job in memory.jobs()] == [secrets.job]
-        assert memory.runs()[0].status == "done"
-        assert memory.check() == []
+        assert [job.id for job in memory.jobs.list()] == [secrets.job]
+        assert memory.runs.list()[0].status == "done"
+        assert memory.admin.check() == []
     counted(f"calls with the ids, labels and sources of another tenant, {store}", tried)
 
 
@@ -201,7 +212,7 @@ def test_the_same_names_and_ids_in_two_tenants_are_two_things(home: str, store: 
             memory.forget(label) if memory.lookup(label).records else None
     assert exported(home, "other") == before
     with Memory.open(home, tenant="other", embedder=WordEmbedder()) as memory:
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert memory.search("sings at noon", limit=1).records[0].record.name == f"{CANARY} note"
 
 
@@ -240,7 +251,7 @@ def test_threads_that_switch_tenants_over_one_pool_never_mix_them(
     with ThreadPoolExecutor(8) as pool:
         wrong = [line for lines in pool.map(work, range(8)) for line in lines]
     for memory in memories.values():
-        assert memory.check() == []
+        assert memory.admin.check() == []
         memory.close()
     assert not wrong, "\n".join(wrong[:10])
     counted(f"calls of eight threads that switch tenants, {store}", 8 * each)
@@ -248,10 +259,10 @@ def test_threads_that_switch_tenants_over_one_pool_never_mix_them(
 
 def _asking(word: str, thread: int, turn: int) -> list[Call]:
     return [
-        Call("lookup", ("Same Name",)), Call("search_text", ("tea",)), Call("fuzzy", ("Same Nam",)), Call("stats"),
+        Call("lookup", ("Same Name",)), Call("search_text", ("tea",)), Call("fuzzy", ("Same Nam",)), Call("admin.stats"),
         Call("traverse", ("Same Name",)), Call("search", ("Tea of",)), Call("query", ("SELECT * FROM resources",)),
         Call("query", ("SELECT name, summary FROM entities",)), Call("recall", ("What of the tea?",)),
-        Call("query_entities", (Query(),)), Call("show", ("Same Name",)),
+        Call("query_entities", (Query(),)), Call("describe", ("Same Name",)),
         Call("query", ('TRAVERSE * WITH "Same Name"',)),
         Call("write", ([Entity(name=f"own {thread} {turn}", summary=word)],)),
         Call("write", ([Resource(content=f"Own {word} {thread} {turn}.", uri=f"{thread}/{turn}")],)),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from remloom import Edge, Entity, Memory, Message, labels
+from remloom import Edge, Entity, Home, Memory, Message, labels
 from remloom.predicates import Eq, Query
 
 PROCESSES, THREADS = 4, 8
@@ -39,7 +39,7 @@ def home(
     from postgres_server import database
 
     with database(request.getfixturevalue("postgres")) as url:
-        Memory.migrate(url)
+        Home(url).migrate()
         yield url
 
 
@@ -99,7 +99,7 @@ def test_of_properties_that_many_merge_into_one_entity_every_one_is_there(
     assert len(told) == rounds(4, 157) * PROCESSES * THREADS
     with opened(home) as memory:
         assert sorted(memory.get_entity("sum").properties) == sorted(told)
-        assert memory.check() == []
+        assert memory.admin.check() == []
     counted(f"merges into one entity, 32 writers, {store}", len(told))
 
 
@@ -165,7 +165,7 @@ def test_of_a_document_that_many_read_anew_one_version_is_there_and_it_is_whole(
         assert (
             len({word for text in texts for word in text.split() if word.startswith("p")}) == 1
         ), texts
-        assert memory.check() == []
+        assert memory.admin.check() == []
     counted(f"versions of one document read by 32 at once, {store}", len(told))
 
 
@@ -200,7 +200,7 @@ def test_at_no_time_is_there_whom_only_an_earlier_version_of_a_document_named(
     def look() -> None:
         with opened(home) as other:
             while not over.is_set():
-                with other._store.snapshot():
+                with other.admin.store.snapshot():
                     seen[tuple(name for name in names if other.lookup(name).records)] += 1
 
     with opened(home) as memory:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tried import Counted, Rounds
 
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.errors import (
     ConflictError,
     NotFoundError,
@@ -48,16 +48,16 @@ READ: dict[str, Callable[[Memory], object]] = {
     "select": lambda memory: memory.sql("SELECT name FROM entities"),
     "edges": lambda memory: memory.get_edges("Ann"),
     "recall": lambda memory: memory.recall("orchard"),
-    "stats": lambda memory: memory.stats(),
-    "jobs": lambda memory: memory.jobs(),
-    "export": lambda memory: memory.export(io.BytesIO()),
-    "check": lambda memory: memory.check(),
+    "stats": lambda memory: memory.admin.stats(),
+    "jobs": lambda memory: memory.jobs.list(),
+    "export": lambda memory: memory.admin.export(io.BytesIO()),
+    "check": lambda memory: memory.admin.check(),
 }
 WRITE: dict[str, Callable[[Memory], object]] = {
     "write": lambda memory: memory.write([Entity(name="Eve")]),
     "read a text": lambda memory: memory.read_text("Eve was here.", uri="eve.md"),
     "forget": lambda memory: memory.forget("Ann"),
-    "job": lambda memory: memory.add_job("consolidate"),
+    "job": lambda memory: memory.jobs.add("consolidate"),
 }
 
 
@@ -75,7 +75,7 @@ def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
             Edge(src="Ann", rel_type="at", dst="r"),
         ]
     )
-    Memory.delete_tenant(home, "acme")
+    Home(home).delete("acme")
     if anew:
         with memory(home, tenant="acme", key=key) as opened:
             opened.write([Entity(name="Ann", summary="Another life.")])
@@ -95,16 +95,16 @@ def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
             read(others[1])
     if store == "sqlite":
         with pytest.raises(StoreClosedError):
-            others[1].backup(tmp_path / "backup")
+            others[1].admin.backup(tmp_path / "backup")
         assert not (tmp_path / "backup").exists()
     for other in others:
         other.close()
     if anew:
         with memory(home, tenant="acme", key=key) as opened:
             assert [hit.content for hit in opened.lookup("Ann").records] == ["Another life."]
-            assert opened.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
-            assert opened.jobs() == []
-        Memory.delete_tenant(home, "acme")
+            assert opened.admin.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
+            assert opened.jobs.list() == []
+        Home(home).delete("acme")
 
 
 # -- many make one ---------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_of_many_who_create_a_tenant_one_does(home: str, store: str, rounds: Rou
         ) -> None:
             together.wait()
             try:
-                Memory.create_tenant(home, tenant, KEY if store == "sqlite" else None)
+                Home(home, key=KEY if store == "sqlite" else None).create(tenant)
                 outcomes.append("made")
             except ConflictError:
                 outcomes.append("there")
@@ -242,7 +242,7 @@ def test_a_tenant_deleted_and_made_anew_while_others_open_it_always_opens(
     try:
         while deleted < times and not wrong:
             try:
-                Memory.delete_tenant(home, "acme")
+                Home(home).delete("acme")
                 deleted += 1
             except TenantNotFoundError:
                 pass
@@ -253,9 +253,9 @@ def test_a_tenant_deleted_and_made_anew_while_others_open_it_always_opens(
     assert wrong == []
     with memory(home, tenant="acme", key=key) as opened:
         opened.write([Entity(name="after")])
-        assert opened.check() == []
-    Memory.delete_tenant(home, "acme")
-    assert Memory.tenants(home) == []
+        assert opened.admin.check() == []
+    Home(home).delete("acme")
+    assert Home(home).tenants() == []
     counted(f"deletions while four threads open and write the tenant, {store}", times)
 
 
@@ -266,7 +266,7 @@ _DYING = """
 import os, signal, sys
 from pathlib import Path
 home, work, key, last = sys.argv[1:5]
-from remloom import Entity, Memory
+from remloom import Home, Memory
 from remloom.store import encryption, sqlite
 from remloom.store.tenant_file import ScryptCost
 if work == "raise":
@@ -283,13 +283,13 @@ def dying(name, function):
 for name in ("mkdir", "rename", "replace", "unlink", "rmdir", "truncate", "write", "fsync", "link"):
     setattr(os, name, dying(name, getattr(os, name)))
 if work == "delete":
-    Memory.delete_tenant(home, "acme")
+    Home(home).delete("acme")
 elif work == "create":
-    Memory.create_tenant(home, "acme", key or None)
+    Home(home, key=key or None).create("acme")
 elif work == "raise":
     Memory.open(home, tenant="acme", key=key, embedder="none").close()
 elif work == "adopt":
-    Memory.adopt_tenant(home, "acme", key or None)
+    Home(home, key=key or None).adopt("acme")
 os.fsync, os.write = (lambda *_: None), (lambda _, data: len(data))
 sys.stdout.write(str(calls))
 """
@@ -329,17 +329,17 @@ def test_a_deletion_killed_at_any_step_is_finished_by_the_next_start(
     for last in tried:
         filled(tmp_path, "acme", key)
         assert dying(tmp_path, "delete", key, last).returncode == -signal.SIGKILL
-        left = [info.name for info in Memory.tenants(tmp_path)]
+        left = [info.name for info in Home(tmp_path).tenants()]
         # it was killed before it began: the tenant is whole
         if left:
             with memory(tmp_path, tenant="acme", key=key or None, create=False) as opened:
                 assert opened.lookup(SECRET).records
-                assert opened.check() == []
-            Memory.delete_tenant(tmp_path, "acme")
+                assert opened.admin.check() == []
+            Home(tmp_path).delete("acme")
         assert bytes_under(tmp_path) == b""
         with memory(tmp_path, tenant="acme", key=key or None) as opened:
             assert opened.lookup(SECRET).records == []
-        Memory.delete_tenant(tmp_path, "acme")
+        Home(tmp_path).delete("acme")
     counted("kills of a deletion", len(tried))
 
 
@@ -355,10 +355,10 @@ def test_a_creation_killed_at_any_step_is_in_nobodys_way(
         filled(home, "acme", key)
         with memory(home, tenant="acme", key=key or None, create=False) as opened:
             assert opened.lookup(SECRET).records
-            assert opened.check() == []
+            assert opened.admin.check() == []
         for staged in (home / "tenants" / ".staging").iterdir():
             os.utime(staged, (1, 1))
-        Memory.tenants(home)
+        Home(home).tenants()
         assert list((home / "tenants" / ".staging").iterdir()) == []
     counted("kills of a creation", len(tried))
 
@@ -384,7 +384,7 @@ def test_a_tenant_file_being_rewritten_by_a_killed_process_still_opens_the_tenan
         (folder / "tenant.json").write_bytes(before)
         assert dying(tmp_path, work, key, last).returncode == -signal.SIGKILL
         if work == "adopt":
-            Memory.adopt_tenant(tmp_path, "acme", key)
+            Home(tmp_path, key=key).adopt("acme")
         with memory(tmp_path, tenant="acme", key=key, create=False) as opened:
             assert opened.lookup(SECRET).records
     counted("kills while a tenant's key is wrapped anew", len(tried))
@@ -399,7 +399,7 @@ def test_what_an_earlier_attempt_left_blocks_nobody(tmp_path: Path) -> None:
     for number in (1, os.getpid()):
         (folder / f"tenant.json.{number}.tmp").write_text("{")
     filled(tmp_path, "acme", KEY)
-    assert [info.name for info in Memory.tenants(tmp_path)] == ["acme"]
+    assert [info.name for info in Home(tmp_path).tenants()] == ["acme"]
 
 
 @pytest.mark.parametrize("key", ["", KEY])
@@ -431,9 +431,9 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, linked: str, dangling
     link.symlink_to((victim / linked) if not dangling else tmp_path / "nowhere")
     before = bytes_under(victim)
     for attempt in (
-        lambda: Memory.delete_tenant(tmp_path, "acme"),
-        lambda: Memory.create_tenant(tmp_path, "acme", KEY),
-        lambda: Memory.adopt_tenant(tmp_path, "acme", KEY),
+        lambda: Home(tmp_path).delete("acme"),
+        lambda: Home(tmp_path, key=KEY).create("acme"),
+        lambda: Home(tmp_path, key=KEY).adopt("acme"),
         lambda: memory(tmp_path, tenant="acme", key=KEY),
         lambda: memory(tmp_path, tenant="acme", key=KEY, create=False),
     ):

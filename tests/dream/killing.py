@@ -53,7 +53,7 @@ def learn(source: str, home: Path, log: Path, *, kill_at: int = 0, after: bool =
 
     model = ScriptedModel(reply, latency=0.003)
     with Memory.open(home, embedder=WordEmbedder(), llm=model) as memory:
-        store: Any = memory._store
+        store: Any = memory.admin.store
         for holder, name in ((store, "write"), (store.kv, "put"), (store, "update")):
             setattr(holder, name, counted(getattr(holder, name)))
         memory.learn(source, dreams=3)
@@ -63,19 +63,19 @@ def learn(source: str, home: Path, log: Path, *, kill_at: int = 0, after: bool =
 def kept(home: Path) -> list[str]:
     """Requests whose replies are in the journal."""
     with Memory.open(home, embedder="none", create=False) as memory:
-        return [entry.key.rpartition("/")[2] for entry in memory._store.kv.list(KIND)]
+        return [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(KIND)]
 
 
 def outcome(home: Path) -> dict[str, Any]:
     """What was learned, and what is wrong with the store."""
     with Memory.open(home, embedder="none") as memory:
         left = sum(
-            memory._store.admin.stats().entries.get(kind, 0)
+            memory.admin.store.admin.stats().entries.get(kind, 0)
             for kind in (KIND, "checkpoint", "checkpoint.write")
         )
         return {
-            "content": minds.content(memory), "problems": memory.check(), "left": left,
-            "runs": [run.status for run in memory.runs()],
+            "content": minds.content(memory), "problems": memory.admin.check(), "left": left,
+            "runs": [run.status for run in memory.runs.list()],
         }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def reply(request: Request) -> Said:
 
 def exported(memory: Memory) -> bytes:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return stream.getvalue()
 
 

@@ -42,13 +42,13 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def edges(memory: Memory) -> dict[tuple[str, str, str], Edge]:
-    found = memory._store.graph.all_edges()
+    found = memory.admin.store.graph.all_edges()
     return {(e.src, e.rel_type, e.dst): e for e in found if e.rel_type in ("related", "entity")}
 
 
 def exported(memory: Memory) -> bytes:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return stream.getvalue()
 
 
@@ -56,7 +56,7 @@ def exported(memory: Memory) -> bytes:
 
 
 def test_what_is_alike_is_related_in_both_directions(memory: Memory) -> None:
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     found = edges(memory)
     assert {pair for pair in found if pair[1] == "related"} == {
         ("project-alpha-kickoff", "related", "tidb-technical-spec"),
@@ -70,7 +70,7 @@ def test_what_is_alike_is_related_in_both_directions(memory: Memory) -> None:
 
 
 def test_what_names_the_same_is_connected_through_the_name(memory: Memory) -> None:
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     edge = edges(memory)["project-alpha-kickoff", "entity", "tidb-technical-spec"]
     assert edge.properties["entity/sarah-chen"] == "Sarah Chen"
     assert edge.paths() == (
@@ -78,7 +78,7 @@ def test_what_names_the_same_is_connected_through_the_name(memory: Memory) -> No
     )
     shown = [
         path
-        for found in memory.show("Project Alpha Kickoff")["edges_out"]
+        for found in memory.describe("Project Alpha Kickoff").as_dict()["edges_out"]
         for path in found["paths"]
     ]
     assert "/resources/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec" in shown
@@ -86,7 +86,7 @@ def test_what_names_the_same_is_connected_through_the_name(memory: Memory) -> No
 
 
 def test_affinities_can_be_traversed_by_label(memory: Memory) -> None:
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     answer = memory.query('TRAVERSE related,entity WITH LOOKUP "Project Alpha Kickoff" DEPTH 1')
     assert {"TiDB Technical Spec", "Budget"} <= {node["name"] for node in answer.nodes}
 
@@ -97,8 +97,8 @@ def test_chunks_of_one_document_are_no_news_to_each_other(tmp_path: Path) -> Non
         memory.read_text(
             "# One\n\n" + text * 40 + "\n\n# Two\n\n" + text * 40, uri="one.md", name="One"
         )
-        assert len(list(memory._store.records.all("resources"))) > 1
-        memory.affinity(min_score=0.5)
+        assert len(list(memory.admin.store.records.all("resources"))) > 1
+        memory.dreams.affinity(min_score=0.5)
         assert edges(memory) == {}
 
 
@@ -116,7 +116,7 @@ def test_turns_of_a_chat_are_related_across_its_sessions_only(tmp_path: Path) ->
             for n, at in enumerate(times)
         ]
         memory.read_chat(turns, uri="chat:ann", name="Chat")
-        memory.affinity(min_score=0.3)
+        memory.dreams.affinity(min_score=0.3)
         pairs = {(src, dst) for src, rel_type, dst in edges(memory) if rel_type == "related"}
         assert ("chat-#1", "chat-#3") in pairs
         assert ("chat-#1", "chat-#2") not in pairs
@@ -130,7 +130,7 @@ def test_a_short_text_without_words_of_its_own_is_like_nothing(tmp_path: Path) -
                 for n in range(4)
             ]
         )
-        memory.affinity(min_score=0.1)
+        memory.dreams.affinity(min_score=0.1)
         assert edges(memory) == {}
 
 
@@ -146,7 +146,7 @@ def test_a_name_that_everybody_names_connects_nobody(tmp_path: Path) -> None:
                 for n in range(2)
             ]
         )
-        memory.affinity()
+        memory.dreams.affinity()
         assert set(edges(memory)) == {("r0", "entity", "r1"), ("r1", "entity", "r0")}
 
 
@@ -158,7 +158,7 @@ def test_a_label_that_several_resources_bear_gets_no_edges_and_is_counted(memory
             )
         ]
     )
-    done = memory.affinity(min_score=0.6)
+    done = memory.dreams.affinity(min_score=0.6)
     assert done.run.counts["ambiguous"] == 2
     assert not [pair for pair in edges(memory) if "garden" in pair]
 
@@ -167,7 +167,7 @@ def test_at_most_so_many_neighbours_each(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         words = "roses tulips bloom garden spring evening"
         memory.write([Resource(name=f"N{n}", content=f"{words} extra{n}") for n in range(8)])
-        memory.affinity(min_score=0.3, neighbours=2)
+        memory.dreams.affinity(min_score=0.3, neighbours=2)
         assert (
             len([pair for pair in edges(memory) if pair[1] == "related" and pair[0] == "n0"]) == 2
         )
@@ -176,7 +176,7 @@ def test_at_most_so_many_neighbours_each(tmp_path: Path) -> None:
 def test_only_from_what_is_recent_to_whatever_it_is_like(memory: Memory) -> None:
     old = Resource(name="Old Roses", content=NOTES["Garden"][0], starts_at=PAST, created_at=PAST)
     memory.write([old])
-    memory.affinity(hours=24, min_score=0.6)
+    memory.dreams.affinity(hours=24, min_score=0.6)
     found = edges(memory)
     assert ("garden", "related", "old-roses") in found
     assert ("old-roses", "related", "garden") not in found
@@ -185,13 +185,13 @@ def test_only_from_what_is_recent_to_whatever_it_is_like(memory: Memory) -> None
 def test_without_vectors_names_still_connect(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write(notes())
-        memory.affinity()
+        memory.dreams.affinity()
         assert {rel_type for _, rel_type, _ in edges(memory)} == {"entity"}
 
 
 def test_an_empty_memory_has_none(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
-        assert memory.affinity().run.receipt.get("edges", 0) == 0
+        assert memory.dreams.affinity().run.receipt.get("edges", 0) == 0
 
 
 # -- merging: seed 5's "TODO critical test" --------------------------------------------------------
@@ -210,7 +210,7 @@ def test_what_anybody_wrote_on_an_edge_survives_affinity(memory: Memory) -> None
             ),
         ]
     )  # fmt: skip
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     found = edges(memory)
     kept, raised = (
         found["garden", "related", "rose-show"],
@@ -229,9 +229,9 @@ def test_what_anybody_wrote_on_an_edge_survives_affinity(memory: Memory) -> None
 
 
 def test_names_shared_later_are_added_to_those_shared_before(memory: Memory) -> None:
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     for name in ("Project Alpha Kickoff", "TiDB Technical Spec"):
-        (record,) = memory._store.records.lookup([name.lower().replace(" ", "-")])[
+        (record,) = memory.admin.store.records.lookup([name.lower().replace(" ", "-")])[
             name.lower().replace(" ", "-")
         ]
         assert isinstance(record, Resource)
@@ -242,15 +242,15 @@ def test_names_shared_later_are_added_to_those_shared_before(memory: Memory) -> 
                 )
             ]
         )
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     edge = edges(memory)["project-alpha-kickoff", "entity", "tidb-technical-spec"]
     assert {"entity/sarah-chen", "entity/lisbon"} <= edge.properties.keys()
 
 
 def test_a_second_run_writes_nothing(memory: Memory) -> None:
-    memory.affinity(min_score=0.6)
+    memory.dreams.affinity(min_score=0.6)
     before = exported(memory)
-    again = memory.affinity(min_score=0.6)
+    again = memory.dreams.affinity(min_score=0.6)
     assert exported(memory) == before
     assert again.run.receipt["edges"] == 0
 
@@ -268,15 +268,15 @@ def test_rolling_back_leaves_what_was_there(memory: Memory) -> None:
         ]
     )
     before = exported(memory)
-    run = memory.affinity(min_score=0.6).run
+    run = memory.dreams.affinity(min_score=0.6).run
     assert exported(memory) != before
-    memory.rollback(run.id)
+    memory.runs.rollback(run.id)
     assert exported(memory) == before
 
 
 def test_a_dry_run_tells_the_edges_and_writes_none(memory: Memory) -> None:
     before = exported(memory)
-    done = memory.affinity(min_score=0.6, dry_run=True)
+    done = memory.dreams.affinity(min_score=0.6, dry_run=True)
     assert done.diff is not None
     assert len(done.diff.edges) == done.run.receipt["edges"] > 0
     assert exported(memory) == before
@@ -286,11 +286,11 @@ def test_a_server_gives_the_same_edges_and_takes_them_back(memory: Memory, postg
     with Memory.open(postgres, tenant="affinity", embedder=WordEmbedder()) as other:
         other.write(notes())
         other.embed_pending()
-        run = other.affinity(min_score=0.6).run
-        memory.affinity(min_score=0.6)
+        run = other.dreams.affinity(min_score=0.6).run
+        memory.dreams.affinity(min_score=0.6)
         assert edges(other).keys() == edges(memory).keys()
-        assert other.affinity(min_score=0.6).run.receipt["edges"] == 0
-        other.rollback(run.id)
+        assert other.dreams.affinity(min_score=0.6).run.receipt["edges"] == 0
+        other.runs.rollback(run.id)
         assert edges(other) == {}
 
 
@@ -311,7 +311,7 @@ def test_a_model_keeps_only_what_belongs_together_and_says_why(tmp_path: Path) -
     model = ScriptedModel(verdict)
     with Memory.open(tmp_path, embedder=WordEmbedder(), llm=model) as memory:
         memory.write(notes())
-        memory.affinity(min_score=0.6, judge=True)
+        memory.dreams.affinity(min_score=0.6, judge=True)
         found = {pair: edge for pair, edge in edges(memory).items() if pair[1] == "related"}
         assert len(found) == 2
         edge = found["project-alpha-kickoff", "related", "tidb-technical-spec"]
@@ -324,8 +324,8 @@ def test_a_pair_is_judged_once_whatever_the_verdict(tmp_path: Path) -> None:
     model = ScriptedModel(verdict)
     with Memory.open(tmp_path, embedder=WordEmbedder(), llm=model) as memory:
         memory.write(notes())
-        memory.affinity(min_score=0.6, judge=True)
-        memory.affinity(min_score=0.6, judge=True)
+        memory.dreams.affinity(min_score=0.6, judge=True)
+        memory.dreams.affinity(min_score=0.6, judge=True)
         assert len(model.requests) == 2
 
 
@@ -334,20 +334,20 @@ def test_a_pair_whose_call_failed_is_parked_and_judged_by_the_next_run(tmp_path:
     model = ScriptedModel(lambda request: busy.pop() if busy else verdict(request))
     with Memory.open(tmp_path, embedder=WordEmbedder(), llm=model) as memory:
         memory.write(notes())
-        first = memory.affinity(min_score=0.6, judge=True)
+        first = memory.dreams.affinity(min_score=0.6, judge=True)
         assert [item.reason for item in first.failed] == ["not today", "not today"]
-        assert memory.affinity(min_score=0.6, judge=True).failed == []
+        assert memory.dreams.affinity(min_score=0.6, judge=True).failed == []
 
 
 def test_judging_needs_a_model(memory: Memory) -> None:
     with pytest.raises(ModelNotConfiguredError):
-        memory.affinity(judge=True)
+        memory.dreams.affinity(judge=True)
 
 
 @pytest.mark.parametrize("wrong", [{"min_score": 2.0}, {"neighbours": 0}, {"hours": -1}])
 def test_wrong_arguments_are_refused(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
-        memory.affinity(**wrong)
+        memory.dreams.affinity(**wrong)
 
 
 # -- path strings ----------------------------------------------------------------------------------
@@ -387,9 +387,9 @@ def test_paths_are_shown_and_can_be_imported(tmp_path: Path) -> None:
         {"line": "end", "records": 0, "edges": 1},
     ]
     with Memory.open(tmp_path, embedder="none") as memory:
-        memory.import_(io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
-        (edge,) = memory.show("Project Alpha Kickoff")["edges_out"]
+        memory.admin.import_(io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
+        (edge,) = memory.describe("Project Alpha Kickoff").as_dict()["edges_out"]
         assert edge["paths"] == (
             "/entities/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec",
         )
-        assert memory.show("TiDB Technical Spec")["records"][0]["thin"]
+        assert memory.describe("TiDB Technical Spec").as_dict()["records"][0]["thin"]

@@ -105,8 +105,8 @@ def test_an_endpoint_that_fails_for_good_stops_the_run_and_tells_what_is_kept_an
     assert "6 unchanged in" in again.output
     assert "learn done: " in again.output
     with Memory.open(tmp_path / "home") as memory:
-        assert len(memory.runs("learn")) == 1
-        assert memory.parked() == []
+        assert len(memory.runs.list("learn")) == 1
+        assert memory.runs.failed() == []
 
 
 def test_as_json_the_error_has_what_was_read_and_the_run(
@@ -139,7 +139,7 @@ def test_a_reply_that_is_of_no_use_parks_what_it_was_about_and_the_next_run_lear
     again = learn(essays, good)
     assert again.exit_code == 0, again.output
     with Memory.open(tmp_path / "home") as memory:
-        assert memory.parked() == []
+        assert memory.runs.failed() == []
         assert memory.lookup("Hollin Weir").records
 
 

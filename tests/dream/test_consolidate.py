@@ -68,18 +68,18 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def exported(memory: Memory) -> bytes:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return stream.getvalue()
 
 
 def one(memory: Memory, name: str) -> Resource:
-    (record,) = memory._store.records.lookup([name.lower()])[name.lower()]
+    (record,) = memory.admin.store.records.lookup([name.lower()])[name.lower()]
     assert isinstance(record, Resource)
     return record
 
 
 def test_an_insight_that_says_what_an_older_one_says_is_superseded(memory: Memory) -> None:
-    done = memory.consolidate(min_score=0.99)
+    done = memory.dreams.consolidate(min_score=0.99)
     assert done.run.receipt["superseded"] == 1
     old = one(memory, "Second")
     assert (old.content, old.metadata["superseded"]["by"]) == ("", one(memory, "First").id)
@@ -92,7 +92,7 @@ def test_what_was_read_is_never_superseded(tmp_path: Path) -> None:
         memory.write([source("One", ROSES), source("Two", ROSES)])
         (read,) = memory.write([source("Three", TIDB)])
         memory.write([insight("Derived", ROSES, read)])
-        assert memory.consolidate().run.receipt.get("superseded", 0) == 0
+        assert memory.dreams.consolidate().run.receipt.get("superseded", 0) == 0
         assert all(one(memory, name).content for name in ("One", "Two", "Derived"))
 
 
@@ -105,11 +105,11 @@ def test_what_is_told_of_one_entity_never_stands_for_another(tmp_path: Path) -> 
                 insight("Of France", ROSES, read, metadata={"entity": "France"}),
             ]
         )
-        assert memory.consolidate().run.receipt.get("superseded", 0) == 0
+        assert memory.dreams.consolidate().run.receipt.get("superseded", 0) == 0
 
 
 def test_without_a_model_clusters_are_told_and_nothing_is_summed_up(memory: Memory) -> None:
-    done = memory.consolidate(min_score=0.99)
+    done = memory.dreams.consolidate(min_score=0.99)
     (theme,) = done.themes
     assert set(theme.insights) == {"First", "Third", "Fourth"}
     assert "summaries" not in done.run.counts
@@ -118,11 +118,11 @@ def test_without_a_model_clusters_are_told_and_nothing_is_summed_up(memory: Memo
 def test_a_cluster_gets_a_summary_that_knows_its_parents(tmp_path: Path) -> None:
     model = ScriptedModel({"summary": "Roses bloom at the palace."})
     with filled(tmp_path, model) as memory:
-        done = memory.consolidate(min_score=0.99)
+        done = memory.dreams.consolidate(min_score=0.99)
         assert done.run.counts["summaries"] == 1
         (summary,) = [
             r
-            for r in memory._store.records.all("resources")
+            for r in memory.admin.store.records.all("resources")
             if isinstance(r, Resource) and r.kind == "summary"
         ]
         members = {one(memory, name).id for name in ("First", "Third", "Fourth")}
@@ -140,9 +140,9 @@ def test_a_cluster_gets_a_summary_that_knows_its_parents(tmp_path: Path) -> None
 def test_a_second_run_writes_and_asks_nothing(tmp_path: Path) -> None:
     model = ScriptedModel({"summary": "Roses bloom at the palace."})
     with filled(tmp_path, model) as memory:
-        memory.consolidate(min_score=0.99)
+        memory.dreams.consolidate(min_score=0.99)
         before, asked = exported(memory), len(model.requests)
-        memory.consolidate(min_score=0.99)
+        memory.dreams.consolidate(min_score=0.99)
         assert (exported(memory) == before, len(model.requests)) == (True, asked)
 
 
@@ -151,13 +151,13 @@ def test_a_summary_of_more_supersedes_that_of_fewer(tmp_path: Path) -> None:
         ["Roses bloom at the palace.", "Roses of the palace bloom, and there are four of them."]
     )
     with filled(tmp_path, ScriptedModel(lambda request: next(texts))) as memory:
-        memory.consolidate(min_score=0.99)
+        memory.dreams.consolidate(min_score=0.99)
         read = one(memory, "Source").id
         memory.write([insight("Sixth", f"{ROSES} four", read)])
-        assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 1
+        assert memory.dreams.consolidate(min_score=0.99).run.receipt["superseded"] == 1
         summaries = [
             r
-            for r in memory._store.records.all("resources")
+            for r in memory.admin.store.records.all("resources")
             if isinstance(r, Resource) and r.kind == "summary"
         ]
         assert sorted(bool(summary.content) for summary in summaries) == [False, True]
@@ -166,15 +166,17 @@ def test_a_summary_of_more_supersedes_that_of_fewer(tmp_path: Path) -> None:
 def test_a_failed_summary_is_parked_and_made_by_the_next_run(tmp_path: Path) -> None:
     replies: list[Any] = [ModelRefusedError("not today"), "Roses bloom at the palace."]
     with filled(tmp_path, ScriptedModel(replies)) as memory:
-        assert [item.reason for item in memory.consolidate(min_score=0.99).failed] == ["not today"]
-        again = memory.consolidate(min_score=0.99)
+        assert [item.reason for item in memory.dreams.consolidate(min_score=0.99).failed] == [
+            "not today"
+        ]
+        again = memory.dreams.consolidate(min_score=0.99)
         assert (again.failed, again.run.counts["summaries"]) == ([], 1)
 
 
 def test_rolling_back_brings_superseded_insights_back(tmp_path: Path) -> None:
     with filled(tmp_path, ScriptedModel({"summary": "Roses bloom at the palace."})) as memory:
         before = exported(memory)
-        memory.rollback(memory.consolidate(min_score=0.99).run.id)
+        memory.runs.rollback(memory.dreams.consolidate(min_score=0.99).run.id)
         assert exported(memory) == before
 
 
@@ -196,7 +198,7 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
     with Memory.open(home, embedder=WordEmbedder()) as memory:
         memory.read_text("Of roses and their gardens.", uri="one.md")
         memory.read_text("Of palaces and their summers.", uri="two.md")
-        one_, two = (memory._store.records.chunks(uri)[0].id for uri in ("one.md", "two.md"))
+        one_, two = (memory.admin.store.records.chunks(uri)[0].id for uri in ("one.md", "two.md"))
         memory.write(
             [
                 insight("First", f"{ROSES} one", one_, created_at=DAY),
@@ -205,7 +207,7 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
         )
         memory.write([insight("Third", f"{ROSES} one", one_), insight("Fourth", TIDB, two)])
         memory.embed_pending()
-        assert memory.consolidate(min_score=0.99).run.receipt["superseded"] == 2
+        assert memory.dreams.consolidate(min_score=0.99).run.receipt["superseded"] == 2
         before = [hit.name for hit in memory.search_text(ROSES, limit=10).records]
         assert "First" in before
         assert not {"Second", "Third"} & {*before}
@@ -219,7 +221,7 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
         assert not {"First", "Third"} & {*found}
         assert [hit.name for hit in memory.search(ROSES, limit=1).records] == ["Second"]
         assert one(memory, "Second").metadata.get("superseded") is None
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert memory.forget("two.md").verified
         assert not {"Second", "Fourth"} & {
             hit.name for hit in memory.search_text(ROSES, limit=10).records
@@ -228,7 +230,7 @@ def test_what_stood_in_the_place_of_an_insight_goes_and_the_insight_is_found_aga
 
 def test_a_dry_run_names_what_would_be_superseded_and_writes_nothing(memory: Memory) -> None:
     before = exported(memory)
-    done = memory.consolidate(min_score=0.99, dry_run=True)
+    done = memory.dreams.consolidate(min_score=0.99, dry_run=True)
     assert done.diff is not None
     assert done.diff.superseded == ((one(memory, "Second").id, one(memory, "First").id),)
     assert exported(memory) == before
@@ -237,7 +239,7 @@ def test_a_dry_run_names_what_would_be_superseded_and_writes_nothing(memory: Mem
 def test_a_memory_without_insights_has_nothing_to_consolidate(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([source("Source", ROSES)])
-        assert memory.consolidate().run.counts["insights"] == 0
+        assert memory.dreams.consolidate().run.counts["insights"] == 0
 
 
 def test_a_missing_extra_says_what_to_install(
@@ -252,15 +254,15 @@ def test_a_missing_extra_says_what_to_install(
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=r"remloom\[consolidate\]"):
-        memory.consolidate()
+        memory.dreams.consolidate()
 
 
 @pytest.mark.parametrize("score", [0, 1, 1.5])
 def test_a_cosine_that_cannot_mean_the_same_is_refused(memory: Memory, score: float) -> None:
     with pytest.raises(InvalidInputError):
-        memory.consolidate(min_score=score)
+        memory.dreams.consolidate(min_score=score)
 
 
 def test_a_model_that_is_wanted_and_missing_is_named(memory: Memory) -> None:
     with pytest.raises(ModelNotConfiguredError):
-        memory.consolidate(model=True)
+        memory.dreams.consolidate(model=True)

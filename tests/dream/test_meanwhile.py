@@ -50,14 +50,14 @@ def essays(tmp_path: Path) -> Path:
 
 
 def journal(memory: Memory) -> bytes:
-    kinds = [kind for kind in memory.stats()["journal"] if kind != "run"]
-    return b"".join(entry.value for kind in kinds for entry in memory._store.kv.list(kind))
+    kinds = [kind for kind in memory.admin.stats()["journal"] if kind != "run"]
+    return b"".join(entry.value for kind in kinds for entry in memory.admin.store.kv.list(kind))
 
 
 def derived(memory: Memory) -> list[Resource]:
     return [
         r
-        for r in memory._store.records.all("resources")
+        for r in memory.admin.store.records.all("resources")
         if isinstance(r, Resource) and r.generation
     ]
 
@@ -85,12 +85,12 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
     for record in derived(memory):
         assert "ships" not in record.name
         assert all(
-            memory._store.records.get(None, id) is not None
-            for id in memory._store.records.parents(record.id)
+            memory.admin.store.records.get(None, id) is not None
+            for id in memory.admin.store.records.parents(record.id)
         )
-        assert memory._store.records.parents(record.id)
+        assert memory.admin.store.records.parents(record.id)
     assert b"Captain Hall" not in journal(memory)
-    assert memory.check() == []
+    assert memory.admin.check() == []
     again = memory.learn(order=order, dreams=3)
     assert again.failed == []
 
@@ -108,7 +108,7 @@ def test_a_run_that_stops_keeps_nothing_that_was_forgotten_meanwhile(
     memory.read(essays)
     with pytest.raises(ModelRefusedError):
         memory.learn(dreams=3)
-    assert memory.runs()[0].status == "stopped"
+    assert memory.runs.list()[0].status == "stopped"
     assert b"Captain Hall" not in journal(memory)
 
 
@@ -117,11 +117,11 @@ def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(
 ) -> None:
     first = {"2021-01-05-tea.md": minds.ESSAYS["2021-01-05-tea.md"]}
     memory.learn(minds.folder(tmp_path / "a", first), dreams=1)
-    (before,) = memory._store.kv.list("period")
+    (before,) = memory.admin.store.kv.list("period")
     later = {"2021-01-20-ships.md": "Nobody waits in Salem for anybody."}
     run = memory.learn(minds.folder(tmp_path / "b", later), dreams=1).run
-    memory.rollback(run.id)
-    (after,) = memory._store.kv.list("period")
+    memory.runs.rollback(run.id)
+    (after,) = memory.admin.store.kv.list("period")
     assert (after.key, after.value) == (before.key, before.value)
 
 
@@ -184,9 +184,9 @@ def test_a_server_that_fails_at_one_task_parks_that_and_the_rest_goes_on(
     assert all("Internal Server Error" in item.reason for item in learned.failed)
     before = {record.id for record in derived(memory)}
     memory.learn(dreams=2)
-    assert memory.parked() == []
+    assert memory.runs.failed() == []
     assert before <= {record.id for record in derived(memory)}
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
@@ -208,7 +208,7 @@ def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
         embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings, key=key
     ) as memory:
         memory.learn(minds.folder(tmp_path / "essays"), dreams=2)
-        assert memory.parked("dream")
+        assert memory.runs.failed("dream")
         written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
         for word in (b"Captain", b"Boston", b"insight of", b"What binds", b"learned"):
             assert word not in written
@@ -222,7 +222,7 @@ def test_a_run_gives_a_sign_of_life_while_the_model_thinks(
 
     def slow(request: Request) -> Said | None:
         for _ in range(100):
-            seen.add(memory.runs()[0].seen_at)
+            seen.add(memory.runs.list()[0].seen_at)
             if len(seen) > 3:
                 break
             time.sleep(0.02)

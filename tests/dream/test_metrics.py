@@ -67,7 +67,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_coherence_is_how_alike_the_insights_of_one_entity_are(memory: Memory) -> None:
-    coherence = memory.metrics().coherence
+    coherence = memory.dreams.metrics().coherence
     assert coherence.entities == (("Spain", 2, pytest.approx(np.cos(np.radians(30)), abs=1e-3)),)
     assert coherence.score == pytest.approx(0.866, abs=1e-3)
     assert coherence.across == pytest.approx(
@@ -78,7 +78,7 @@ def test_coherence_is_how_alike_the_insights_of_one_entity_are(memory: Memory) -
 def test_novelty_is_the_distance_to_the_nearest_record_of_a_lower_generation(
     memory: Memory,
 ) -> None:
-    novelty = memory.metrics().novelty
+    novelty = memory.dreams.metrics().novelty
     nearest = np.cos(np.radians(15)) * np.cos(np.radians(60))
     assert novelty.score == pytest.approx(1 - nearest, abs=1e-3)
     assert novelty.sources == pytest.approx(1.0, abs=1e-3)
@@ -86,7 +86,7 @@ def test_novelty_is_the_distance_to_the_nearest_record_of_a_lower_generation(
 
 
 def test_depth_is_the_last_generation_before_quality_falls(memory: Memory) -> None:
-    found = memory.metrics()
+    found = memory.dreams.metrics()
     first, second = found.generations
     assert (first.records, first.kinds) == (3, {"entity_insight": 3})
     assert first.support == pytest.approx(
@@ -98,9 +98,9 @@ def test_depth_is_the_last_generation_before_quality_falls(memory: Memory) -> No
 
 
 def test_a_generation_that_repeats_what_it_came_from_ends_the_depth(memory: Memory) -> None:
-    (dream,) = memory._store.records.lookup(["dream"])["dream"]
+    (dream,) = memory.admin.store.records.lookup(["dream"])["dream"]
     memory.write([derived("Echo", (dream.id,), at(45, 60), generation=3)])
-    assert memory.metrics().depth == 2
+    assert memory.dreams.metrics().depth == 2
 
 
 def test_cost_is_shared_by_the_insights_that_stand(memory: Memory) -> None:
@@ -127,7 +127,7 @@ def test_cost_is_shared_by_the_insights_that_stand(memory: Memory) -> None:
             cost=1.0,
         ),
     ]
-    cost = measure(memory._store, usage).cost
+    cost = measure(memory.admin.store, usage).cost
     assert (cost.calls, cost.tokens, cost.per_insight_tokens) == (1, 400, 100.0)
     assert cost.per_insight_dollars == pytest.approx(0.005)
 
@@ -136,7 +136,7 @@ def test_a_price_that_is_not_known_is_not_guessed(memory: Memory) -> None:
     usage = [
         Usage(task="dream", model="m", at=datetime.now(UTC), seconds=1, run="r", input_tokens=3)
     ]
-    cost = measure(memory._store, usage).cost
+    cost = measure(memory.admin.store, usage).cost
     assert (cost.dollars, cost.per_insight_dollars) == (None, None)
 
 
@@ -163,7 +163,7 @@ def test_coverage_is_the_share_of_held_out_texts_that_are_foreseen(tmp_path: Pat
                 )
             ]
         )  # fmt: skip
-        coverage = memory.metrics(held).coverage
+        coverage = memory.dreams.metrics(held).coverage
         assert coverage is not None
         assert (coverage.texts, coverage.score, coverage.sources, coverage.gained) == (
             3,
@@ -175,7 +175,7 @@ def test_coverage_is_the_share_of_held_out_texts_that_are_foreseen(tmp_path: Pat
 
 def test_an_empty_memory_has_nothing_to_measure(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
-        found = memory.metrics()
+        found = memory.dreams.metrics()
     assert (found.insights, found.coherence.score, found.novelty.score, found.depth) == (
         0,
         None,
@@ -187,9 +187,9 @@ def test_an_empty_memory_has_nothing_to_measure(tmp_path: Path) -> None:
 def test_held_out_texts_need_an_embedder_and_must_be_there(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "held.md").write_text("something")
     with pytest.raises(EmbedderError):
-        memory.metrics(tmp_path / "held.md")
+        memory.dreams.metrics(tmp_path / "held.md")
     with pytest.raises(SourceError):
-        memory.metrics(tmp_path / "missing.md")
+        memory.dreams.metrics(tmp_path / "missing.md")
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def checked(page: str) -> ET.Element:
 
 
 def test_the_page_needs_nothing_from_elsewhere(memory: Memory) -> None:
-    page = memory.metrics().page()
+    page = memory.dreams.metrics().page()
     tree = checked(page)
     assert "<script" not in page
     links = [
@@ -222,7 +222,7 @@ def test_the_page_needs_nothing_from_elsewhere(memory: Memory) -> None:
 
 
 def test_every_plot_is_described_and_has_its_numbers_as_a_table(memory: Memory) -> None:
-    tree = checked(memory.metrics().page())
+    tree = checked(memory.dreams.metrics().page())
     plots = [node for node in tree.iter() if node.tag.endswith("}svg")]
     assert len(plots) == 3
     assert all(plot.get("role") == "img" and plot.get("aria-label") for plot in plots)
@@ -230,17 +230,17 @@ def test_every_plot_is_described_and_has_its_numbers_as_a_table(memory: Memory) 
 
 
 def test_the_page_follows_a_dark_mode(memory: Memory) -> None:
-    page = memory.metrics().page()
+    page = memory.dreams.metrics().page()
     assert "prefers-color-scheme: dark" in page
     assert "#0101" not in page
     assert "var(--first)" in page
 
 
 def test_names_in_the_page_are_text_whatever_they_hold(memory: Memory) -> None:
-    (read,) = [r.id for r in memory._store.records.all("resources") if r.name == "A"]
+    (read,) = [r.id for r in memory.admin.store.records.all("resources") if r.name == "A"]
     evil = "<script>alert(1)</script> $x$"
     memory.write([derived(f"E{n}", (read,), at(n), metadata={"entity": evil}) for n in (5, 9)])
-    page = memory.metrics().page()
+    page = memory.dreams.metrics().page()
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     checked(page)
@@ -248,7 +248,7 @@ def test_names_in_the_page_are_text_whatever_they_hold(memory: Memory) -> None:
 
 def test_the_page_of_an_empty_memory_says_so(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
-        page = memory.metrics().page()
+        page = memory.dreams.metrics().page()
     checked(page)
     assert "nothing to measure it by yet" in page
 
@@ -257,7 +257,7 @@ def test_the_same_metrics_draw_the_same_plots(memory: Memory) -> None:
     def plots(found: Metrics) -> str:
         return found.page().partition("<svg")[2]
 
-    assert plots(memory.metrics()) == plots(memory.metrics())
+    assert plots(memory.dreams.metrics()) == plots(memory.dreams.metrics())
 
 
 # -- the command -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import minds
 import pytest
 
-from remloom import Memory, Message, Resource
+from remloom import Budget, Memory, Message, Resource
 from remloom.dream.learn.units import cut_passages, unlearned_lessons
 from remloom.errors import (
     BudgetError,
@@ -63,7 +63,7 @@ def memory(opening: Opening) -> Iterator[Memory]:
 def of_kind(memory: Memory, kind: str) -> list[Resource]:
     return [
         r
-        for r in memory._store.records.all("resources")
+        for r in memory.admin.store.records.all("resources")
         if isinstance(r, Resource) and r.kind == kind
     ]
 
@@ -84,7 +84,7 @@ def test_what_is_derived_rests_on_what_was_known_before_it(memory: Memory, essay
     derived = of_kind(memory, "synthesis") + of_kind(memory, "entity_insight")
     assert {"synthesis", "entity_insight"} == {record.kind for record in derived}
     for record in derived:
-        parents = [memory.get_resource(id) for id in memory._store.records.parents(record.id)]
+        parents = [memory.get_resource(id) for id in memory.admin.store.records.parents(record.id)]
         assert record.generation == 1 + max(parent.generation for parent in parents)
         assert record.trust == "derived"
         assert record.metadata["run"]
@@ -94,8 +94,8 @@ def test_what_is_derived_rests_on_what_was_known_before_it(memory: Memory, essay
                 for parent in parents
             )
         assert {record.starts_at.year} if record.starts_at else True
-        sources = [entry for entry in memory.history(record.id) if not entry["parents"]]
-        assert all(entry["source"].startswith(str(essays)) for entry in sources)
+        sources = [entry for entry in memory.history(record.id).entries if not entry.parents]
+        assert all(entry.source.startswith(str(essays)) for entry in sources)
 
 
 def test_a_passage_is_held_against_what_was_read_before_it_not_only_against_what_was_derived(
@@ -103,14 +103,18 @@ def test_a_passage_is_held_against_what_was_read_before_it_not_only_against_what
 ) -> None:
     memory.learn(essays, period="none")
     for synthesis in of_kind(memory, "synthesis"):
-        parents = [memory.get_resource(id) for id in memory._store.records.parents(synthesis.id)]
+        parents = [
+            memory.get_resource(id) for id in memory.admin.store.records.parents(synthesis.id)
+        ]
         assert len({parent.uri for parent in parents if not parent.generation}) > 1
 
 
 def test_a_synthesis_is_not_held_against_its_own_document(memory: Memory, essays: Path) -> None:
     memory.learn(essays, period="none")
     for synthesis in of_kind(memory, "synthesis"):
-        parents = [memory.get_resource(id) for id in memory._store.records.parents(synthesis.id)]
+        parents = [
+            memory.get_resource(id) for id in memory.admin.store.records.parents(synthesis.id)
+        ]
         uris = [parent.uri for parent in parents if parent.uri]
         assert len(uris) == len(set(uris))
 
@@ -126,7 +130,7 @@ def test_the_first_insight_of_an_entity_is_what_was_learned_and_later_ones_build
     ]
     assert [record.generation for record in boston] == [1, 2, 3, 4]
     assert "is told of in" in boston[0].content
-    assert boston[0].id in memory._store.records.parents(boston[1].id)
+    assert boston[0].id in memory.admin.store.records.parents(boston[1].id)
     walked = memory.query("TRAVERSE about WITH LOOKUP 'Boston' DIRECTION in").nodes
     assert {record.name for record in boston} <= {node["name"] for node in walked}
 
@@ -134,7 +138,7 @@ def test_the_first_insight_of_an_entity_is_what_was_learned_and_later_ones_build
 def test_the_depth_is_capped(opening: Opening, essays: Path) -> None:
     with opening(dream_depth=3) as memory:
         memory.learn(essays, dreams=3)
-        generations = {record.generation for record in memory._store.records.all("resources")}  # type: ignore[union-attr]
+        generations = {record.generation for record in memory.admin.store.records.all("resources")}  # type: ignore[union-attr]
         assert generations == {0, 1, 2, 3}
 
 
@@ -158,7 +162,7 @@ def test_learning_again_learns_nothing_and_calls_nobody(
     assert again.run.status == "done"
     assert len(opening.model.requests) == calls
     assert minds.exported(memory) == before
-    assert len(memory.runs("learn")) == 1
+    assert len(memory.runs.list("learn")) == 1
 
 
 def test_what_was_read_before_is_learned_with_and_without_naming_it(
@@ -220,7 +224,7 @@ def test_relaxed_order_learns_every_document_once_and_dreams_after_each_period(
         "2021-02",
         "2021-03",
     }
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_a_chat_is_learned_day_by_day_some_turns_at_a_time(memory: Memory) -> None:
@@ -239,9 +243,9 @@ def test_a_chat_is_learned_day_by_day_some_turns_at_a_time(memory: Memory) -> No
         ],
         uri="chat",
     )
-    found = unlearned_lessons(memory._store)
+    found = unlearned_lessons(memory.admin.store)
     assert [lesson.at.day for lesson in found if lesson.at] == [1, 2, 3, 4]
-    (first, *_) = cut_passages(memory._store, found[0].ids)
+    (first, *_) = cut_passages(memory.admin.store, found[0].ids)
     assert first.text.startswith("Ann: Word 0")
     assert "\nBob: Word 1" in first.text
     assert memory.learn(period="none").run.counts["documents"] == 4
@@ -282,13 +286,13 @@ def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(
         assert (item.name, item.attempts) == ("2021-02-03-press", 1)
         assert "cut off" in item.reason
         memory.learn(essays, period="none")
-        assert memory.parked()[0].attempts == 2
+        assert memory.runs.failed()[0].attempts == 2
     with opening() as memory:
         assert memory.learn(period="none").failed == []
-        assert memory.parked() == []
+        assert memory.runs.failed() == []
         press = [r for r in of_kind(memory, "entity_insight") if "press" in r.name]
         assert press
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 @pytest.mark.parametrize(
@@ -312,21 +316,25 @@ def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
 
     with opening(failing) as memory:
         memory.learn(essays, period="none", order=order)
-        parked = {item.name for item in memory.parked()}
+        parked = {item.name for item in memory.runs.failed()}
         assert "2021-02-03-press" in parked
-        before = {record.id: record.content for record in memory._store.records.all("resources")}  # type: ignore[union-attr]
+        before = {
+            record.id: record.content for record in memory.admin.store.records.all("resources")
+        }  # type: ignore[union-attr]
     with opening() as memory:
         learned = memory.learn(period="none", order=order)
         assert learned.run.counts["documents"] == len(parked)
         assert {task} <= {request.task for request in opening.model.requests} <= asked
         if task != "entity_synthesis":
             assert sum(request.task == task for request in opening.model.requests) == len(parked)
-        assert memory.parked() == []
-        after = {record.id: record.content for record in memory._store.records.all("resources")}  # type: ignore[union-attr]
+        assert memory.runs.failed() == []
+        after = {
+            record.id: record.content for record in memory.admin.store.records.all("resources")
+        }  # type: ignore[union-attr]
         assert before.items() < after.items()
         made = of_kind(memory, {"synthesis": "synthesis"}.get(task, "entity_insight"))
         assert any("press" in record.name for record in made)
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_a_run_that_is_gone_on_with_counts_what_it_parked_once(
@@ -341,7 +349,7 @@ def test_a_run_that_is_gone_on_with_counts_what_it_parked_once(
 
     for _ in range(10):
         with opening(failing) as memory:
-            learned = memory.learn(essays, period="none", budget_calls=4)
+            learned = memory.learn(essays, period="none", budget=Budget(calls=4))
     assert learned.run.status == "done"
     assert learned.run.counts["parked"] == len(learned.failed) == 1
     assert learned.failed[0].attempts > 1
@@ -359,11 +367,11 @@ def test_a_run_whose_passage_a_later_one_finished_is_rolled_back_after_that_one(
     with opening() as memory:
         second = memory.learn(period="none").run
         with pytest.raises(ConflictError, match=second.id):
-            memory.rollback(first.id)
-        memory.rollback(second.id)
-        memory.rollback(first.id)
+            memory.runs.rollback(first.id)
+        memory.runs.rollback(second.id)
+        memory.runs.rollback(first.id)
         assert minds.exported(memory) == before
-        assert memory.parked() == []
+        assert memory.runs.failed() == []
 
 
 def test_what_a_passage_taught_is_forgotten_with_it_while_it_waits(
@@ -374,14 +382,16 @@ def test_what_a_passage_taught_is_forgotten_with_it_while_it_waits(
 
     with opening(failing) as memory:
         memory.learn(essays, period="none")
-        waiting = {item.name for item in memory.parked()}
+        waiting = {item.name for item in memory.runs.failed()}
         assert "2021-02-03-press" in waiting
         memory.forget(str(essays / "2021-02-03-press.md"))
-        assert {item.name for item in memory.parked()} == waiting - {"2021-02-03-press"}
+        assert {item.name for item in memory.runs.failed()} == waiting - {"2021-02-03-press"}
     with opening() as memory:
         memory.learn(period="none")
-        assert memory.parked() == []
-        assert not any("press" in record.name for record in memory._store.records.all("resources"))
+        assert memory.runs.failed() == []
+        assert not any(
+            "press" in record.name for record in memory.admin.store.records.all("resources")
+        )
 
 
 @pytest.mark.parametrize(
@@ -404,7 +414,7 @@ def test_an_endpoint_that_is_down_stops_the_run_and_the_next_one_goes_on(
     with opening(lambda _: ModelUnavailableError("no connection")) as memory:
         with pytest.raises(ModelUnavailableError, match="no connection"):
             memory.learn(essays)
-        (run,) = memory.runs()
+        (run,) = memory.runs.list()
         assert run.status == "stopped"
         assert "no connection" in run.reason
         calls = len(opening.model.requests)
@@ -413,14 +423,14 @@ def test_an_endpoint_that_is_down_stops_the_run_and_the_next_one_goes_on(
         learned = memory.learn(essays)
         assert learned.run.id == run.id
         assert learned.run.status == "done"
-        assert memory.parked() == []
+        assert memory.runs.failed() == []
 
 
 def test_a_wrong_key_stops_at_once_and_parks_nothing(opening: Opening, essays: Path) -> None:
     with opening(lambda _: ModelRefusedError("wrong key", status=401)) as memory:
         with pytest.raises(ModelRefusedError, match="wrong key"):
             memory.learn(essays)
-        assert memory.parked() == []
+        assert memory.runs.failed() == []
         assert len(opening.model.requests) <= 2
 
 
@@ -433,7 +443,7 @@ def test_a_budget_stops_cleanly_and_what_was_paid_is_not_paid_again(
     asked: list[str] = []
     for _ in range(30):
         with opening() as memory:
-            learned = memory.learn(essays, dreams=2, budget_calls=4)
+            learned = memory.learn(essays, dreams=2, budget=Budget(calls=4))
             asked += [request.prompt for request in opening.model.requests]
             if learned.run.status == "done":
                 break
@@ -441,7 +451,7 @@ def test_a_budget_stops_cleanly_and_what_was_paid_is_not_paid_again(
             assert "budget" in learned.run.reason
     with opening() as memory:
         assert minds.content(memory) == whole
-        assert len(memory.runs()) == 1
+        assert len(memory.runs.list()) == 1
     assert len(asked) == len(set(asked))
 
 
@@ -460,7 +470,7 @@ def test_an_instruction_inside_a_document_is_quoted_and_harms_nothing(
         for request in told:
             before = request.prompt[: request.prompt.index("Ignore your instructions")]
             assert "<data-" in before
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 @pytest.mark.parametrize("text", ["Tea.", "茶 " * 3, "Word " * 9000])
@@ -480,19 +490,19 @@ def test_forgetting_a_document_takes_its_dreams_and_what_the_journal_says_of_it(
     memory.learn(essays, dreams=3)
     path = str(essays / "2021-01-05-tea.md")
     memory.forget(path)
-    for record in memory._store.records.all("resources"):
+    for record in memory.admin.store.records.all("resources"):
         assert isinstance(record, Resource)
         assert "2021-01-05-tea" not in record.name
         assert all(
-            memory._store.records.get(None, id) is not None
-            for id in memory._store.records.parents(record.id)
+            memory.admin.store.records.get(None, id) is not None
+            for id in memory.admin.store.records.parents(record.id)
         )
-    assert memory.check() == []
-    assert len(memory._store.kv.list("learned")) == len(minds.ESSAYS) - 1
+    assert memory.admin.check() == []
+    assert len(memory.admin.store.kv.list("learned")) == len(minds.ESSAYS) - 1
     journal = b"".join(
         entry.value
-        for kind in memory.stats()["journal"]
-        for entry in memory._store.kv.list(kind)
+        for kind in memory.admin.stats()["journal"]
+        for entry in memory.admin.store.kv.list(kind)
         if kind != "run"
     )
     assert b"tea" not in journal
@@ -503,9 +513,9 @@ def test_rolling_back_learning_leaves_what_was_read(memory: Memory, essays: Path
     before = minds.exported(memory)
     run = memory.learn(essays, dreams=3).run
     assert minds.exported(memory) != before
-    memory.rollback(run.id)
+    memory.runs.rollback(run.id)
     assert minds.exported(memory) == before
-    assert memory.check() == []
+    assert memory.admin.check() == []
     assert memory.learn(essays, dreams=3).run.counts["documents"] == len(minds.ESSAYS)
 
 
@@ -523,12 +533,13 @@ def test_bad_arguments_are_refused_before_anything_is_read(memory: Memory, essay
     for given, error in (
         ({"order": "loose"}, UnknownNameError), ({"period": "week"}, InvalidInputError),
         ({"period": 0}, InvalidInputError), ({"dreams": "many"}, InvalidInputError), ({"window": 0}, InvalidInputError),
-        ({"budget_tokens": 0}, InvalidInputError),
     ):  # fmt: skip
         with pytest.raises(error):
             memory.learn(essays, **given)  # type: ignore[arg-type]
-    assert memory.runs() == []
-    assert memory.stats()["records"].get("resources", 0) == 0
+    with pytest.raises(InvalidInputError):
+        memory.learn(essays, budget=Budget(tokens=0))
+    assert memory.runs.list() == []
+    assert memory.admin.stats()["records"].get("resources", 0) == 0
 
 
 def test_without_a_model_or_an_embedder_it_says_what_to_set(
@@ -538,7 +549,7 @@ def test_without_a_model_or_an_embedder_it_says_what_to_set(
     with Memory.open(tmp_path / "a", embedder=WordEmbedder()) as memory:
         with pytest.raises(ModelNotConfiguredError, match="REMLOOM_LLM_MODEL"):
             memory.learn(essays)
-        assert memory.stats()["records"].get("resources", 0) == 0
+        assert memory.admin.stats()["records"].get("resources", 0) == 0
     with (
         Memory.open(tmp_path / "b", embedder="none", llm=ScriptedModel(minds.reply)) as memory,
         pytest.raises(EmbedderError, match="without an embedder"),
@@ -556,7 +567,7 @@ def test_nobody_is_called_when_calls_are_switched_off(opening: Opening, essays: 
 
 def test_a_budget_error_is_no_parked_item(opening: Opening, essays: Path) -> None:
     with opening() as memory:
-        learned = memory.learn(essays, budget_tokens=1)
+        learned = memory.learn(essays, budget=Budget(tokens=1))
         assert learned.run.status == "stopped"
         assert learned.failed == []
         assert BudgetError.__name__ not in json.dumps(learned.run.counts)

@@ -85,7 +85,7 @@ def learned(tmp_path: Path, llm: str) -> None:
         assert done.exit_code in (0, 1), done.output  # 1: something was parked
         printed += done.output
         with Memory.open(home) as memory:
-            made = [record for run in memory.runs() for record in memory.made(run.id)]
+            made = [record for run in memory.runs.list() for record in memory.runs.records(run.id)]
         dreams = [
             record for record in made if isinstance(record, Resource) and record.kind == "rem_dream"
         ]
@@ -98,12 +98,12 @@ def learned(tmp_path: Path, llm: str) -> None:
         for dream in dreams:
             assert dream.name[:40] in printed
             sources = {
-                Path(entry["source"]).name
-                for entry in memory.history(dream.id)
-                if not entry["parents"]
+                Path(entry.source).name
+                for entry in memory.history(dream.id).entries
+                if not entry.parents
             }
             assert sources
             assert any(source in printed for source in sources)
-        for run in memory.runs():
-            memory.rollback(run.id)
-        assert memory.check() == []
+        for run in memory.runs.list():
+            memory.runs.rollback(run.id)
+        assert memory.admin.check() == []

@@ -38,7 +38,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def dreams(memory: Memory) -> list[Resource]:
     return [
         r
-        for r in memory._store.records.all("resources")
+        for r in memory.admin.store.records.all("resources")
         if isinstance(r, Resource) and r.kind == "rem_dream"
     ]
 
@@ -83,19 +83,19 @@ def test_a_dream_keeps_its_question_its_parents_and_the_years_it_spans(tmp_path:
         assert dream.name.startswith("What binds")
         assert dream.metadata["years"] == [1999, 2005, 2011]
         assert dream.generation == 1
-        parents = {memory.get_resource(id).uri for id in memory._store.records.parents(dream.id)}
+        parents = {
+            memory.get_resource(id).uri for id in memory.admin.store.records.parents(dream.id)
+        }
         assert len(parents) == 3
         assert dream.starts_at == datetime(2011, 1, 5, tzinfo=UTC)
-        walked = memory.history(dream.id)
-        assert {Path(entry["source"].rpartition(":")[0]).name for entry in walked[1:]} == set(
-            essays
-        )
+        walked = memory.history(dream.id).entries
+        assert {Path(entry.source.rpartition(":")[0]).name for entry in walked[1:]} == set(essays)
         assert memory.search(dream.content).records[0].id == dream.id
 
 
 def test_the_synthesis_sees_the_question_and_the_implant_the_synthesis(memory: Memory) -> None:
     memory.dream(1, seed="a")
-    model = memory._llm._models.default
+    model = memory._engine.required_llm._models.default
     assert isinstance(model, ScriptedModel)
     question, dream, implant = model.requests
     assert (question.task, dream.task, implant.task) == ("question", "dream", "synthesis")
@@ -123,7 +123,7 @@ def test_a_dream_of_a_period_knows_nothing_later(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as memory:
         memory.learn(minds.folder(tmp_path / "essays"), dreams=5)
         for dream in dreams(memory):
-            for id in memory._store.records.parents(dream.id):
+            for id in memory.admin.store.records.parents(dream.id):
                 at = memory.get_resource(id).starts_at
                 assert at is None or f"{at:%Y-%m}" <= dream.metadata["period"]
 
@@ -137,7 +137,7 @@ def test_every_so_many_documents_are_a_period_also_across_runs(tmp_path: Path) -
         assert {dream.metadata["period"] for dream in dreams(memory)} <= {"documents 00001"}
         (essays / "3.md").write_text("Note 3 on tea and London.\n")
         memory.learn(essays, period=2, dreams=1)
-        periods = [entry.key for entry in memory._store.kv.list("period")]
+        periods = [entry.key for entry in memory.admin.store.kv.list("period")]
         assert periods == ["documents 00001", "documents 00002"]
 
 
@@ -153,12 +153,12 @@ def test_the_period_and_its_records_can_be_chosen(memory: Memory) -> None:
 
 
 def test_a_dry_run_shows_the_dreams_and_writes_nothing(memory: Memory) -> None:
-    before, journal = minds.exported(memory), dict(memory.stats()["journal"])
+    before, journal = minds.exported(memory), dict(memory.admin.stats()["journal"])
     shown = memory.dream(3, seed="a", dry_run=True).dreams
     assert len(shown) + 0 >= 1
     assert all(dream.parents for dream in shown)
     assert minds.exported(memory) == before
-    after = dict(memory.stats()["journal"])
+    after = dict(memory.admin.stats()["journal"])
     assert after.pop("usage") > 0
     assert after == {kind: count for kind, count in journal.items() if kind != "usage"}
     assert [dream.name for dream in memory.dream(3, seed="a").dreams] == [
@@ -172,17 +172,17 @@ def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: M
     dreamt = {dream.id for dream in dreams(memory)}
     second = memory.dream("100%", seed="b").run
     built = any(
-        dreamt & set(memory._store.records.parents(id))
-        for id in (record.id for record in memory.made(second.id))
+        dreamt & set(memory.admin.store.records.parents(id))
+        for id in (record.id for record in memory.runs.records(second.id))
     )
     if built:
         with pytest.raises(ConflictError, match=second.id):
-            memory.rollback(first.id)
-    memory.rollback(second.id)
-    memory.rollback(first.id)
+            memory.runs.rollback(first.id)
+    memory.runs.rollback(second.id)
+    memory.runs.rollback(first.id)
     assert minds.exported(memory) == before
-    assert memory.check() == []
-    assert [run.status for run in memory.runs()] == ["rolled_back", "rolled_back"]
+    assert memory.admin.check() == []
+    assert [run.status for run in memory.runs.list()] == ["rolled_back", "rolled_back"]
 
 
 def test_a_dream_that_failed_waits_and_is_dreamt_next_time(tmp_path: Path) -> None:
@@ -216,6 +216,6 @@ def test_an_empty_memory_dreams_nothing(tmp_path: Path) -> None:
 def test_two_runs_of_a_kind_do_not_go_on_at_once(memory: Memory) -> None:
     from remloom.runs.run import begin_run
 
-    begin_run(memory._store, "dream", {})
+    begin_run(memory.admin.store, "dream", {})
     with pytest.raises(ConflictError, match="going on"):
         memory.dream(1)

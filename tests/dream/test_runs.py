@@ -63,7 +63,7 @@ def begun(memory: Memory) -> Memory:
 
 @pytest.fixture
 def store(memory: Memory) -> Store:
-    return memory._store
+    return memory.admin.store
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def writing(store: Store) -> Writing:
 
 def exported(memory: Memory) -> bytes:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     return stream.getvalue()
 
 
@@ -131,7 +131,7 @@ def test_rolling_back_leaves_the_export_as_it_was(
     assert run.receipt == {"records": 2, "edges": 3, "unchanged": 0, "merged": 1, "updated": 0}
     done = rollback(store, run.id)
     assert exported(memory) == before
-    assert memory.check() == []
+    assert memory.admin.check() == []
     assert done.status == "rolled_back"
     assert [run.status for run in list_runs(store)] == ["rolled_back"]
     with pytest.raises(ConflictError, match="already"):
@@ -277,7 +277,7 @@ def test_a_superseded_record_is_out_of_every_search_and_comes_back(
     rollback(store, run.id)
     assert exported(memory) == before
     assert memory.search("the data team is growing fast").records[0].id == old
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_a_source_is_never_superseded(memory: Memory, writing: Writing) -> None:
@@ -301,7 +301,7 @@ def test_forgetting_takes_what_the_journal_says_of_it(
     memory.forget("Sarah Chen", "Note")
     assert store.kv.list("run.edge") == []
     rollback(store, run.id)
-    assert memory.check() == []
+    assert memory.admin.check() == []
     assert not memory.lookup("Sarah Chen", "Note").records
 
 
@@ -370,7 +370,7 @@ def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(
     assert run.receipt["merged"] == 3
     rollback(store, run.id)
     assert exported(memory) == before
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_a_thin_entity_whose_label_a_run_took_is_back_with_its_edges(
@@ -389,7 +389,7 @@ def test_a_thin_entity_whose_label_a_run_took_is_back_with_its_edges(
     assert memory.lookup("Do teams grow?").records[0].schema == "resources"
     rollback(store, run.id)
     assert exported(memory) == before
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_what_you_connected_to_a_runs_record_stays_connected(
@@ -417,7 +417,7 @@ def test_what_you_connected_to_a_runs_record_stays_connected(
     (thin,) = memory.lookup("Data teams grow.").records
     assert (thin.schema, thin.name) == ("entities", "Data teams grow.")
     assert memory.get_edges("Data teams grow.") == []
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_a_runs_record_that_you_rewrote_stays(
@@ -437,7 +437,7 @@ def test_a_runs_record_that_you_rewrote_stays(
     )
     assert rollback(store, run.id).receipt["kept"] == 1
     assert memory.get_resource(id).content == "Data teams grow, says Bob."
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_what_one_run_wrote_twice_and_superseded_itself_goes(
@@ -453,7 +453,7 @@ def test_what_one_run_wrote_twice_and_superseded_itself_goes(
         writer.write([], [about, replace(about, weight=weight + 0.1)])
     rollback(store, writer.finish().id)
     assert exported(memory) == before
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_a_note_of_two_runs_is_the_first_ones_again(store: Store, writing: Writing) -> None:
@@ -495,7 +495,7 @@ def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
     rollback(store, run.id)
     assert memory.get_resource(old).content == "The data team is growing fast."
     assert old in {item.id for item in store.vectors.pending(100)}
-    assert memory.check() == []
+    assert memory.admin.check() == []
 
 
 def test_somebody_elses_edge_of_the_same_moment_is_not_taken_for_the_runs(

@@ -38,7 +38,7 @@ def test_learning_and_its_rollback_are_the_same_over_postgresql(
             run = memory.learn(source, dreams=2).run
             assert run.status == "done"
             contents.append(sorted(minds.content(memory)[0]))
-            memory.rollback(run.id)
+            memory.runs.rollback(run.id)
             assert minds.exported(memory) == before
-            assert memory.check() == []
+            assert memory.admin.check() == []
     assert contents[0] == contents[1]

@@ -41,9 +41,9 @@ def run(*words: str | Path) -> Result:
 
 def test_a_job_reads_a_folder_and_keeps_the_numbers_of_the_report(home: Path, notes: Path) -> None:
     with Memory.open(home) as memory:
-        memory.add_job("read", {"source": str(notes)}, key="notes")
-        assert memory.work(until_idle=True) == 1
-        (job,) = memory.jobs()
+        memory.jobs.add("read", {"source": str(notes)}, key="notes")
+        assert memory.jobs.work(until_idle=True) == 1
+        (job,) = memory.jobs.list()
         assert (job.state, job.result["resources"]) == ("done", 1)
         assert "items" not in job.result
         assert memory.lookup("Sarah Chen").records
@@ -52,22 +52,22 @@ def test_a_job_reads_a_folder_and_keeps_the_numbers_of_the_report(home: Path, no
 def test_what_cannot_be_done_is_refused_when_it_is_added(home: Path) -> None:
     with Memory.open(home) as memory:
         with pytest.raises(UnknownNameError, match="forget"):
-            memory.add_job("forget", {"targets": ["everything"]})
+            memory.jobs.add("forget", {"targets": ["everything"]})
         with pytest.raises(InvalidInputError, match="missing a required argument") as refused:
-            memory.add_job("read", {})
+            memory.jobs.add("read", {})
         assert "source" in refused.value.remedy
         with pytest.raises(InvalidInputError, match="unexpected"):
-            memory.add_job("read", {"source": "a", "colour": "red"})
-        assert memory.jobs() == []
+            memory.jobs.add("read", {"source": "a", "colour": "red"})
+        assert memory.jobs.list() == []
 
 
 def test_a_job_about_a_folder_that_is_gone_is_parked_with_the_reason(
     home: Path, notes: Path
 ) -> None:
     with Memory.open(home) as memory:
-        memory.add_job("read", {"source": str(notes / "gone")}, key="gone")
-        memory.work(until_idle=True)
-        (job,) = memory.jobs("parked")
+        memory.jobs.add("read", {"source": str(notes / "gone")}, key="gone")
+        memory.jobs.work(until_idle=True)
+        (job,) = memory.jobs.list("parked")
         assert "gone" in job.error
 
 
@@ -75,13 +75,13 @@ def test_jobs_are_of_one_tenant_encrypted_with_it_and_not_in_its_export(
     home: Path, tmp_path: Path
 ) -> None:
     with Memory.open(home, tenant="a", key="ab" * 32) as memory:
-        memory.add_job(
+        memory.jobs.add(
             "read", {"source": "zanzibar-holdings"}, every="0 2 * * *", key="secret-plan"
         )
-        memory.export(tmp_path / "export.jsonl")
+        memory.admin.export(tmp_path / "export.jsonl")
         assert "zanzibar" not in (tmp_path / "export.jsonl").read_text()
     with Memory.open(home, tenant="b", key="ab" * 32) as memory:
-        assert memory.jobs() == []
+        assert memory.jobs.list() == []
     assert not any(b"zanzibar" in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
@@ -162,7 +162,7 @@ def test_wrong_input_says_what_would_be_right(
 
 def test_a_terminated_worker_ends_cleanly_and_its_job_can_be_claimed_at_once(home: Path) -> None:
     with Memory.open(home) as memory:
-        memory.add_job("embed_pending", {}, key="first")
+        memory.jobs.add("embed_pending", {}, key="first")
     code = (
         "import sys, time\nfrom remloom import Memory\n"
         "Memory.embed_pending = lambda self, progress=None: time.sleep(60)\n"
@@ -176,11 +176,11 @@ def test_a_terminated_worker_ends_cleanly_and_its_job_can_be_claimed_at_once(hom
     )
     with Memory.open(home) as memory:
         deadline = time.monotonic() + 20
-        while not memory.jobs("running"):
+        while not memory.jobs.list("running"):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         worker.send_signal(signal.SIGTERM)
         _, errors = worker.communicate(timeout=20)
         assert (worker.returncode, errors) == (0, "")
-        (job,) = memory.jobs()
+        (job,) = memory.jobs.list()
         assert (job.state, job.attempts) == ("waiting", 0)

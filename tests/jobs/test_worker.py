@@ -68,7 +68,7 @@ def test_a_worker_does_what_is_due_and_keeps_what_came_of_it(queue: StoredQueue)
     worker = Worker(
         queue,
         lambda job: job.payload["number"] ** 2,
-        told=lambda job: told.append((job.id, job.state)),
+        on_job=lambda job: told.append((job.id, job.state)),
     )
     assert worker.work(until_idle=True) == 2
     assert [(job.id, job.result) for job in queue.jobs("done")] == [("a", 4), ("b", 9)]
@@ -122,7 +122,7 @@ def test_an_interrupted_job_goes_back_into_the_queue(queue: StoredQueue) -> None
 def test_a_job_that_was_removed_meanwhile_is_told_as_lost(queue: StoredQueue) -> None:
     queue.add("dream", key="a")
     told: list[Job] = []
-    Worker(queue, lambda job: queue.remove("a"), told=told.append).work(until_idle=True)
+    Worker(queue, lambda job: queue.remove("a"), on_job=told.append).work(until_idle=True)
     assert "no longer that of" in told[-1].error
     assert queue.jobs() == []
 

@@ -364,24 +364,24 @@ def test_old_calls_are_added_up_by_day_and_nothing_is_lost(store: SqliteStore) -
 
 def test_the_ledger_and_the_model_are_reached_through_memory(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none", llm=ScriptedModel(["what?"])) as memory:
-        assert memory.llm is not None
-        assert memory.llm.ask("question", PASSAGES) == "what?"
-        assert memory.usage().total.calls == 1
-        assert memory.stats()["journal"] == {"usage": 1}
+        assert memory.admin.llm is not None
+        assert memory.admin.llm.ask("question", PASSAGES) == "what?"
+        assert memory.admin.usage().total.calls == 1
+        assert memory.admin.stats()["journal"] == {"usage": 1}
     with Memory.open(tmp_path, embedder="none") as memory:
-        assert memory.llm is None
-        assert memory.usage().tasks[0].name == "question"
+        assert memory.admin.llm is None
+        assert memory.admin.usage().tasks[0].name == "question"
         with pytest.raises(ModelNotConfiguredError, match="REMLOOM_LLM_MODEL"):
-            _ = memory._llm
+            _ = memory._engine.required_llm
 
 
 def test_one_switch_makes_every_real_call_impossible(tmp_path: Path) -> None:
     settings = Settings(llm_base_url="http://127.0.0.1:9/v1")
     with Memory.open(tmp_path, embedder="none", settings=settings, llm="tiny") as memory:
-        assert memory.llm is not None
+        assert memory.admin.llm is not None
         with pytest.raises(ModelCallsForbiddenError, match="REMLOOM_MODEL_CALLS"):
-            memory.llm.ask("question", PASSAGES)
-        assert memory.usage().total.calls == 0
+            memory.admin.llm.ask("question", PASSAGES)
+        assert memory.admin.usage().total.calls == 0
 
 
 class Stubborn:
@@ -420,7 +420,7 @@ from remloom import Memory
 from remloom.testing import ScriptedModel
 
 memory = Memory.open(sys.argv[1], embedder="none", llm=ScriptedModel(["what?"]))
-print(memory.llm.ask("question", {"passages": "x"}))
+print(memory.admin.llm.ask("question", {"passages": "x"}))
 """
 
 

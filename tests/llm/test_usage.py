@@ -19,10 +19,10 @@ from remloom.testing import ScriptedModel
 def home(tmp_path: Path) -> Path:
     model = ScriptedModel(["a?", "b?", ModelRefusedError("no", status=400)], dollars=0.001)
     with Memory.open(tmp_path, embedder="none", llm=model) as memory:
-        assert memory.llm is not None
-        with memory.llm.run("run-one") as run:
+        assert memory.admin.llm is not None
+        with memory.admin.llm.run("run-one") as run:
             run.ask("question", {"passages": ["one"]})
-        memory.llm.ask_all([Call("question", {"passages": ["two"]}), Call("dream", _dream())])
+        memory.admin.llm.ask_all([Call("question", {"passages": ["two"]}), Call("dream", _dream())])
     return tmp_path
 
 
@@ -60,6 +60,6 @@ def test_usage_as_json_of_one_run_and_of_some_days(home: Path) -> None:
 
 def test_a_price_that_is_not_known_is_said(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none", llm=ScriptedModel(["a?"])) as memory:
-        assert memory.llm is not None
-        memory.llm.ask("question", {"passages": ["one"]})
+        assert memory.admin.llm is not None
+        memory.admin.llm.ask("question", {"passages": ["one"]})
     assert "the price of the model is not known" in run(tmp_path)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from remloom import Edge, Entity, Memory, Moment, Resource
+from remloom import Edge, Entity, Home, Memory, Moment, Resource
 from remloom.errors import ConflictError, InvalidInputError, StoreError, WrongKeyError
 from remloom.kv import Entry
 
@@ -44,13 +44,13 @@ def fill(home: Path, tenant: str, key: str | None = None) -> None:
             Moment(id="m1", name="Standup", starts_at=T0, ends_at=T0 + timedelta(hours=1), resource_refs=("r1", "i1")),
         ])  # fmt: skip
         memory.create_index("entities", "properties.team")
-        memory._store.kv.put([Entry("usage", "2025", b'{"tokens": 5}', refs=("r1",))])
+        memory.admin.store.kv.put([Entry("usage", "2025", b'{"tokens": 5}', refs=("r1",))])
 
 
 def exported(home: str | Path, tenant: str, path: Path, key: str | None = None) -> list[str]:
     with Memory.open(home, tenant=tenant, embedder="none", key=key, create=False) as memory:
-        assert memory.check() == []
-        memory.export(path)
+        assert memory.admin.check() == []
+        memory.admin.export(path)
     return sorted(path.read_text().splitlines()[1:])
 
 
@@ -58,13 +58,13 @@ def test_a_tenant_goes_to_a_database_and_comes_back_the_same(
     postgres: str, tmp_path: Path, tenant: str
 ) -> None:
     fill(tmp_path / "a", tenant)
-    there = Memory.copy(f"sqlite:{tmp_path / 'a'}", postgres, tenant=tenant)
-    back = Memory.copy(postgres, tmp_path / "b", tenant=tenant, to_tenant="other")
+    there = Home(f"sqlite:{tmp_path / 'a'}").copy(postgres, tenant=tenant)
+    back = Home(postgres).copy(tmp_path / "b", tenant=tenant, to_tenant="other")
     assert (there.records, there.edges, there.vectors, there.journal) == (6, 2, 1, 2)
     assert back.checksum == there.checksum
     with Memory.open(tmp_path / "b", tenant="other", embedder="none") as memory:
         assert memory.get_resource("r1").metadata == {"lines": [1, 2.5, None]}
-        assert [step["id"] for step in memory.history("i1")] == ["i1", "r1"]
+        assert [step.id for step in memory.history("i1").entries] == ["i1", "r1"]
         assert [
             moment.resource_refs for moment in memory.get_moments_by_time(T0, T0 + timedelta(1))
         ] == [("r1", "i1")]
@@ -74,13 +74,13 @@ def test_a_tenant_goes_to_a_database_and_comes_back_the_same(
             {"since": 2021},
             T0 + timedelta(days=9),
         )
-        entry = memory._store.kv.get("usage", "2025")
+        entry = memory.admin.store.kv.get("usage", "2025")
         assert entry is not None
         assert (entry.value, entry.refs) == (b'{"tokens": 5}', ("r1",))
-        assert [entry.key for entry in memory._store.kv.list("index")] == [
+        assert [entry.key for entry in memory.admin.store.kv.list("index")] == [
             "entities.properties.team"
         ]
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_what_waits_to_be_embedded_waits_in_the_copy_too(
@@ -89,22 +89,22 @@ def test_what_waits_to_be_embedded_waits_in_the_copy_too(
     from remloom.testing.embedder import WordEmbedder
 
     with Memory.open(tmp_path, tenant=tenant, embedder=WordEmbedder()) as memory:
-        memory._write(
+        memory._writing.write_batch(
             [Resource(id="r1", content="some words"), Resource(id="r2", content="more")],
-            background=False,
+            embed=False,
         )
-        memory._store.vectors.park("r2", "refused")
-    Memory.copy(tmp_path, postgres, tenant=tenant)
+        memory.admin.store.vectors.park("r2", "refused")
+    Home(tmp_path).copy(postgres, tenant=tenant)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
-        assert memory.stats()["pending"] == 2
+        assert memory.admin.stats()["pending"] == 2
 
 
 def test_a_copy_that_is_there_already_is_only_verified(
     postgres: str, tmp_path: Path, tenant: str
 ) -> None:
     fill(tmp_path, tenant)
-    first = Memory.copy(tmp_path, postgres, tenant=tenant)
-    again = Memory.copy(tmp_path, postgres, tenant=tenant)
+    first = Home(tmp_path).copy(postgres, tenant=tenant)
+    again = Home(tmp_path).copy(postgres, tenant=tenant)
     assert (again.written, again.checksum) == (0, first.checksum)
 
 
@@ -115,16 +115,16 @@ def test_a_target_with_memories_of_its_own_is_left_alone(
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
         memory.write([Entity(name="mine")])
     with pytest.raises(ConflictError, match="memories of its own") as caught:
-        Memory.copy(tmp_path, postgres, tenant=tenant)
+        Home(tmp_path).copy(postgres, tenant=tenant)
     assert "--as" in caught.value.remedy
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
-        assert memory.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
+        assert memory.admin.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
 
 
 def test_a_tenant_is_not_copied_into_itself(tmp_path: Path, tenant: str) -> None:
     fill(tmp_path, tenant)
     with pytest.raises(InvalidInputError, match="same tenant"):
-        Memory.copy(tmp_path, f"sqlite:{tmp_path}", tenant=tenant)
+        Home(tmp_path).copy(f"sqlite:{tmp_path}", tenant=tenant)
 
 
 def test_an_encrypted_tenant_becomes_plain_only_when_that_is_meant(
@@ -132,13 +132,13 @@ def test_an_encrypted_tenant_becomes_plain_only_when_that_is_meant(
 ) -> None:
     fill(tmp_path / "a", tenant, KEY)
     with pytest.raises(InvalidInputError, match="encrypted, and its copy would not be") as caught:
-        Memory.copy(tmp_path / "a", postgres, tenant=tenant, key=KEY)
+        Home(tmp_path / "a", key=KEY).copy(postgres, tenant=tenant)
     assert "--plain" in caught.value.remedy
     with pytest.raises(WrongKeyError):
-        Memory.copy(tmp_path / "a", postgres, tenant=tenant, key="cd" * 32, plain=True)
-    Memory.copy(tmp_path / "a", postgres, tenant=tenant, key=KEY, plain=True)
-    Memory.copy(postgres, tmp_path / "b", tenant=tenant, key=KEY)
-    assert [info.encrypted for info in Memory.tenants(tmp_path / "b")] == [True]
+        Home(tmp_path / "a", key="cd" * 32).copy(postgres, tenant=tenant, plain=True)
+    Home(tmp_path / "a", key=KEY).copy(postgres, tenant=tenant, plain=True)
+    Home(postgres, key=KEY).copy(tmp_path / "b", tenant=tenant)
+    assert [info.encrypted for info in Home(tmp_path / "b").tenants()] == [True]
     lines = [exported(tmp_path / name, tenant, tmp_path / f"{name}.jsonl", KEY) for name in "ab"]
     assert lines[0] == lines[1]
 
@@ -152,12 +152,12 @@ def test_a_source_that_changed_since_a_copy_broke_off_is_followed(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Memory.copy(tmp_path, postgres, tenant=tenant, progress=stop)
+        Home(tmp_path).copy(postgres, tenant=tenant, progress=stop)
     with Memory.open(tmp_path, tenant=tenant, embedder="none") as memory:
         memory.forget("i1")
         memory.write([Entity(name="Sarah Chen", type="person", summary="Edits.")])
         memory.write([Edge(src="Sarah Chen", rel_type="manages", dst="Bob", weight=0.9)])
-    copied = Memory.copy(tmp_path, postgres, tenant=tenant)
+    copied = Home(tmp_path).copy(postgres, tenant=tenant)
     assert copied.resumed
     lines = [
         exported(home, tenant, tmp_path / f"{n}.jsonl")
@@ -179,9 +179,9 @@ def test_a_source_that_is_written_to_meanwhile_is_told(
             told.append(done)
 
         with pytest.raises(StoreError, match="differ") as caught:
-            Memory.copy(tmp_path, postgres, tenant=tenant, progress=meddle)
+            Home(tmp_path).copy(postgres, tenant=tenant, progress=meddle)
     assert "run the same command again" in caught.value.remedy
-    assert Memory.copy(tmp_path, postgres, tenant=tenant).records == 7
+    assert Home(tmp_path).copy(postgres, tenant=tenant).records == 7
 
 
 def test_a_copy_killed_in_the_middle_goes_on_where_it_was(
@@ -195,13 +195,13 @@ def test_a_copy_killed_in_the_middle_goes_on_where_it_was(
         memory.write([Edge(src=f"a{n}", rel_type="r", dst=f"b{n}") for n in range(1_000)])
     program = f"""
 import time
-from remloom import Memory
+from remloom import Home
 
 def told(done, total):
     print(done, flush=True)
     time.sleep(0.2)
 
-Memory.copy({str(tmp_path)!r}, {postgres!r}, tenant={tenant!r}, progress=told)
+Home({str(tmp_path)!r}).copy({postgres!r}, tenant={tenant!r}, progress=told)
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -210,7 +210,7 @@ Memory.copy({str(tmp_path)!r}, {postgres!r}, tenant={tenant!r}, progress=told)
     process.wait()
     process.stdout.close()
     time.sleep(0.1)
-    copied = Memory.copy(tmp_path, postgres, tenant=tenant)
+    copied = Home(tmp_path).copy(postgres, tenant=tenant)
     assert copied.resumed
     assert 0 < copied.written < copied.records + copied.edges
     lines = [
@@ -247,9 +247,9 @@ def test_half_a_copy_is_said_to_be_one_until_it_is_whole(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Memory.copy(tmp_path, postgres, tenant=tenant, progress=stop)
+        Home(tmp_path).copy(postgres, tenant=tenant, progress=stop)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
-        assert any("was copied here" in line for line in memory.check())
-    Memory.copy(tmp_path, postgres, tenant=tenant)
+        assert any("was copied here" in line for line in memory.admin.check())
+    Home(tmp_path).copy(postgres, tenant=tenant)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
-        assert memory.check() == []
+        assert memory.admin.check() == []

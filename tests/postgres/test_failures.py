@@ -15,7 +15,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from postgres_server import connect
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
 from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
 from remloom.store.postgres import PostgresStore, database, migrate, migrations
@@ -97,9 +97,9 @@ def test_a_server_without_citus_says_so(fresh: str) -> None:
         ).fetchone():
             pytest.skip("this server has Citus")
     with pytest.raises(StoreError, match="lacks the extension citus") as caught:
-        Memory.migrate(fresh, citus=True)
+        Home(fresh).migrate(citus=True)
     assert "shared_preload_libraries" in caught.value.remedy
-    assert Memory.migrate(fresh) == (newest(), newest())  # the schema is there nevertheless
+    assert Home(fresh).migrate() == (newest(), newest())  # the schema is there nevertheless
 
 
 # -- while it runs ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from postgres_server import connect, database
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.errors import (
     ConflictError,
     InvalidInputError,
@@ -428,9 +428,9 @@ def test_a_select_runs_as_a_role_that_may_only_read(opening: Opening) -> None:
 
 def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> None:
     name = f"acme{uuid4().hex}"
-    Memory.create_tenant(postgres, name)
+    Home(postgres).create(name)
     with pytest.raises(ConflictError):
-        Memory.create_tenant(postgres, name)
+        Home(postgres).create(name)
     with Memory.open(postgres, tenant=name, embedder="none") as memory:
         memory.write(
             [
@@ -439,10 +439,10 @@ def test_tenants_are_made_listed_and_deleted_with_every_row(postgres: str) -> No
                 Edge(src="Sarah", rel_type="r", dst="x"),
             ]
         )
-    assert name in [info.name for info in Memory.tenants(postgres)]
-    Memory.delete_tenant(postgres, name)
+    assert name in [info.name for info in Home(postgres).tenants()]
+    Home(postgres).delete(name)
     with pytest.raises(TenantNotFoundError):
-        Memory.delete_tenant(postgres, name)
+        Home(postgres).delete(name)
     with pytest.raises(TenantNotFoundError, match="there is no tenant"):
         Memory.open(postgres, tenant=name, embedder="none", create=False)
     with connect(postgres) as connection:
@@ -471,7 +471,7 @@ def test_only_the_url_differs_from_a_memory_in_a_folder(postgres: str, tmp_path:
                 [hit.content for hit in memory.search_text("pricing").records],
                 [node["name"] for node in memory.query('TRAVERSE manages WITH LOOKUP "sarah chen"').nodes],
                 memory.sql("SELECT type, count(*) AS n FROM entities GROUP BY type ORDER BY n DESC, type").rows,
-                memory.forget("notes.md").verified, memory.check(),
+                memory.forget("notes.md").verified, memory.admin.check(),
             ])  # fmt: skip
     assert answers[0] == answers[1]
 
@@ -484,15 +484,15 @@ def test_an_export_of_one_store_is_the_same_in_the_other(postgres: str, tmp_path
             Entity(name=long, type="odd"), Edge(src=long, rel_type="is", dst="Bob", properties={"since": 1}),
             Resource(name="r", content="words of a chunk", embedding=[0.5, 0.5], metadata={"n": [1, 2.5, None]}),
         ])  # fmt: skip
-        first.export(tmp_path / "one.jsonl")
+        first.admin.export(tmp_path / "one.jsonl")
     with Memory.open(postgres, tenant=tenant, embedder="none") as second:
-        second.import_(tmp_path / "one.jsonl")
-        assert second.import_(tmp_path / "one.jsonl")["created"] == 0
-        second.export(tmp_path / "two.jsonl")
-        assert second.check() == []
+        second.admin.import_(tmp_path / "one.jsonl")
+        assert second.admin.import_(tmp_path / "one.jsonl")["created"] == 0
+        second.admin.export(tmp_path / "two.jsonl")
+        assert second.admin.check() == []
     with Memory.open(tmp_path / "b", embedder="none") as third:
-        third.import_(tmp_path / "two.jsonl")
-        third.export(tmp_path / "three.jsonl")
+        third.admin.import_(tmp_path / "two.jsonl")
+        third.admin.export(tmp_path / "three.jsonl")
     lines = [
         sorted((tmp_path / f"{n}.jsonl").read_text().splitlines()[1:]) for n in ("one", "three")
     ]
@@ -502,13 +502,13 @@ def test_an_export_of_one_store_is_the_same_in_the_other(postgres: str, tmp_path
 def test_what_a_database_cannot_do_is_said(postgres: str, tmp_path: Path) -> None:
     with Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory:
         with pytest.raises(InvalidInputError, match="no file of its own"):
-            memory.backup(tmp_path / "copy")
+            memory.admin.backup(tmp_path / "copy")
         with pytest.raises(InvalidInputError, match="NUL"):
             memory.write([Entity(name="bystander"), Resource(name="r", content="a\0b")])
         with pytest.raises(InvalidInputError, match="NUL"):
             memory.write([Entity(name="bystander"), Entity(name="e", properties={"x": "a\0b"})])
         assert memory.lookup("bystander").records == []
-        assert memory.stats()["encrypted"] is False
+        assert memory.admin.stats()["encrypted"] is False
     with pytest.raises(InvalidInputError, match="does not encrypt"):
         Memory.open(postgres, key="ab" * 32, embedder="none")
     with pytest.raises(InvalidInputError, match="neither"):

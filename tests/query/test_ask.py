@@ -100,7 +100,7 @@ def test_the_seeds_org_chart_takes_three_turns_with_memos(opening: Opening) -> N
         ),
     )
     memory = opening(model)
-    response = memory.ask_rem("Show me Sarah's organization chart")
+    response = memory.ask("Show me Sarah's organization chart").as_dict()
 
     assert response["query"] == {
         "query_type": "traverse",
@@ -491,7 +491,7 @@ def test_what_a_document_says_is_quoted_line_by_line_in_a_block_it_cannot_close(
 
 def exported(memory: Memory) -> str:
     stream = io.BytesIO()
-    memory.export(stream)
+    memory.admin.export(stream)
     lines = stream.getvalue().decode().splitlines()
     return "\n".join(lines[1:])  # the first tells when it was made
 

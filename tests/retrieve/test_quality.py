@@ -27,9 +27,9 @@ def test_names_relations_hops_and_time_each_help_the_questions_they_are_for(tmp_
 
         whole, hops = reached(), reached(mode="iterated")
         assert whole["plain"] == 100
-        assert reached(without=("graph",))["related"] < whole["related"] - 50
-        assert reached(without=("entity",))["alias"] < whole["alias"] - 50
-        assert reached(without=("time",))["dated"] < whole["dated"] - 30
+        assert reached(exclude=("graph",))["related"] < whole["related"] - 50
+        assert reached(exclude=("entity",))["alias"] < whole["alias"] - 50
+        assert reached(exclude=("time",))["dated"] < whole["dated"] - 30
         assert hops["bridge"] > whole["bridge"] + 30
         assert all(hops[kind] >= whole[kind] for kind in constructed.KINDS)
 

@@ -43,7 +43,7 @@ def test_what_the_named_person_said_comes_before_what_others_said(chat: Memory) 
 @pytest.mark.parametrize("part", sorted(PARTS))
 def test_each_part_can_be_left_out_and_is_then_no_reason(chat: Memory, part: str) -> None:
     found = chat.recall(
-        "What flooring did Jon get on 22 May 2024?", without=[part], mode="auto", now=MAY
+        "What flooring did Jon get on 22 May 2024?", exclude=[part], mode="auto", now=MAY
     )
     assert found.hits[0].message_ids == ("m6",)
     assert part not in {reason.part for hit in found.hits for reason in hit.reasons}
@@ -417,10 +417,10 @@ def test_a_half_life_lets_age_count_in_any_mode(tmp_path: Path) -> None:
 
 def test_hops_lead_to_what_the_question_does_not_name_and_show_the_way(notes: Memory) -> None:
     question = "What did we discuss about pricing?"
-    assert "Survey" not in {hit.name for hit in notes.recall(question, without=["vector"]).hits}
+    assert "Survey" not in {hit.name for hit in notes.recall(question, exclude=["vector"]).hits}
     hit = next(
         hit
-        for hit in notes.recall(question, mode="iterated", without=["vector"]).hits
+        for hit in notes.recall(question, mode="iterated", exclude=["vector"]).hits
         if hit.name == "Survey"
     )
     assert [step[1] for step in hit.path] == ["names", "related_to", "mentions"]
@@ -428,7 +428,7 @@ def test_hops_lead_to_what_the_question_does_not_name_and_show_the_way(notes: Me
 
 
 def test_what_hops_bring_never_comes_before_what_it_came_from(notes: Memory) -> None:
-    names = [hit.name for hit in notes.recall("pricing", mode="iterated", without=["vector"]).hits]
+    names = [hit.name for hit in notes.recall("pricing", mode="iterated", exclude=["vector"]).hits]
     assert names.index("Pricing talk") < names.index("Survey")
 
 
@@ -483,7 +483,7 @@ def test_a_question_that_cannot_be_asked_is_refused_with_a_remedy(
 
 @pytest.mark.parametrize(
     "options",
-    [{"mode": "hybird"}, {"without": ["vectors"]}, {"fusion": "rff"}, {"where": "colour = 'red'"}],
+    [{"mode": "hybird"}, {"exclude": ["vectors"]}, {"fusion": "rff"}, {"where": "colour = 'red'"}],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(
     chat: Memory, options: dict[str, object]
@@ -493,7 +493,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(
 
 
 def test_a_question_in_another_language_is_answered_or_not_but_never_fails(chat: Memory) -> None:
-    assert not said(chat, "ジョンは何を失いましたか？", without=["vector"])
+    assert not said(chat, "ジョンは何を失いましたか？", exclude=["vector"])
     assert chat.recall("Was hat Jon in Rome gemacht?", abstain=False).hits
 
 
@@ -522,7 +522,7 @@ def test_a_short_text_is_embedded_whole_and_by_sentence_and_its_context_not_at_a
     (hit,) = [
         hit for hit in chat.search_text("Coco brave adopted").records if hit.message_ids == ("m3",)
     ]
-    windows = [(window.start, window.end) for window in chat._store.vectors.get(hit.id)]
+    windows = [(window.start, window.end) for window in chat.admin.store.vectors.get(hit.id)]
     assert [hit.content[slice(*window)].strip() for window in windows] == [
         "That is brave. I adopted a puppy last month, her name is Coco.",
         "That is brave.",
@@ -540,7 +540,7 @@ def test_a_new_context_is_searched_at_once_and_embeds_nothing_again(tmp_path: Pa
         memory.write([Resource(uri="n", name="n", content=note.content, context="marina office")])
         assert memory.search_text("marina").records
         assert not memory.search_text("harbour").records
-        assert memory.stats()["pending"] == 0
+        assert memory.admin.stats()["pending"] == 0
         assert memory.search("lease June").records
 
 
@@ -673,7 +673,7 @@ def test_what_is_no_count_is_refused(chat: Memory, given: dict[str, object]) -> 
 
 def test_a_vector_and_a_text_take_a_schema_in_any_case(chat: Memory) -> None:
     text = "What flooring does the studio have?"
-    vector = chat._embed_query(text)
+    vector = chat._engine.embed_query(text)
     by_text = chat.search(text, schema="Resources").records
     assert [hit.id for hit in chat.search(vector=vector, schema="Resources").records] == [
         hit.id for hit in by_text

@@ -92,7 +92,7 @@ def test_what_a_reranker_prefers_comes_first_and_says_so(chat: Memory) -> None:
 
 
 def test_it_can_be_left_out_like_any_part(chat: Memory) -> None:
-    assert said(chat, QUESTION, rerank=Words("rome"), without=["rerank"]) == said(chat, QUESTION)
+    assert said(chat, QUESTION, rerank=Words("rome"), exclude=["rerank"]) == said(chat, QUESTION)
 
 
 def test_a_cross_encoder_in_a_folder_reads_question_and_passage_together(

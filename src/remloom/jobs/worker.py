@@ -37,7 +37,7 @@ class Worker:
 
     Args:
         do: does a job and returns what is to be kept of its outcome.
-        told: called with each job as it begins, and as it is afterwards.
+        on_job: called with each job as it begins, and as it is afterwards.
         kinds: to do; None: all.
         lease: seconds after which another worker takes over when this one has died.
         poll: seconds between two looks into an empty queue.
@@ -49,7 +49,7 @@ class Worker:
         queue: Queue,
         do: Callable[[Job], Any],
         *,
-        told: Callable[[Job], None] | None = None,
+        on_job: Callable[[Job], None] | None = None,
         kinds: Collection[str] | None = None,
         lease: float = LEASE,
         poll: float = POLL,
@@ -58,7 +58,7 @@ class Worker:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
         self._queue = queue
         self._do = do
-        self._told = told or (lambda job: None)
+        self._on_job = on_job or (lambda job: None)
         self._kinds = kinds
         self._lease = lease
         self._poll = poll
@@ -72,7 +72,7 @@ class Worker:
             job = self._queue.claim(self.name, kinds=self._kinds, lease=self._lease)
             if job is not None:
                 count += 1
-                self._told(self._done(job))
+                self._on_job(self._done(job))
             elif until_idle:
                 break
             else:
@@ -83,7 +83,7 @@ class Worker:
         """Do a job; returns it as it is afterwards."""
         try:
             try:
-                self._told(job)
+                self._on_job(job)
                 if self._stop.is_set():  # since it was claimed
                     return self._queue.release(job)
                 with self._held(job):

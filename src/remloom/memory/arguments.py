@@ -1,75 +1,96 @@
-"""Checks of arguments that several parts of `Memory` share."""
+"""Checks of arguments that several services of `Memory` share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
 from ..predicates import MOST_RESULTS, Query
 
-__all__ = ["Progress", "asked", "aware", "names", "of", "positive", "run_kind", "text"]
+__all__ = [
+    "Progress",
+    "check_aware",
+    "check_kind",
+    "check_limit",
+    "check_query",
+    "check_run_kind",
+    "check_text",
+    "edge_type_names",
+]
 
-MOST = 2**63 - 1  # what a store can count to
+_T = TypeVar("_T")
+MAX_COUNT = 2**63 - 1  # of rows, in either store
 RUN_KINDS = ("learn", "dream", "moments", "affinity", "consolidate")
-Progress: TypeAlias = Callable[[int, int], None]  # told (done, all)
+Progress: TypeAlias = Callable[[int, int], None]  # called as progress(done, total)
 
 
-def aware(at: datetime) -> None:
+def check_aware(at: datetime) -> None:
+    """Refuse a time without a time zone."""
     if not isinstance(at, datetime) or at.utcoffset() is None:
         raise InvalidInputError(
             f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
         )
 
 
-def names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
-    found = (edge_types,) if isinstance(edge_types, str) else edge_types or ()
-    if not isinstance(found, (list, tuple, set, frozenset)) or not all(
-        isinstance(name, str) for name in found
-    ):
+def edge_type_names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
+    """Give types of edges as a tuple; one may be given as a plain text."""
+    names = (edge_types,) if isinstance(edge_types, str) else edge_types or ()
+    is_list = isinstance(names, (list, tuple, set, frozenset))
+    if not is_list or not all(isinstance(name, str) for name in names):
         raise InvalidInputError(
             f"types of edges are texts, not {edge_types!r}", remedy='edge_types=["knows"]'
         )
-    return tuple(found)
+    return tuple(names)
 
 
-def of(value: Any, kind: type[Any]) -> Any:
+def check_kind(value: Any, kind: type[_T]) -> _T:
+    """Refuse a value of another kind."""
     if not isinstance(value, kind):
         raise InvalidInputError(f"expected a {kind.__name__}, not a {type(value).__name__}")
     return value
 
 
-def asked(query: Any) -> Query:
-    """A query whose window is one: a limit of at least 0 or none, an offset of at least 0."""
-    for number, what in ((of(query, Query).count, "a limit"), (query.skip, "an offset")):
-        whole = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST
-        if not whole and (number is not None or what == "an offset"):
-            raise InvalidInputError(f"{what} is a whole number from 0 to {MOST:,}, not {number!r}")
-    return query  # type: ignore[no-any-return]
+def check_query(query: Any) -> Query:
+    """Refuse a query whose limit or offset is not a whole number from 0; no limit is fine."""
+    checked = check_kind(query, Query)
+    if checked.count is not None:
+        _check_count(checked.count, "a limit")
+    _check_count(checked.skip, "an offset")
+    return checked
 
 
-def text(value: Any, what: str) -> str:
+def _check_count(number: Any, name: str) -> None:
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    if not is_whole or not 0 <= number <= MAX_COUNT:
+        raise InvalidInputError(f"{name} is a whole number from 0 to {MAX_COUNT:,}, not {number!r}")
+
+
+def check_text(value: Any, name: str) -> str:
+    """Refuse what is not text, or text that no store can hold."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{what} is text, not {type(value).__name__}")
+        raise InvalidInputError(f"{name} is text, not {type(value).__name__}")
     if not storable(value):
         raise InvalidInputError(
-            f"{value[:80]!r} is not {what}", remedy="decode it as UTF-8, without NUL characters"
+            f"{value[:80]!r} is not {name}", remedy="decode it as UTF-8, without NUL characters"
         )
     return value
 
 
-def positive(limit: int) -> int:
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_RESULTS:
+def check_limit(limit: int) -> int:
+    """Refuse a number of results below 1, or above what one answer may hold."""
+    is_whole = isinstance(limit, int) and not isinstance(limit, bool)
+    if not is_whole or not 1 <= limit <= MOST_RESULTS:
         raise InvalidInputError(
             f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {limit!r}"
         )
     return limit
 
 
-def run_kind(kind: str) -> str:
-    """A kind of run, or "" for all of them."""
-    if text(kind, "a kind of run") and kind not in RUN_KINDS:
+def check_run_kind(kind: str) -> str:
+    """Refuse an unknown kind of run; "" stands for all of them."""
+    if check_text(kind, "a kind of run") and kind not in RUN_KINDS:
         raise UnknownNameError("kind of run", kind, RUN_KINDS)
     return kind

@@ -1,58 +1,40 @@
-"""What an open memory holds, and its release: by `close`, or, when it was dropped without, by a
-thread of its own.
+"""The release of what an open memory holds: by `close`, or, when it was dropped, by a thread.
 
 A memory that nobody can reach any more is found by the garbage collector, in whichever thread runs
-then and whatever locks that holds. So nothing is closed there: it is handed to a thread that is
-there while any memory is open. The same thread looks, every second, whether somebody else deleted
-what is open.
+then and whatever locks that holds. So nothing is closed there: it is handed to a thread that runs
+while any memory is open. Every second the same thread also checks whether somebody else deleted
+a tenant that is open.
 """
 
 from __future__ import annotations
 
 import threading
 import warnings
-import weakref
-from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from ..errors import StoreClosedError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..ingest.embedding_worker import EmbeddingQueue
     from ..llm import LLM
     from ..store.contract import Store
 
-__all__ = ["Held", "abandoned", "opened", "released", "weakly"]
+__all__ = ["OpenResources", "hand_over", "register", "unregister"]
 
-_Result = TypeVar("_Result")
-_LOOK = 1.0  # seconds between looks whether somebody deleted the tenants that are open
-_TIDY = 5.0  # seconds that the last `close` waits for the thread to end
-
-
-def weakly(method: Callable[..., _Result]) -> Callable[..., _Result]:
-    """A method of a memory, for a part that the memory itself holds: the part does not keep the
-    memory alive."""
-    found = weakref.WeakMethod(method)
-
-    def call(*given: Any) -> _Result:
-        if (bound := found()) is None:
-            raise StoreClosedError("the memory is closed", remedy="open it again")
-        return bound(*given)
-
-    return call
+CHECK_INTERVAL = 1.0  # seconds between checks whether an open tenant was deleted
+JOIN_TIMEOUT = 5.0  # seconds that the last `close` waits for the thread to end
 
 
-class Held:
-    """What one memory holds: it outlives the memory, and does not know it.
+class OpenResources:
+    """What one memory has open. It outlives the memory and holds no reference to it.
 
     Attributes:
-        queue, llm: once they were needed.
+        label: names the memory in warnings.
+        queue, llm: None until they are first needed.
     """
 
-    def __init__(self, store: Store, shown: str) -> None:
+    def __init__(self, store: Store, label: str) -> None:
         self.store = store
-        self.shown = shown
+        self.label = label
         self.queue: EmbeddingQueue | None = None
         self.llm: LLM | None = None
 
@@ -65,64 +47,76 @@ class Held:
         self.store.close()
 
 
-_dropped: SimpleQueue[Held | None] = (
-    SimpleQueue()
-)  # which can be put into from within itself; None: look whether to end
+# A SimpleQueue may be put into by a finalizer that interrupts its own `put`. None wakes the thread.
+_dropped: SimpleQueue[OpenResources | None] = SimpleQueue()
 _lock = threading.Lock()  # guards _open and _closer
-_open: set[Held] = set()  # of this process
+_open: set[OpenResources] = set()  # of this process
 _closer: threading.Thread | None = None
 
 
-def opened(held: Held) -> None:
-    """A memory more."""
+def register(resources: OpenResources) -> None:
+    """Add a memory that was opened. The first one starts the thread."""
     global _closer
     with _lock:
-        _open.add(held)
+        _open.add(resources)
         if _closer is None or not _closer.is_alive():
             _closer = threading.Thread(target=_close_dropped, name="remloom-closing", daemon=True)
             _closer.start()
 
 
-def released(held: Held) -> None:
-    """A memory fewer: it was closed. With the last one the thread ends."""
+def unregister(resources: OpenResources) -> None:
+    """Remove a memory that was closed. The last one ends the thread."""
     with _lock:
-        _open.discard(held)
+        _open.discard(resources)
         closer = _closer if not _open else None
     if closer is not None:
         _dropped.put(None)
-        closer.join(_TIDY)
+        closer.join(JOIN_TIMEOUT)
 
 
-def abandoned(held: Held) -> None:
-    """A memory was dropped without `close`. May run anywhere, and so takes no lock and waits for
-    nothing."""
-    _dropped.put(held)
+def hand_over(resources: OpenResources) -> None:
+    """Hand what a dropped memory held to the thread, and warn.
+
+    May run anywhere, and so takes no lock and waits for nothing.
+    """
+    _dropped.put(resources)
     warnings.warn(
-        f"{held.shown} was not closed: use `with`, or call close()", ResourceWarning, stacklevel=2
+        f"{resources.label} was not closed: use `with`, or call close()",
+        ResourceWarning,
+        stacklevel=2,
     )
 
 
 def _close_dropped() -> None:
+    """Close what is handed over, until no memory is open."""
     global _closer
     while True:
         try:
-            held = _dropped.get(timeout=_LOOK)
+            resources = _dropped.get(timeout=CHECK_INTERVAL)
         except Empty:
-            with _lock:
-                looked = list(_open)
-            for other in looked:
-                other.store.admin.detect_deletion()
+            _check_deleted()
             continue
-        if held is not None:
-            try:
-                held.close()
-            except Exception as error:  # there is nobody to raise it to
-                warnings.warn(
-                    f"{held.shown} could not be closed: {error}", ResourceWarning, stacklevel=1
-                )
+        if resources is not None:
+            _close(resources)
         with _lock:
-            if held is not None:
-                _open.discard(held)
+            if resources is not None:
+                _open.discard(resources)
             if not _open and _dropped.empty():
                 _closer = None
                 return
+
+
+def _check_deleted() -> None:
+    with _lock:
+        open_now = list(_open)
+    for resources in open_now:
+        resources.store.admin.detect_deletion()
+
+
+def _close(resources: OpenResources) -> None:
+    try:
+        resources.close()
+    except Exception as error:  # there is nobody to raise it to
+        warnings.warn(
+            f"{resources.label} could not be closed: {error}", ResourceWarning, stacklevel=1
+        )

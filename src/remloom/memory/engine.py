@@ -1,41 +1,40 @@
-"""A tenant's memory while it is open: its store, its settings, and the engines that are loaded when
-first needed."""
+"""The engine of an open memory: its store and settings, and what is loaded when first needed.
+
+The services of `Memory` are given an engine and keep nothing else open. The engine does not know
+them, so a memory that is dropped without `close` is released at once, not by the cyclic garbage
+collector.
+"""
 
 from __future__ import annotations
 
 import atexit
-import os
 import weakref
 from functools import cached_property, partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ..embed import check_name
-from ..errors import (
-    EmbedderError,
-    EmbedderMismatchError,
-    InvalidInputError,
-    ModelNotConfiguredError,
-)
-from ..settings import Settings
-from ..store.backends import place
-from ..store.contract import Store
-from .closing import Held, abandoned, opened, released
+from ..errors import EmbedderError, EmbedderMismatchError, ModelNotConfiguredError
+from .closing import OpenResources, hand_over, register, unregister
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
     from ..ingest.embedding_worker import EmbeddingQueue
     from ..llm import LLM, Model
+    from ..settings import Settings
+    from ..store.contract import Store
 
-__all__ = ["Opened"]
+__all__ = ["Engine"]
 
-_AT_ONCE = 64  # queued texts that a SEARCH embeds first rather than answer without them
+_EMBED_FIRST = 64  # queued texts that a search embeds first rather than answer without them
 
 
-class Opened:
-    """What every part of `Memory` stands on."""
+class Engine:
+    """One tenant's open store with its settings, embedder, language model and embedding queue.
+
+    Args:
+        embedder: an embedder, or the name of one, which is loaded when it is first needed.
+        model: the language model; None: the one that the settings name.
+        label: names the memory in a warning when it was not closed.
+    """
 
     def __init__(
         self,
@@ -43,191 +42,163 @@ class Opened:
         settings: Settings,
         embedder: Embedder | str | None,
         model: Model | None = None,
+        *,
+        label: str = "a memory",
     ) -> None:
-        self._store = store
-        self._settings = settings
+        self.store = store
+        self.settings = settings
         self._given_embedder = embedder
         self._given_model = model
-        self._held = Held(store, repr(self))
-        self._unclosed = weakref.finalize(self, abandoned, self._held)
-        self._unclosed.atexit = False  # see `_close_all`
-        opened(self._held)
-        _opened.add(self)
-
-    @classmethod
-    def open(
-        cls,
-        home_or_url: str | os.PathLike[str] | None = None,
-        *,
-        tenant: str | None = None,
-        key: str | None = None,
-        embedder: Embedder | str | None = None,
-        llm: Model | str | None = None,
-        settings: Settings | None = None,
-        create: bool = True,
-    ) -> Self:
-        """Open a tenant's memory; made when it is not there yet.
-
-        Args:
-            home_or_url: the folder that holds the tenants, or `postgresql://…`; default the setting
-                `home`.
-            tenant: default the setting `tenant`, which is "default".
-            key: the master key; with it a new tenant is encrypted. Default the setting `key`.
-            embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an
-                `Embedder`; default the setting `embedder`. Loaded when it is first needed.
-            llm: a name ("openai:gpt-5-mini", "local:smollm2", …) or a `llm.Model`; default the
-                setting `llm_model`.
-                Opened when it is first needed.
-            settings: all settings as one value, instead of environment and TOML.
-            create: False refuses a tenant that is not there.
-
-        Raises:
-            UnknownNameError: no embedder has this name.
-            TenantNotFoundError: there is no such tenant and `create` is False.
-            WrongKeyError: the key does not open this tenant.
-            CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see
-                `remloom.errors`.
-        """
-        url = os.fspath(home_or_url) if home_or_url is not None else None
-        if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed_query")):
-            raise InvalidInputError(
-                f"a {type(embedder).__name__} is no embedder",
-                remedy="give a name such as 'minilm', or an Embedder",
-            )
-        if not (llm is None or isinstance(llm, str) or hasattr(llm, "complete")):
-            raise InvalidInputError(
-                f"a {type(llm).__name__} is no language model",
-                remedy="give a name such as 'local:smollm2', or a Model",
-            )
-        model, named = (None, llm) if isinstance(llm, str) else (llm, None)
-        if settings is None:
-            settings = Settings.load(home=url, tenant=tenant, key=key, llm_model=named)
-        else:
-            given = {"home": url, "tenant": tenant, "key": key, "llm_model": named}
-            settings = msgspec.structs.replace(
-                settings, **{k: v for k, v in given.items() if v is not None}
-            )
-        embedder = embedder if embedder is not None else settings.embedder
-        if isinstance(embedder, str):
-            check_name(embedder)
-        return cls(place(settings).open(settings, create=create), settings, embedder, model)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.tenant!r} in {self._settings.shown_home!r}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        self._resources = OpenResources(store, label)
+        self._finalizer = weakref.finalize(self, hand_over, self._resources)
+        # at the end of the interpreter `_close_all` closes instead
+        self._finalizer.atexit = False
+        register(self._resources)
+        _open_engines.add(self)
 
     def close(self) -> None:
-        """Finish what is being written and release the files. Queued texts wait for the next
-        opening."""
+        """Finish what is being written and release threads and files. Closing twice is fine."""
         try:
-            self._held.close()
+            self._resources.close()
         finally:
-            _opened.discard(self)
-            if self._unclosed.detach():  # the first time
-                released(self._held)
+            _open_engines.discard(self)
+            if self._finalizer.detach():  # the first time
+                unregister(self._resources)
 
     @property
     def tenant(self) -> str:
-        """Whose memory this is."""
-        return self._settings.tenant
+        """The tenant's name."""
+        return self.settings.tenant
 
-    @property
-    def settings(self) -> Settings:
-        """The settings it was opened with."""
-        return self._settings
+    # -- embedding ---------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def embedder(self) -> Embedder | None:
-        """The embedder, loaded if it was not yet; None when there is none.
-
-        Raises:
-            EmbedderError, MissingExtraError, UnknownNameError: it cannot be loaded.
-        """
-        return self._embedder
-
-    @property
-    def llm(self) -> LLM | None:
-        """The language model, opened if it was not yet; None when none is set.
-
-        Raises:
-            SettingsError, MissingExtraError: it cannot be opened.
-        """
-        return self._llm if self._given_model is not None or self._settings.llm_model else None
-
-    @cached_property
-    def _llm(self) -> LLM:
-        from ..llm import LLM, open_llm, open_model
-
-        model = self._given_model if self._given_model is not None else open_llm(self._settings)
-        if model is None:
-            raise ModelNotConfiguredError
-        opening = partial(open_model, settings=self._settings)
-        kv = self._store.kv if self._store.capabilities.writable else None
-        owned = self._given_model is None
-        self._held.llm = LLM(model, settings=self._settings, kv=kv, opening=opening, owned=owned)
-        return self._held.llm
-
-    @cached_property
-    def _embedder(self) -> Embedder | None:
+        """The embedder, loaded if it was not yet; None when there is none."""
         if not isinstance(self._given_embedder, str):
             return self._given_embedder
         from ..embed import load
 
-        return load(self._given_embedder, self._settings)
+        return load(self._given_embedder, self.settings)
 
     @cached_property
-    def _model_name(self) -> str:
-        return self._embedder.name if self._embedder is not None else ""
+    def embedder_name(self) -> str:
+        """The embedder's name; "" when there is none."""
+        return self.embedder.name if self.embedder is not None else ""
 
     @cached_property
-    def _queue(self) -> EmbeddingQueue:
-        if self._embedder is None:
+    def embedding_queue(self) -> EmbeddingQueue:
+        """The queue of texts that wait for their vectors.
+
+        Raises:
+            EmbedderError: there is no embedder.
+        """
+        if self.embedder is None:
             raise EmbedderError(
                 "this memory was opened without an embedder",
                 remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
             )
         from ..ingest.embedding_worker import EmbeddingQueue
 
-        self._held.queue = EmbeddingQueue(self._store, self._embedder)
-        return self._held.queue
+        self._resources.queue = EmbeddingQueue(self.store, self.embedder)
+        return self._resources.queue
 
-    def _embed_query(self, text: str) -> Any:
-        """The vector of a question, once the few texts that still wait for theirs have them."""
-        queue = self._queue
-        stored = self._store.vectors.model()
-        if stored and stored[0] and stored[0] != self._model_name:
+    @property
+    def embedding_error(self) -> str:
+        """Why embedding in the background stopped; "" while it did not."""
+        queue = self._resources.queue
+        return str(queue.error) if queue is not None and queue.error else ""
+
+    def change_embedder(self, embedder: Embedder | str) -> None:
+        """Use another embedder from now on."""
+        self._given_embedder = embedder
+        for name in ("embedder", "embedder_name", "embedding_queue"):
+            self.__dict__.pop(name, None)
+
+    def load_embedder(self) -> None:
+        """Load the embedder before a transaction begins: it takes longer than one should."""
+        _ = self.embedder_name
+
+    def embed_waiting(self) -> None:
+        """Embed the texts that wait, if any do."""
+        if self.store.vectors.pending(1):
+            self.embedding_queue.run()
+
+    def embed_in_background(self) -> None:
+        """Begin to embed the texts that wait, if there is an embedder and any do."""
+        if self.embedder is not None and self.store.vectors.pending(1):
+            self.embedding_queue.start()
+
+    def embed_query(self, text: str) -> Any:
+        """Embed a question, after the few texts that still wait for their vectors.
+
+        Raises:
+            EmbedderMismatchError: this memory's vectors were made by another embedder.
+            EmbedderError: there is no embedder, or nothing has a vector yet.
+        """
+        queue = self.embedding_queue
+        stored = self.store.vectors.model()
+        if stored and stored[0] and stored[0] != self.embedder_name:
             raise EmbedderMismatchError(
-                f"this memory's vectors were made by {stored[0]}, not by {self._model_name}",
+                f"this memory's vectors were made by {stored[0]}, not by {self.embedder_name}",
                 remedy="run `remloom reembed`, or open it with the embedder it was written with",
-                stored=stored[0], given=self._model_name,
-            )  # fmt: skip
-        waiting = len(self._store.vectors.pending(_AT_ONCE + 1))
-        if 0 < waiting <= _AT_ONCE and self._store.capabilities.writable:
-            queue.run(_AT_ONCE)
-        elif not waiting and stored is None and self._store.vectors.unembedded(self._model_name, 1):
+                stored=stored[0],
+                given=self.embedder_name,
+            )
+        waiting = len(self.store.vectors.pending(_EMBED_FIRST + 1))
+        if 0 < waiting <= _EMBED_FIRST and self.store.capabilities.writable:
+            queue.run(_EMBED_FIRST)
+        elif (
+            not waiting and stored is None and self.store.vectors.unembedded(self.embedder_name, 1)
+        ):
             raise EmbedderError(
                 "what this memory holds was written without an embedder, and has no vectors yet",
                 remedy="run `remloom reembed`, or call embed_pending()",
             )
-        assert self._embedder is not None  # noqa: S101 - _queue would have raised
-        return self._embedder.embed_query(text)
+        assert self.embedder is not None  # noqa: S101 - there would be no queue
+        return self.embedder.embed_query(text)
+
+    def try_embed_query(self, text: str) -> Any:
+        """Embed a question; None when there is no embedder."""
+        return self.embed_query(text) if self.embedder is not None else None
+
+    # -- language model ----------------------------------------------------------------------------
+
+    @property
+    def llm(self) -> LLM | None:
+        """The language model, opened if it was not yet; None when none is set."""
+        if self._given_model is None and not self.settings.llm_model:
+            return None
+        return self.required_llm
+
+    @cached_property
+    def required_llm(self) -> LLM:
+        """The language model.
+
+        Raises:
+            ModelNotConfiguredError: none is set.
+        """
+        from ..llm import LLM, open_llm, open_model
+
+        model = self._given_model if self._given_model is not None else open_llm(self.settings)
+        if model is None:
+            raise ModelNotConfiguredError
+        self._resources.llm = LLM(
+            model,
+            settings=self.settings,
+            # what cannot be written has no ledger
+            kv=self.store.kv if self.store.capabilities.writable else None,
+            opening=partial(open_model, settings=self.settings),
+            owned=self._given_model is None,
+        )
+        return self._resources.llm
 
 
-_opened: weakref.WeakSet[Opened] = weakref.WeakSet()
+_open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
 @atexit.register
 def _close_all() -> None:
-    """Background threads must not be inside a library when the interpreter goes away under them."""
-    for memory in list(_opened):
-        memory.close()
+    """Close every engine: no background thread may be inside a library when the interpreter ends."""
+    for engine in list(_open_engines):
+        engine.close()

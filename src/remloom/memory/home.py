@@ -1,4 +1,4 @@
-"""Homes and the tenants in them: making, listing, moving, destroying."""
+"""A home, and the tenants in it: making, listing, moving, destroying them."""
 
 from __future__ import annotations
 
@@ -12,52 +12,130 @@ from ..store.backends import place
 from ..store.encryption import new_key
 from .arguments import Progress
 
-__all__ = ["Tenants"]
+__all__ = ["Home"]
 
 
-class Tenants:
-    """What needs no opened memory."""
+class Home:
+    """Where tenants are kept: a folder, or a PostgreSQL database. None of them needs to be open.
 
-    @staticmethod
-    def migrate(
-        home: str | os.PathLike[str] | None = None, *, citus: bool = False
-    ) -> tuple[int, int]:
-        """Bring a PostgreSQL database to the schema this version knows; returns the version it had,
-        and the one it has.
+    Args:
+        home_or_url: the folder, or `postgresql://…`; default the setting `home`.
+        key: the master key of encrypted tenants in a folder; default the setting `key`.
 
-        `open` does so too, unless `create` is False. With `citus` its tables are distributed by
-        tenant.
+    >>> Home(home).create("acme")
+    >>> [tenant.name for tenant in Home(home).tenants()]
+    ['acme']
+    """
+
+    def __init__(
+        self, home_or_url: str | os.PathLike[str] | None = None, *, key: str | None = None
+    ) -> None:
+        self._url = None if home_or_url is None else os.fspath(home_or_url)
+        self._key = key
+
+    def __repr__(self) -> str:
+        return f"<Home {self._settings().shown_home!r}>"
+
+    def _settings(self, tenant: str | None = None) -> Settings:
+        return Settings.load(home=self._url, tenant=tenant, key=self._key)
+
+    def tenants(self) -> list[TenantInfo]:
+        """List the tenants, by name."""
+        return place(self._settings()).tenants()
+
+    def create(self, tenant: str) -> None:
+        """Make a tenant, encrypted when there is a key.
+
+        Raises:
+            ConflictError: it is there already.
+            SettingsError: the key could be guessed.
+        """
+        settings = self._settings()
+        place(settings).create(tenant, settings.key)
+
+    def delete(self, tenant: str) -> None:
+        """Destroy a tenant: its name, its key, then what is in its folder.
+
+        Whoever has it open gets StoreClosedError. A deletion that is killed is finished by the next
+        who opens or lists a tenant of this home.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+            StoreError: its folder is a link to elsewhere, where nothing is touched.
+        """
+        place(self._settings()).delete(tenant)
+
+    def adopt(self, tenant: str) -> None:
+        """Make what stands in the folder of this name the tenant of this name.
+
+        For a folder that was copied, renamed, or restored from a backup under another name: until
+        then it is refused, as nothing says that it was meant. An encrypted one needs its master
+        key, and keeps its data key.
+
+        Raises:
+            TenantNotFoundError: there is no such folder.
+            WrongKeyError: the key is another.
+            InvalidInputError: the home is a PostgreSQL database.
+        """
+        settings = self._settings()
+        place(settings).adopt(tenant, settings.key)
+
+    def repair(self, tenant: str) -> list[str]:
+        """Go on with what is whole of a tenant that has lost acknowledged writes.
+
+        `Memory.open` refuses such a tenant. The damaged log is kept beside the database. Pages of
+        the database that are damaged stay so: for them there is the last backup.
+
+        Returns: what was wrong and what was done, a line each.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+            WrongKeyError: the key does not open it.
+            CorruptStoreError: the database itself is damaged.
+            InvalidInputError: the home is a PostgreSQL database.
+        """
+        settings = self._settings()
+        return place(settings).repair(tenant, settings.key)
+
+    def migrate(self, *, citus: bool = False) -> tuple[int, int]:
+        """Bring a PostgreSQL database to the schema this version knows.
+
+        `Memory.open` does so too, unless `create` is False.
+
+        Args:
+            citus: distribute its tables over the cluster, by tenant.
+
+        Returns: the version it had, and the one it has.
 
         Raises:
             InvalidInputError: the home is a folder.
             SchemaVersionError: a newer Remloom made the schema.
             StoreError: an extension is missing, or the user may not do this.
         """
-        return place(_settings(home)).migrate(citus=citus)
+        return place(self._settings()).migrate(citus=citus)
 
-    @staticmethod
     def copy(
-        source: str | os.PathLike[str],
+        self,
         target: str | os.PathLike[str],
         *,
         tenant: str | None = None,
         to_tenant: str | None = None,
-        key: str | None = None,
         to_key: str | None = None,
         plain: bool = False,
         progress: Progress | None = None,
     ) -> Copied:
-        """Copy a tenant from one home into another, a folder or a database either, and verify it by
-        checksums.
+        """Copy a tenant into another home, a folder or a database either, and verify it.
 
         A copy that was broken off goes on when it is called again. Nobody should write to either
         meanwhile.
 
         Args:
+            target: the other home.
+            tenant: default the setting `tenant`.
             to_tenant: its name there; default the same.
-            key, to_key: master keys of folders; `to_key` defaults to `key`.
+            to_key: the master key there; default that of this home.
             plain: the copy of an encrypted tenant may be unencrypted.
-            progress: told (done, all) of records and edges.
+            progress: called as `progress(done, total)`, of records and edges.
 
         Raises:
             ConflictError: the target has memories of its own.
@@ -65,90 +143,22 @@ class Tenants:
         """
         from ..store.copy import copy_tenant
 
-        one = Settings.load(home=os.fspath(source), tenant=tenant, key=key)
-        given = {"home": os.fspath(target), "tenant": to_tenant, "key": to_key}
-        other = msgspec.structs.replace(one, **{k: v for k, v in given.items() if v is not None})
-        return copy_tenant(one, other, plain=plain, progress=progress)
-
-    @staticmethod
-    def tenants(home: str | os.PathLike[str] | None = None) -> list[TenantInfo]:
-        """The tenants of a home, by name."""
-        return place(_settings(home)).tenants()
-
-    @staticmethod
-    def create_tenant(
-        home: str | os.PathLike[str] | None, name: str, key: str | None = None
-    ) -> None:
-        """Make a tenant, encrypted when there is a key (default the setting `key`).
-
-        Raises:
-            ConflictError: it is there already.
-            SettingsError: the key could be guessed.
-        """
-        settings = _settings(home, key)
-        place(settings).create(name, settings.key)
+        source = self._settings(tenant)
+        changes = {"home": os.fspath(target)}
+        if to_tenant is not None:
+            changes["tenant"] = to_tenant
+        if to_key is not None:
+            changes["key"] = to_key
+        return copy_tenant(
+            source, msgspec.structs.replace(source, **changes), plain=plain, progress=progress
+        )
 
     @staticmethod
     def new_key(file: str | os.PathLike[str] | None = None) -> str:
-        """A fresh master key, 64 hex digits; written into a new file that only its owner may read,
-        if one is given.
+        """Make a master key, 64 hex digits; write it into a new, private file if one is given.
 
         Raises:
             ConflictError: the file is there already.
             ReadOnlyStoreError: it cannot be written.
         """
         return new_key(file)
-
-    @staticmethod
-    def adopt_tenant(
-        home: str | os.PathLike[str] | None, name: str, key: str | None = None
-    ) -> None:
-        """Make what stands in the folder of this name the tenant of this name. For one that was
-        copied, renamed, or restored from a backup as another: until then it is refused, as nothing
-        says that it was meant.
-
-        An encrypted one needs its master key (default the setting `key`), and keeps its data key.
-
-        Raises:
-            TenantNotFoundError: there is no such folder.
-            WrongKeyError: the key is another.
-            InvalidInputError: the home is a PostgreSQL database.
-        """
-        settings = _settings(home, key)
-        place(settings).adopt(name, settings.key)
-
-    @staticmethod
-    def repair_tenant(
-        home: str | os.PathLike[str] | None, name: str, key: str | None = None
-    ) -> list[str]:
-        """Go on with what is whole of a tenant that has lost acknowledged writes, which `open`
-        refuses; returns what was found and done, a line each. The damaged log is kept beside the
-        database.
-
-        Pages of the database that are damaged stay so: for them there is the last backup.
-
-        Raises:
-            TenantNotFoundError: there is no such tenant.
-            WrongKeyError: the key (default the setting `key`) does not open it.
-            CorruptStoreError: the database itself is damaged.
-            InvalidInputError: the home is a PostgreSQL database.
-        """
-        settings = _settings(home, key)
-        return place(settings).repair(name, settings.key)
-
-    @staticmethod
-    def delete_tenant(home: str | os.PathLike[str] | None, name: str) -> None:
-        """Destroy a tenant: its name, its key, then what is in its folder. Whoever has it open gets
-        StoreClosedError.
-
-        A deletion that is killed is finished by the next who opens or lists a tenant of this home.
-
-        Raises:
-            TenantNotFoundError: there is no such tenant.
-            StoreError: its folder is a link to elsewhere, where nothing is touched.
-        """
-        place(_settings(home)).delete(name)
-
-
-def _settings(home: str | os.PathLike[str] | None, key: str | None = None) -> Settings:
-    return Settings.load(home=None if home is None else os.fspath(home), key=key)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .dreams import Dreaming
+from .engine import Engine
 
 if TYPE_CHECKING:
     from threading import Event
@@ -15,13 +16,26 @@ if TYPE_CHECKING:
     from ..jobs import Job, StoredQueue
     from ..jobs.contract import State
 
-__all__ = ["Working"]
+__all__ = ["Jobs"]
+
+# gives the method that does a kind of job
+FindMethod = Callable[[str], Callable[..., Any]]
 
 
-class Working(Dreaming):
-    """The queue of jobs, and working it off."""
+class Jobs:
+    """The queue of jobs, and working it off. Reached as `memory.jobs`. See docs/jobs.md."""
 
-    def add_job(
+    def __init__(self, engine: Engine, find_method: FindMethod) -> None:
+        self._store = engine.store
+        self._find_method = find_method
+
+    @cached_property
+    def _queue(self) -> StoredQueue:
+        from ..jobs import StoredQueue
+
+        return StoredQueue(self._store)
+
+    def add(
         self,
         kind: str,
         payload: Mapping[str, Any] | None = None,
@@ -31,49 +45,50 @@ class Working(Dreaming):
         every: str = "",
         zone: str = "UTC",
     ) -> Job:
-        """Have `work` call a method later, in this process or another. See docs/jobs.md.
+        """Have `work` call a method later, in this process or another.
 
         Args:
             kind: the method: read, learn, dream, moments, affinity, consolidate, embed_pending,
                 reembed.
-            payload: its arguments, JSON.
+            payload: its arguments, JSON; a budget as `{"tokens": …, "calls": …, "cost": …}`.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.
             every: a cron expression ("0 2 * * *"): the job is done again at each of its times.
             zone: the time zone of `every`.
 
         Raises:
-            UnknownNameError: no such kind.
-            InvalidInputError: arguments the method does not take, or that are no JSON; a wrong
+            UnknownNameError: there is no such kind.
+            InvalidInputError: arguments the method does not take, or that are not JSON; a wrong
                 expression or zone.
             ConflictError: the key is that of another job.
         """
-        from ..jobs.tasks import bound
+        from ..jobs.tasks import bind
 
-        bound(self, kind, payload or {})
-        return self._jobs.add(kind, payload, key=key, not_before=not_before, every=every, zone=zone)
+        bind(self._find_method, kind, payload or {})
+        queue = self._queue
+        return queue.add(kind, payload, key=key, not_before=not_before, every=every, zone=zone)
 
-    def jobs(self, state: State | None = None) -> list[Job]:
-        """The jobs, or those in a state: what is to be done in the order of its time, then what was
-        done."""
-        return self._jobs.jobs(state)
+    def list(self, state: State | None = None) -> builtins.list[Job]:
+        """List the jobs, or those in one state: first what is to be done, by its time, then what
+        was done."""
+        return self._queue.jobs(state)
 
-    def retry_job(self, id: str) -> Job:
-        """Let a waiting or parked job be done at once, its failures forgotten.
+    def retry(self, id: str) -> Job:
+        """Make a waiting or parked job due at once, and forget its failures.
 
         Raises:
             NotFoundError: there is no such job.
             ConflictError: it is running or done.
         """
-        return self._jobs.retry(id)
+        return self._queue.retry(id)
 
-    def remove_job(self, id: str) -> None:
+    def remove(self, id: str) -> None:
         """Take a job out of the queue, whatever its state.
 
         Raises:
             NotFoundError: there is no such job.
         """
-        self._jobs.remove(id)
+        self._queue.remove(id)
 
     def work(
         self,
@@ -81,11 +96,10 @@ class Working(Dreaming):
         until_idle: bool = False,
         kinds: Collection[str] | None = None,
         lease: float = 60.0,
-        told: Callable[[Job], None] | None = None,
+        on_job: Callable[[Job], None] | None = None,
         stop: Event | None = None,
     ) -> int:
-        """Do the jobs that are due, one after another, until `stop` is set; returns how many were
-        begun.
+        """Do the jobs that are due, one after another, until `stop` is set.
 
         Any number of workers may run, in any number of processes: a job is begun again only when
         its worker died.
@@ -94,26 +108,21 @@ class Working(Dreaming):
             until_idle: return when nothing is due.
             kinds: only these.
             lease: seconds after which the job of a dead worker is begun again.
-            told: called with each job as it begins, and as it is afterwards.
+            on_job: called with each job as it begins, and as it is afterwards.
+
+        Returns: how many jobs were begun.
 
         Raises:
             UnknownNameError: there is no such kind of job.
         """
         from ..jobs import Worker
-        from ..jobs.tasks import bound, known, summary
+        from ..jobs.tasks import bind, check_kind, summarize
 
         for kind in kinds or ():
-            known(kind)
+            check_kind(kind)
 
         def do(job: Job) -> Any:
-            return summary(bound(self, job.kind, job.payload)())
+            return summarize(bind(self._find_method, job.kind, job.payload)())
 
-        return Worker(self._jobs, do, told=told, kinds=kinds, lease=lease, stop=stop).work(
-            until_idle=until_idle
-        )
-
-    @cached_property
-    def _jobs(self) -> StoredQueue:
-        from ..jobs import StoredQueue
-
-        return StoredQueue(self._store)
+        worker = Worker(self._queue, do, on_job=on_job, kinds=kinds, lease=lease, stop=stop)
+        return worker.work(until_idle=until_idle)

@@ -17,10 +17,10 @@ from ..store.contract import Reads
 from ..store.results import Written
 from ..store.specs import ChunkRange
 from .arguments import Progress
-from .records import Records
+from .engine import Engine
+from .writing import Writing
 
 if TYPE_CHECKING:
-    from ..embed.contract import Embedder
     from ..ingest.names.name import Extractor
     from ..ingest.pipeline import Items
     from ..sources import Document, Skipped
@@ -28,39 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["Reading"]
 
 
-class Reading(Records):
-    """`read` and its kin."""
+class Reading:
+    """Reads sources into one tenant's store."""
 
-    # -- embedding ---------------------------------------------------------------------------------
-
-    def embed_pending(self, progress: Progress | None = None) -> int:
-        """Embed every queued text now, parked ones too, and what was written before there was an
-        embedder; returns how many. `progress(done, total)`.
-
-        Raises:
-            EmbedderError: there is no embedder, or it does not work; the queue is kept.
-        """
-        self._store.vectors.unpark()
-        done = self._queue.run(progress=progress)
-        if self._store.vectors.model() is None and self._store.vectors.unembedded(
-            self._model_name, 1
-        ):
-            return self._queue.move(progress)
-        return done
-
-    def reembed(
-        self, embedder: Embedder | str | None = None, progress: Progress | None = None
-    ) -> int:
-        """Move this memory to another embedder. The old vectors serve until the last new one is
-        there; an interrupted move goes on where it was. Returns how many texts were embedded."""
-        if embedder is not None:
-            self.__dict__.pop("_queue", None)
-            self._given_embedder = embedder
-            for name in ("_embedder", "_model_name", "_queue", "_recaller"):
-                self.__dict__.pop(name, None)
-        return self._queue.move(progress)
-
-    # -- reading -----------------------------------------------------------------------------------
+    def __init__(self, engine: Engine, writing: Writing) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._writing = writing
 
     def read(
         self,
@@ -72,83 +46,52 @@ class Reading(Records):
         wait: bool = True,
         progress: Progress | None = None,
     ) -> ReadReport:
-        """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
-
-        What was read before and did not change writes nothing; what changed replaces its old
-        chunks. A document that cannot be read is in the report with the reason and stops no other;
-        so is an embedder that does not work.
-
-        Args:
-            category: of the resources; default by format.
-            recursive, glob: which files of a folder.
-            wait: embed before returning. Without, texts are embedded in the background; words and
-                labels are findable either way.
-            progress: called as `progress(done, total)` while reading, then while embedding.
-
-        Raises:
-            SourceError: there is no such file or folder.
-        """
+        """Read a file or folder; see `Memory.read`."""
         from ..sources import Limits, open_source
 
-        limits = Limits(self._settings.read_timeout, self._settings.read_memory_mb)
+        settings = self._engine.settings
+        limits = Limits(settings.read_timeout, settings.read_memory_mb)
         documents = open_source(source, recursive=recursive, glob=glob, limits=limits)
         return self._ingest(documents, category=category, wait=wait, progress=progress)
 
     def read_text(
-        self,
-        text: str,
-        *,
-        uri: str,
-        name: str | None = None,
-        category: str = "note",
-        at: datetime | None = None,
+        self, text: str, uri: str, name: str | None, category: str, at: datetime | None
     ) -> ReadReport:
-        """Read a text that is at hand. `uri` says where it is from; reading it again under it
-        replaces it.
-
-        Raises:
-            InvalidInputError: the uri is empty, or `at` has no time zone.
-        """
+        """Read a text; see `Memory.read_text`."""
         from ..sources import from_text
 
         return self._ingest([from_text(text, uri=uri, name=name, category=category, at=at)])
 
     def read_chat(
-        self,
-        messages: Iterable[Message],
-        *,
-        uri: str,
-        name: str | None = None,
-        append: bool = False,
+        self, messages: Iterable[Message], uri: str, name: str | None, append: bool
     ) -> ReadReport:
-        """Read the turns of a chat: a resource each, a moment for each session, people and what
-        they spoke of.
-
-        Give the whole chat, as it is now: what is there already is not written again, and a turn
-        that was read from this uri before and is not in it any more is forgotten.
-
-        Args:
-            name: of the chat; default what it was called before, or else what the uri says.
-            append: the messages follow those that were read from this uri before, of which none is
-                forgotten. One whose `id` was read before takes that one's place, so repeating an
-                append changes nothing.
-
-        Raises:
-            InvalidInputError: the uri is empty, or a message has a time without zone; or, to
-                append, what was read from this uri is no chat, or was read from a file.
-        """
+        """Read a chat; see `Memory.read_chat`."""
         from ..ingest.chats import check_appendable
         from ..sources import from_messages
         from ..sources.inline import check_uri
 
         messages = list(messages)
         check_uri(uri)
-        there = self._store.records.chunks(uri, ChunkRange(limit=1, last=True)) if append else []
-        check_appendable(uri, there)
-        if not there:
-            from_messages(messages, uri=uri)  # a chat begins with a message
+        stored_turns = (
+            self._store.records.chunks(uri, ChunkRange(limit=1, last=True)) if append else []
+        )
+        check_appendable(uri, stored_turns)
+        if not stored_turns:
+            # refuses an empty list: a chat begins with a message
+            from_messages(messages, uri=uri)
         document = from_messages(messages, uri=uri, name=name, follows=append)
         return self._ingest([document])
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Embed every queued text; see `Memory.embed_pending`."""
+        self._store.vectors.unpark()
+        queue = self._engine.embedding_queue
+        count = queue.run(progress=progress)
+        has_no_vectors = self._store.vectors.model() is None
+        if has_no_vectors and self._store.vectors.unembedded(self._engine.embedder_name, 1):
+            # written without an embedder, so never queued
+            return queue.move(progress)
+        return count
 
     def _ingest(
         self,
@@ -160,85 +103,91 @@ class Reading(Records):
     ) -> ReadReport:
         from ..ingest.pipeline import ingest
 
-        def write(
-            items: list[Record | Edge],
-            removed: Sequence[str],
-            unlinked: Sequence[tuple[str, str, str]],
-            expected: Preconditions | None,
-        ) -> Written:
-            if removed:
-                items, removed, unlinked = _without(self._store, items, removed, unlinked)
-            return self._write(items, removed, unlinked, expected=expected, background=False)
-
-        def update(work: Callable[[Reads], Items]) -> Written:
-            def run(reads: Reads) -> Batch:
-                items, removed, unlinked = work(reads)
-                if removed:
-                    items, removed, unlinked = _without(reads, items, removed, unlinked)
-                return self._build(items, removed, unlinked, reads=reads)
-
-            return self._update(run, background=False)
-
         report = ingest(
             documents,
-            tenant=self.tenant,
+            tenant=self._engine.tenant,
             store=self._store,
-            write=write,
-            update=update,
+            write=self._write,
+            update=self._update,
             category=category,
             extractor=self._extractor,
             progress=progress,
         )
-        if self._embedder is None or not self._store.vectors.pending(1):
+        if self._engine.embedder is None or not self._store.vectors.pending(1):
             return report
-        failed = ""
+        queue = self._engine.embedding_queue
+        embedding_error = ""
         if wait:
+            # what was read is kept even when the embedder fails
             try:
-                self._queue.run(progress=progress)
+                queue.run(progress=progress)
             except (EmbedderError, VectorError) as error:
-                failed = str(error)
+                embedding_error = str(error)
         else:
-            self._queue.start()
-        return msgspec.structs.replace(
-            report, pending=self._store.vectors.queue_lengths()[0], embedding_error=failed
-        )
+            queue.start()
+        pending, *_ = self._store.vectors.queue_lengths()
+        return msgspec.structs.replace(report, pending=pending, embedding_error=embedding_error)
+
+    def _write(
+        self,
+        items: list[Record | Edge],
+        removed: Sequence[str],
+        unlinked: Sequence[tuple[str, str, str]],
+        expected: Preconditions | None,
+    ) -> Written:
+        """Write what the pipeline prepared; texts are embedded when all is read."""
+        if removed:
+            items, removed, unlinked = _remake_derived(self._store, items, removed, unlinked)
+        return self._writing.write_batch(items, removed, unlinked, expected=expected, embed=False)
+
+    def _update(self, prepare: Callable[[Reads], Items]) -> Written:
+        """Write what the pipeline prepares from what it reads, in one transaction."""
+
+        def build(reads: Reads) -> Batch:
+            items, removed, unlinked = prepare(reads)
+            if removed:
+                items, removed, unlinked = _remake_derived(reads, items, removed, unlinked)
+            return self._writing.build(items, removed, unlinked, reads=reads)
+
+        return self._writing.update(build, embed=False)
 
     @cached_property
     def _extractor(self) -> Extractor:
+        """The finder of names in texts, which the setting `names` chooses."""
         from ..ingest.names.rules import CapitalizedNames
 
-        if self._settings.names == "rules":
+        if self._engine.settings.names == "rules":
             return CapitalizedNames()
         from ..ingest.names.spacy import SpacyNames
 
         return SpacyNames()
 
 
-def _without(
+def _remake_derived(
     reads: Reads,
     items: Sequence[Record | Edge],
     removed: Sequence[str],
     unlinked: Sequence[tuple[str, str, str]],
 ) -> tuple[list[Record | Edge], list[str], list[tuple[str, str, str]]]:
-    """What is to be written, and with it what dreaming made of what is removed, made again without
-    that."""
+    """Add to a batch what was dreamt of the removed records, remade without them or removed too."""
     from ..dream.remake import remake
     from ..store.forget import add_derived
     from ..store.merge import keys_of
 
-    going = {id: record for id in removed if (record := reads.records.get(None, id)) is not None}
-    add_derived(reads, going)
-    remade = remake(reads, going)
+    removed_records = {}
+    for id in removed:
+        record = reads.records.get(None, id)
+        if record is not None:
+            removed_records[id] = record
+    add_derived(reads, removed_records)
+    remade = remake(reads, removed_records)
     written = [item for item in items if not isinstance(item, Edge)]
-    ids = {record.id for record in written}
-    left = {key for record in going.values() for key in keys_of(record)}
-    left -= {key for record in written for key in keys_of(record)}
-    return (
-        [
-            *items,
-            *(record for record in remade.records if record.id not in ids),
-            *(edge for edge in remade.edges if not {edge.src, edge.dst} & left),
-        ],
-        [*removed, *(record.id for record in remade.gone)],
-        [*unlinked, *remade.unlinked, *remade.moved],
-    )
+    written_ids = {record.id for record in written}
+    written_keys = {key for record in written for key in keys_of(record)}
+    # labels that nothing will have any more: an edge to one would make a placeholder of it
+    lost_keys = {key for record in removed_records.values() for key in keys_of(record)}
+    lost_keys -= written_keys
+    records = [record for record in remade.records if record.id not in written_ids]
+    edges = [edge for edge in remade.edges if not {edge.src, edge.dst} & lost_keys]
+    removed_ids = [*removed, *(record.id for record in remade.gone)]
+    return [*items, *records, *edges], removed_ids, [*unlinked, *remade.unlinked, *remade.moved]

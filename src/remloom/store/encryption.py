@@ -40,7 +40,7 @@ _stretching = threading.Lock()  # one at a time: each takes 128 MB
 
 def new_key(file: str | os.PathLike[str] | None = None) -> str:
     """A fresh master key; in a new file of its owner's, if one is given. For the errors see
-    `Memory.new_key`."""
+    `Home.new_key`."""
     fresh = secrets.token_hex(32)
     if file is not None:
         path = Path(file).expanduser()

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Call",
     "Program",
-    "budget_cost_option",
-    "budget_tokens_option",
+    "budget_options",
     "command",
     "model_option",
     "program",
     "report",
     "run",
+    "take_budget",
 ]
 
 # exit codes beside those of `RemloomError.exit_code`
@@ -222,15 +222,30 @@ COMMON = (
 model_option = click.option(
     "--llm", metavar="MODEL", help="Language model, for example openai:gpt-5-mini."
 )
-budget_tokens_option = click.option(
+_budget_tokens_option = click.option(
     "--budget-tokens",
     type=click.IntRange(1),
     metavar="N",
     help="Stop cleanly before this many tokens are used.",
 )
-budget_cost_option = click.option(
+_budget_cost_option = click.option(
     "--budget-cost", type=float, metavar="DOLLARS", help="Stop cleanly before this much is spent."
 )
+
+
+def budget_options(function: Function) -> Function:
+    """Give a command `--budget-tokens` and `--budget-cost`; its parameter is `budget`."""
+    return _budget_tokens_option(_budget_cost_option(function))
+
+
+def take_budget(given: dict[str, Any]) -> None:
+    """Put a `Budget` in place of the values of `budget_options`, where a command has them."""
+    if "budget_tokens" not in given:
+        return
+    from ...llm import Budget
+
+    tokens, cost = given.pop("budget_tokens"), given.pop("budget_cost")
+    given["budget"] = Budget(tokens=tokens, cost=cost)
 
 
 @click.group(
@@ -264,6 +279,7 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
                 given.pop("llm", None),
             )
             with boundary(json=call.json):
+                take_budget(given)
                 function(call, **given)
 
         # what click's decorators put on the function

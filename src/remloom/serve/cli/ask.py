@@ -45,7 +45,7 @@ def _asked(call: Call, memory: Memory, question: str, turns: int, budget: int) -
         if not call.json:
             console().print(_turn(shown, turn), crop=False)
 
-    asked = memory.ask(question, turns=turns, budget_tokens=budget, told=tell)
+    asked = memory.ask(question, turns=turns, budget_tokens=budget, on_turn=tell)
     if shown and not call.json:
         echo()
     return asked

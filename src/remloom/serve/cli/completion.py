@@ -114,16 +114,16 @@ class StatementCompleter(Completer):
 
     def _labels(self, typed: str) -> Iterator[Completion]:
         prefix = typed.strip("'\"")
-        for name in self._memory().complete(prefix, limit=LABELS) if prefix.strip() else ():
+        for name in self._memory().admin.complete(prefix, limit=LABELS) if prefix.strip() else ():
             if name.casefold() != prefix.strip().casefold():
                 shown = quote(name) if typed[0] in "'\"" else render_label(name)
                 yield Completion(shown, -len(typed), display=visible(name))
 
     def _in_use(self) -> dict[str, Any]:
-        """What `Memory.stats` says, counted once for each memory: it is asked for at every key."""
+        """Give what `Admin.stats` counts, counted once for each memory: it is asked for at every key."""
         memory = self._memory()
         if self._counted is None or self._counted[0] is not memory:
-            self._counted = (memory, memory.stats())
+            self._counted = (memory, memory.admin.stats())
         return self._counted[1]
 
 

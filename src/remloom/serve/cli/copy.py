@@ -30,15 +30,14 @@ def copy(
     Everything arrives as it was, and is verified by checksums. A copy that was broken off goes on
     when the command is given again. The target must be empty.
     """
-    from ...memory import Memory
+    from ...memory import Home
 
     if to_key is not None and not to_key.startswith(("file:", "shared-file:", "keyring:")):
         raise InvalidInputError(
             "a key never stands on a command line", remedy="give file:PATH or keyring:NAME"
         )
     with progress_bar(call, "copying") as progress:
-        copied = Memory.copy(
-            source,
+        copied = Home(source).copy(
             target,
             tenant=call.tenant,
             to_tenant=to_tenant,

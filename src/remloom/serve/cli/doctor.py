@@ -36,11 +36,11 @@ def doctor(call: Call, repair: bool) -> None:
     This says how many they are and since when. With --repair the log is kept aside as it is, and
     the memory goes on without them.
     """
-    from ...memory import Memory
+    from ...memory import Home
 
     settings = call.settings()
     repaired = (
-        Memory.repair_tenant(settings.home, settings.tenant, settings.key or None) if repair else []
+        Home(settings.home, key=settings.key or None).repair(settings.tenant) if repair else []
     )
     found: dict[str, Any] = {
         "versions": _versions(),
@@ -51,11 +51,13 @@ def doctor(call: Call, repair: bool) -> None:
     codes: list[int] = []
     try:
         with call.open() as memory:
-            found["store"] = memory.stats()
-            disagreements = memory.check()
+            found["store"] = memory.admin.stats()
+            disagreements = memory.admin.check()
             problems += disagreements
             codes += [StoreError.exit_code] * bool(disagreements)
-            found["embedder"] = "none" if (embedder := memory.embedder) is None else embedder.name
+            found["embedder"] = (
+                "none" if (embedder := memory.admin.embedder) is None else embedder.name
+            )
     except RemloomError as error:
         problems.append(str(error))
         codes.append(error.exit_code)

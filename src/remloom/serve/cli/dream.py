@@ -18,11 +18,11 @@ from .app import (
     COMMON,
     Call,
     boundary,
-    budget_cost_option,
-    budget_tokens_option,
+    budget_options,
     command,
     model_option,
     program,
+    take_budget,
 )
 from .terminal import console, visible
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...dream.progress import Progress
+    from ...llm import Budget
     from ...memory import Memory
     from ...model import ReadReport
     from ...runs.run import Run
@@ -62,8 +63,7 @@ SHOWN_SOURCES = 8  # of a dream
 )
 @option("--seed", default="", metavar="WORD", help="Another seed, other dreams.")
 @option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
-@budget_tokens_option
-@budget_cost_option
+@budget_options
 @model_option
 def learn(
     call: Call,
@@ -73,8 +73,7 @@ def learn(
     dreams: str | None,
     seed: str,
     glob: str | None,
-    budget_tokens: int | None,
-    budget_cost: float | None,
+    budget: Budget,
 ) -> None:
     """Read PATH and learn from it in time order, dreaming after each period.
 
@@ -85,9 +84,9 @@ def learn(
     with call.open(create=True) as memory, _told_of_a_stop(call), _bar(call) as progress:
         learned = memory.learn(
             path, order=order, period=int(period) if period.isdigit() else period, dreams=dreams, seed=seed, glob=glob,
-            budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
+            budget=budget, progress=progress,
         )  # fmt: skip
-        records = memory.made(learned.run.id) if learned.run.id else []
+        records = memory.runs.records(learned.run.id) if learned.run.id else []
         made = [found for found in records if isinstance(found, Resource) and found.kind == KIND]
         told = [_told(memory, dream) for dream in made[:SHOWN_DREAMS]]
 
@@ -125,8 +124,7 @@ def learn(
     is_flag=True,
     help="Write nothing, and print what would be written. Calls the model.",
 )
-@budget_tokens_option
-@budget_cost_option
+@budget_options
 @model_option
 @click.pass_context
 def _dream(
@@ -150,6 +148,7 @@ def _dream(
     )
     if context.invoked_subcommand is None:
         with boundary(json=call.json):
+            take_budget(given)
             _dream_now(call, **given)
 
 
@@ -199,7 +198,7 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
 def runs(call: Call, kind: str, limit: int) -> None:
     """List what ran, the newest first, with what it wrote."""
     with call.open() as memory:
-        found = memory.runs(kind, limit=limit)
+        found = memory.runs.list(kind, limit=limit)
 
     def view() -> RenderableType:
         from .render import short, table
@@ -233,7 +232,7 @@ def rollback(call: Call, run: str) -> None:
     from .render import short
 
     with call.open() as memory:
-        done = memory.rollback(run)
+        done = memory.runs.rollback(run)
     undone = {name: done.receipt.get(name, 0) for name in _UNDONE}
     call.show(
         msgspec.to_builtins(done),
@@ -249,12 +248,9 @@ _UNDONE = ("removed", "unlinked", "restored", "kept")
 def _told(memory: Memory, dream: Resource) -> dict[str, Any]:
     """A dream with its question and the lines it rests on in the end."""
     sources: dict[str, None] = {}
-    for parent in dream.parents or [
-        above for entry in memory.history(dream.id)[:1] for above in entry["parents"]
-    ]:
-        for entry in memory.history(parent):
-            if not entry["parents"]:
-                sources[entry["source"]] = None
+    for parent in dream.parents or memory.history(dream.id).entries[0].parents:
+        roots = [entry.source for entry in memory.history(parent).entries if not entry.parents]
+        sources |= dict.fromkeys(roots)
     return {
         "id": dream.id, "question": dream.metadata.get("question", dream.name), "text": dream.content,
         "years": dream.metadata.get("years", []), "generation": dream.generation, "sources": list(sources),

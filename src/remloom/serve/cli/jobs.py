@@ -34,7 +34,7 @@ def jobs() -> None:
 def list_jobs(call: Call, state: Any) -> None:
     """List the jobs: what is to be done by its time, then what was done."""
     with call.open() as memory:
-        found = memory.jobs(state)
+        found = memory.jobs.list(state)
     call.show(msgspec.to_builtins(found), lambda: _drawn(found) if found else "no jobs")
 
 
@@ -55,7 +55,7 @@ def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: str | N
     reembed. For example: remloom jobs add read source=notes/
     """
     with call.open(create=True) as memory:
-        job = memory.add_job(kind, payload(arguments), key=key, not_before=_time(at))
+        job = memory.jobs.add(kind, payload(arguments), key=key, not_before=_time(at))
     call.show(
         msgspec.to_builtins(job),
         lambda: f"added {job.kind} as {job.id}; `remloom schedule run` does it",
@@ -67,7 +67,7 @@ def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: str | N
 def retry(call: Call, id: str) -> None:
     """Let a waiting or parked job be done at once."""
     with call.open() as memory:
-        job = memory.retry_job(id)
+        job = memory.jobs.retry(id)
     call.show(msgspec.to_builtins(job), lambda: f"{job.kind} {job.id} is due now")
 
 
@@ -76,7 +76,7 @@ def retry(call: Call, id: str) -> None:
 def remove(call: Call, id: str) -> None:
     """Take a job out, whatever its state."""
     with call.open() as memory:
-        memory.remove_job(id)
+        memory.jobs.remove(id)
     call.show({"removed": id}, lambda: f"removed {id}")
 
 

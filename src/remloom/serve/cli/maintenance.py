@@ -14,13 +14,14 @@ from click import option
 from click.exceptions import Exit
 
 from ...errors import InvalidInputError
-from .app import Call, budget_cost_option, budget_tokens_option, command, model_option
+from .app import Call, budget_options, command, model_option
 from .reading import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...dream.maintenance import MaintenanceResult
+    from ...llm import Budget
 
 __all__: list[str] = []
 
@@ -41,22 +42,20 @@ _model = option(
 )
 @option("--all", "everything", is_flag=True, help="Look at everything that is remembered.")
 @_model
-@budget_tokens_option
-@budget_cost_option
+@budget_options
 @model_option
 @_dry_run
 def moments(
-    call: Call, since: str, everything: bool, model: bool | None, budget_tokens: int | None,
-    budget_cost: float | None, dry_run: bool,
+    call: Call, since: str, everything: bool, model: bool | None, budget: Budget, dry_run: bool,
 ) -> None:  # fmt: skip
     """Tell what happened, as moments: sessions, their topics, who was there.
 
     Exits with 1 when something was parked, or the budget was used up.
     """
     with call.open() as memory, progress_bar(call, "sessions") as progress:
-        done = memory.moments(
+        done = memory.dreams.moments(
             **({"hours": None} if everything else window(since)),
-            model=model, dry_run=dry_run, budget_tokens=budget_tokens, budget_cost=budget_cost, progress=progress,
+            model=model, dry_run=dry_run, budget=budget, progress=progress,
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
@@ -90,13 +89,11 @@ def moments(
     help="Cosine from which two are related. [default: by the memory itself]",
 )
 @option("--judge", is_flag=True, help="Keep only those edges by likeness that the model agrees to.")
-@budget_tokens_option
-@budget_cost_option
+@budget_options
 @model_option
 @_dry_run
 def affinity(
-    call: Call, since: str | None, neighbours: int, min_score: float | None, judge: bool, budget_tokens: int | None,
-    budget_cost: float | None, dry_run: bool,
+    call: Call, since: str | None, neighbours: int, min_score: float | None, judge: bool, budget: Budget, dry_run: bool,
 ) -> None:  # fmt: skip
     """Connect resources that are about the same, or name the same.
 
@@ -106,10 +103,10 @@ def affinity(
     if neighbours < 1:
         raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
     with call.open() as memory, progress_bar(call, "resources") as progress:
-        done = memory.affinity(
+        done = memory.dreams.affinity(
             **(window(since) if since else {}),
-            neighbours=neighbours, min_score=min_score, judge=judge, dry_run=dry_run, budget_tokens=budget_tokens,
-            budget_cost=budget_cost, progress=progress,
+            neighbours=neighbours, min_score=min_score, judge=judge, dry_run=dry_run, budget=budget,
+            progress=progress,
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
@@ -127,12 +124,11 @@ def affinity(
 @command("consolidate")
 @option("--min-score", default=0.95, help="Cosine above which two insights say the same.")
 @_model
-@budget_tokens_option
-@budget_cost_option
+@budget_options
 @model_option
 @_dry_run
 def consolidate(
-    call: Call, min_score: float, model: bool | None, budget_tokens: int | None, budget_cost: float | None,
+    call: Call, min_score: float, model: bool | None, budget: Budget,
     dry_run: bool,
 ) -> None:  # fmt: skip
     """Merge insights that say the same, and sum up those that are close.
@@ -140,9 +136,8 @@ def consolidate(
     Exits with 1 when something was parked, or the budget was used up.
     """
     with call.open() as memory, progress_bar(call, "summaries") as progress:
-        done = memory.consolidate(
-            min_score=min_score, model=model, dry_run=dry_run, budget_tokens=budget_tokens, budget_cost=budget_cost,
-            progress=progress,
+        done = memory.dreams.consolidate(
+            min_score=min_score, model=model, dry_run=dry_run, budget=budget, progress=progress,
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:

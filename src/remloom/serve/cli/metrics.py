@@ -27,7 +27,7 @@ __all__: list[str] = []
 def metrics(call: Call, held_out: str | None, html: str | None) -> None:
     """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
     with call.open() as memory:
-        found = memory.metrics(held_out)
+        found = memory.dreams.metrics(held_out)
     if html:
         Path(html).write_text(found.page(), encoding="utf-8")
 

@@ -17,10 +17,10 @@ def migrate(call: Call, citus: bool) -> None:
     Or make it ready for memories, if it has none yet. Any number of processes may do this at once.
     Needs a user who may create extensions, roles and schemas there.
     """
-    from ...memory import Memory
+    from ...memory import Home
 
     settings = call.settings()
-    before, after = Memory.migrate(settings.home, citus=citus)
+    before, after = Home(settings.home).migrate(citus=citus)
     was = f", it had {before or 'none'}" if before != after else ""
     spread = "; its tables are distributed by tenant" if citus else ""
     told = f"{settings.shown_home} has schema version {after}{was}{spread}"

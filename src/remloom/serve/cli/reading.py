@@ -87,7 +87,7 @@ def reembed(call: Call, embedder: str | None) -> None:
     with call.open() as memory:
         chosen = embedder or call.settings().embedder
         with progress_bar(call, "embedding") as progress:
-            done = memory.reembed(chosen, progress=progress)
+            done = memory.admin.reembed(chosen, progress=progress)
 
     def view() -> str:
         from .render import plural

@@ -37,7 +37,9 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
     "--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\"."
 )
 @option(
+    "--exclude",
     "--without",
+    "exclude",
     metavar="PART",
     multiple=True,
     help="Leave out a part: text, vector, entity, graph, speaker, …",
@@ -67,7 +69,7 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 )
 def recall(
     call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, neighbours: int,
-    said: tuple[str, ...], now: str | None, where: str | None, without: tuple[str, ...], prefer: tuple[str, ...],
+    said: tuple[str, ...], now: str | None, where: str | None, exclude: tuple[str, ...], prefer: tuple[str, ...],
     half_life: float | None, rerank: str | None, anyway: bool, explain: bool, as_context: bool,
 ) -> None:  # fmt: skip
     """Ask in plain words: what answers the question, best first.
@@ -79,7 +81,7 @@ def recall(
     with call.open() as memory:
         found = memory.recall(
             question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=at, where=where,
-            without=without, hops=hops, neighbours=neighbours,
+            exclude=exclude, hops=hops, neighbours=neighbours,
             preferences=dict(map(_preference, prefer)), half_life=half_life, rerank=rerank, abstain=not anyway,
             explain=explain,
         )  # fmt: skip

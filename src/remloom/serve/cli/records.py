@@ -34,7 +34,7 @@ def show(call: Call, what: str, as_of: str | None) -> None:
 
     time = instant(as_of)
     with call.open() as memory:
-        shown = _as_named(what, lambda named: memory.show(named, as_of=time))
+        shown = _as_named(what, lambda named: memory.describe(named, as_of=time)).as_dict()
 
     def view() -> RenderableType:
         from .render import shown as rendered
@@ -52,8 +52,8 @@ def stats(call: Call) -> None:
 
 
 def show_stats(call: Call, memory: Memory) -> None:
-    """Print `Memory.stats`."""
-    found = memory.stats()
+    """Print `Admin.stats`."""
+    found = memory.admin.stats()
 
     def view() -> RenderableType:
         from .render import stats as rendered
@@ -138,9 +138,9 @@ def export(call: Call, file: str) -> None:
                 raise InvalidInputError(
                     "an export is not written to a terminal", remedy="give a FILE, or pipe it"
                 )
-            memory.export(sys.stdout.buffer)
+            memory.admin.export(sys.stdout.buffer)
         else:
-            counts = memory.export(file)
+            counts = memory.admin.export(file)
             call.show(counts, lambda: f"exported {_listed(counts)} to {file}")
 
 
@@ -150,7 +150,9 @@ def export(call: Call, file: str) -> None:
 def import_(call: Call, file: str, incomplete: bool) -> None:
     """Take in FILE, an export; - is stdin: all of it, or nothing. Makes the tenant if need be."""
     with call.open(create=True) as memory:
-        counts = memory.import_(sys.stdin.buffer if file == "-" else file, incomplete=incomplete)
+        counts = memory.admin.import_(
+            sys.stdin.buffer if file == "-" else file, incomplete=incomplete
+        )
     call.show(counts, lambda: f"imported {_listed(counts)}")
 
 
@@ -166,5 +168,5 @@ def backup(call: Call, folder: str) -> None:
     It may be in use meanwhile. The copy can stand in for the tenant's own folder.
     """
     with call.open() as memory:
-        memory.backup(folder)
+        memory.admin.backup(folder)
     call.show({"backup": folder}, lambda: f"backed up to {folder}")

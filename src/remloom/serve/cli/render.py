@@ -329,7 +329,7 @@ def pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
 
 
 def shown(found: dict[str, Any]) -> RenderableType:
-    """What `Memory.show` knows of one thing: its records, field by field, then its edges."""
+    """Draw what `Memory.describe` knows of one thing: its records, field by field, then its edges."""
     parts: list[RenderableType] = []
     for record in found["records"]:
         title = Text.assemble((line(record["name"]), "bold"), "  ", _styled_kind(record))
@@ -351,7 +351,7 @@ def shown(found: dict[str, Any]) -> RenderableType:
 
 
 def stats(found: dict[str, Any]) -> RenderableType:
-    """What `Memory.stats` counts."""
+    """Draw what `Admin.stats` counts."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)

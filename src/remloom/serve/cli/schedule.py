@@ -42,7 +42,7 @@ def add(
     remloom schedule add "0 2 * * *" affinity
     """
     with call.open(create=True) as memory:
-        job = memory.add_job(kind, payload(arguments), key=name or kind, every=every, zone=zone)
+        job = memory.jobs.add(kind, payload(arguments), key=name or kind, every=every, zone=zone)
     call.show(
         msgspec.to_builtins(job), lambda: f"{job.id}: {_when(job)}, next {moment(job.not_before)}"
     )
@@ -52,7 +52,7 @@ def add(
 def list_schedule(call: Call) -> None:
     """List what is scheduled, and what came of it."""
     with call.open() as memory:
-        found = [job for job in memory.jobs() if job.every]
+        found = [job for job in memory.jobs.list() if job.every]
 
     def view() -> RenderableType:
         from .jobs import outcome, work
@@ -73,13 +73,13 @@ def list_schedule(call: Call) -> None:
 def remove(call: Call, name: str) -> None:
     """Take something off the schedule."""
     with call.open() as memory:
-        names = [job.id for job in memory.jobs() if job.every]
+        names = [job.id for job in memory.jobs.list() if job.every]
         if name not in names:
             raise NotFoundError(
                 f"nothing is scheduled as {name!r}",
                 remedy=f"there is {', '.join(names) or 'nothing'}",
             )
-        memory.remove_job(name)
+        memory.jobs.remove(name)
     call.show({"removed": name}, lambda: f"removed {name}")
 
 
@@ -124,7 +124,9 @@ def run(call: Call, once: bool, kinds: tuple[str, ...], lease: float) -> None:
 
     signal.signal(signal.SIGTERM, terminate)
     with call.open() as memory:
-        count = memory.work(until_idle=once, kinds=kinds or None, lease=lease, told=tell, stop=stop)
+        count = memory.jobs.work(
+            until_idle=once, kinds=kinds or None, lease=lease, on_job=tell, stop=stop
+        )
     call.show(
         {"jobs": count},
         lambda: f"did {count} {'job' if count == 1 else 'jobs'}" if count else "nothing was due",

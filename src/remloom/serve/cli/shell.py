@@ -150,10 +150,10 @@ class Shell:
 
     def _tenants(self) -> dict[str, bool]:
         """Every tenant, and whether it is encrypted."""
-        from ...memory import Memory
+        from ...memory import Home
 
         return {
-            tenant.name: tenant.encrypted for tenant in Memory.tenants(self.call.settings().home)
+            tenant.name: tenant.encrypted for tenant in Home(self.call.settings().home).tenants()
         }
 
     # -- where lines come from ---------------------------------------------------------------------

@@ -23,11 +23,11 @@ def tenant() -> None:
 @command("list", to=tenant)
 def list_tenants(call: Call) -> None:
     """List the tenants of the home, whether they are encrypted, and their size on disk."""
-    from ...memory import Memory
+    from ...memory import Home
 
     settings = call.settings()
     home = settings.shown_home
-    found = Memory.tenants(settings.home)
+    found = Home(settings.home).tenants()
 
     def view() -> RenderableType:
         from .render import size, table
@@ -51,10 +51,10 @@ def list_tenants(call: Call) -> None:
 @click.argument("name")
 def create(call: Call, name: str) -> None:
     """Create a tenant, encrypted when REMLOOM_KEY is set."""
-    from ...memory import Memory
+    from ...memory import Home
 
     settings = call.settings()
-    Memory.create_tenant(settings.home, name, settings.key or None)
+    Home(settings.home, key=settings.key or None).create(name)
     encrypted = bool(settings.key)
     told = f"created tenant {name}, {'encrypted' if encrypted else 'not encrypted: REMLOOM_KEY is not set'}"
     call.show({"tenant": name, "home": settings.shown_home, "encrypted": encrypted}, lambda: told)
@@ -64,10 +64,10 @@ def create(call: Call, name: str) -> None:
 @click.argument("name")
 def adopt(call: Call, name: str) -> None:
     """Make the tenant that was copied, renamed or restored into folder NAME the tenant NAME."""
-    from ...memory import Memory
+    from ...memory import Home
 
     settings = call.settings()
-    Memory.adopt_tenant(settings.home, name, settings.key or None)
+    Home(settings.home, key=settings.key or None).adopt(name)
     call.show(
         {"tenant": name, "home": settings.shown_home}, lambda: f"tenants/{name} is tenant {name}"
     )
@@ -78,13 +78,13 @@ def adopt(call: Call, name: str) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def delete(call: Call, name: str, yes: bool) -> None:
     """Destroy a tenant: its key, its records, its folder. There is no way back."""
-    from ...memory import Memory
+    from ...memory import Home
 
     settings = call.settings()
     call.confirm(
         f"destroy tenant {name!r} in {settings.shown_home} and everything it remembers?", yes=yes
     )
-    Memory.delete_tenant(settings.home, name)
+    Home(settings.home).delete(name)
     call.show({"tenant": name, "deleted": True}, lambda: f"deleted tenant {name}")
 
 
@@ -97,12 +97,12 @@ def key(call: Call, file: str | None) -> None:
     """
     import os
 
-    from ...memory import Memory
+    from ...memory import Home
 
     if file is None:
-        fresh = Memory.new_key()
+        fresh = Home.new_key()
         call.show({"key": fresh}, lambda: fresh)
         return
-    Memory.new_key(file)
+    Home.new_key(file)
     where = f"file:{os.path.abspath(file)}"
     call.show({"file": file, "key": where}, lambda: f"made {file}; use it with REMLOOM_KEY={where}")

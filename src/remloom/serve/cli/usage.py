@@ -32,7 +32,7 @@ def usage(call: Call, run: str | None, days: float | None) -> None:
     Calls, tokens, cost and time, by task and by run.
     """
     with call.open() as memory:
-        found = memory.usage(
+        found = memory.admin.usage(
             run=run, since=None if days is None else datetime.now(UTC) - timedelta(days=days)
         )
     call.show(msgspec.to_builtins(found), lambda: _view(found))

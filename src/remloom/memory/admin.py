@@ -1,0 +1,242 @@
+"""Looking after a memory: its contents counted, checked, exported, copied, and what it all cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from .. import labels
+from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
+from ..model import Record
+from ..store.backends import place
+from .arguments import Progress, check_aware, check_limit
+from .engine import Engine
+from .writing import Writing
+
+if TYPE_CHECKING:
+    from ..embed.contract import Embedder
+    from ..llm import LLM, UsageReport
+    from ..settings import Settings
+    from ..store.contract import Store
+
+__all__ = ["Admin"]
+
+
+class Admin:
+    """Chores, and what the memory was opened with. Reached as `memory.admin`."""
+
+    def __init__(self, engine: Engine, writing: Writing) -> None:
+        self._engine = engine
+        self._writing = writing
+
+    # -- what it was opened with -------------------------------------------------------------------
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's name."""
+        return self._engine.tenant
+
+    @property
+    def settings(self) -> Settings:
+        """The settings the memory was opened with."""
+        return self._engine.settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedder, loaded if it was not yet; None when there is none.
+
+        Raises:
+            EmbedderError, MissingExtraError, UnknownNameError: it cannot be loaded.
+        """
+        return self._engine.embedder
+
+    @property
+    def llm(self) -> LLM | None:
+        """The language model, opened if it was not yet; None when none is set. Its calls block.
+
+        Raises:
+            SettingsError, MissingExtraError: it cannot be opened.
+        """
+        return self._engine.llm
+
+    @property
+    def store(self) -> Store:
+        """The store underneath, for tools that look at what is stored as it is stored.
+
+        Use it to read: what is written past `Memory` is neither validated nor embedded.
+        """
+        return self._engine.store
+
+    # -- contents ----------------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """Count records by schema and type, edges by type, vectors, queued texts, and bytes.
+
+        `embedding_error` is there when embedding in the background stopped, and says why.
+        """
+        error = self._engine.embedding_error
+        stats = {"tenant": self.tenant, **self.store.admin.stats().as_dict()}
+        return stats | {"embedding_error": error} if error else stats
+
+    def records(self, schema: str | None = None) -> Iterator[Record]:
+        """Yield the records of a schema, or of all schemas, in the order they were written.
+
+        Raises:
+            UnknownNameError: there is no such schema.
+        """
+        if schema is not None:
+            from ..query.statements import known_schema
+
+            schema = known_schema(schema)
+        return self.store.records.all(schema)
+
+    def complete(self, prefix: str, limit: int = 10) -> list[str]:
+        """List names and aliases that begin with a prefix, in order of their keys."""
+        if not isinstance(prefix, str):
+            raise InvalidInputError(f"a prefix is text, not {type(prefix).__name__}")
+        if not prefix.strip(" \t\n\"'"):
+            return []
+        return self.store.records.complete(labels.key(prefix), check_limit(limit))
+
+    def delete_edge(self, src: str, rel_type: str, dst: str) -> None:
+        """Delete an edge between two labels, or the records with these ids.
+
+        It is then as if it had never been made. What was true once is better ended than deleted:
+        write the edge with `valid_to`, and `AS OF` still finds it.
+
+        Raises:
+            NotFoundError: there is no such edge.
+        """
+        self._writing.delete_edge(src, rel_type, dst)
+
+    # -- health ------------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """Verify the files, and every index against its table.
+
+        Returns: a line for each disagreement; none when all is well.
+        """
+        from ..store.copy import unfinished
+
+        store = self.store
+        leftovers = place(self.settings).unfinished()
+        return [*store.admin.check(), *unfinished(store), *leftovers]
+
+    def optimize(self) -> None:
+        """Finish background work on indexes now; may take minutes. Answers are right without."""
+        self.store.admin.optimize()
+
+    def reembed(
+        self, embedder: Embedder | str | None = None, progress: Progress | None = None
+    ) -> int:
+        """Move this memory to another embedder; returns how many texts were embedded.
+
+        The old vectors serve until the last new one is there. An interrupted move goes on where it
+        was.
+        """
+        if embedder is not None:
+            self._engine.change_embedder(embedder)
+        return self._engine.embedding_queue.move(progress)
+
+    def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
+        """Report what the language model was used for: calls, tokens, US dollars and time.
+
+        The report counts by task and by run.
+
+        Args:
+            run: of one run only: its id, or one end of it that no other has.
+            since: calls that began then or later.
+
+        Raises:
+            NotFoundError: there is no such run.
+        """
+        from ..llm import ledger
+        from ..runs.run import find_run
+
+        if since is not None:
+            check_aware(since)
+        calls = ledger.rows(self.store.kv, since=since)
+        if run is not None:
+            ids = {call.run for call in calls if run and _is_end_of(run, call.run)}
+            # a run that is not in the ledger may have made no call
+            run_id = ids.pop() if len(ids) == 1 else find_run(self.store, run).id
+            calls = [call for call in calls if call.run == run_id]
+        return ledger.report(calls)
+
+    # -- moving ------------------------------------------------------------------------------------
+
+    def export(
+        self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True
+    ) -> dict[str, int]:
+        """Write everything as JSON lines into a new file, or into an open stream; returns counts.
+
+        Raises:
+            ConflictError: the file exists already.
+        """
+        from ..store.jsonl import export
+
+        if not isinstance(path, str | os.PathLike):
+            return export(self.store, path, tenant=self.tenant, vectors=vectors)
+        try:
+            with open(path, "xb", opener=_open_private) as stream:
+                return export(self.store, stream, tenant=self.tenant, vectors=vectors)
+        except FileExistsError:
+            raise ConflictError(
+                f"{path} is there already", remedy="choose a new file name"
+            ) from None
+        except BaseException as error:
+            with suppress(OSError):
+                # half an export must not be taken for a whole one
+                os.unlink(path)
+            if isinstance(error, OSError):
+                raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
+            raise
+
+    def import_(
+        self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
+    ) -> dict[str, int]:
+        """Write an export into this memory, by id: all of it, or nothing; returns counts.
+
+        The export is a file or an open stream. Writes of others wait meanwhile.
+
+        Args:
+            incomplete: take what there is of an export that was cut off, or that an older Remloom
+                wrote.
+
+        Raises:
+            InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
+                was written.
+        """
+        from ..store.jsonl import import_
+
+        model = self._engine.embedder_name
+        if not isinstance(path, str | os.PathLike):
+            return import_(self.store, path, model=model, incomplete=incomplete)
+        try:
+            with Path(path).open("rb") as stream:
+                return import_(self.store, stream, model=model, incomplete=incomplete)
+        except OSError as error:
+            raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy this tenant, as encrypted as it is, into a new folder.
+
+        The copy can stand in for the tenant's own folder.
+
+        Raises:
+            InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
+        """
+        place(self.settings).backup(self.store, self.tenant, Path(path))
+
+
+def _is_end_of(part: str, id: str) -> bool:
+    return id.startswith(part) or id.endswith(part)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read: an export is plain text, whatever the tenant is."""
+    return os.open(path, flags, 0o600)

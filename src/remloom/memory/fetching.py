@@ -1,0 +1,128 @@
+"""Fetching records and edges by id, label, time and field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from typing import TypeVar, get_args
+
+from .. import labels
+from ..errors import InvalidInputError, NotFoundError, UnknownNameError
+from ..model import Direction, Edge, Entity, Moment, Resource
+from ..predicates import Query
+from ..store.contract import Reads, Store
+from ..store.schemas import SCHEMAS
+from ..store.specs import EdgeOrder, EdgeSpec
+from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
+
+__all__ = [
+    "create_index",
+    "fetch",
+    "get_edges",
+    "get_entity_at",
+    "label_of",
+    "may_be_id",
+    "moments_between",
+    "query",
+]
+
+_R = TypeVar("_R", Resource, Entity, Moment)
+
+
+def fetch(reads: Reads, kind: type[_R], id: str) -> _R:
+    """Get the record of a kind with this id.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    record = reads.records.get(kind.schema, check_text(id, "an id"))
+    if record is None:
+        raise NotFoundError(
+            f"no record of {kind.schema} has the id {id!r}",
+            remedy="look it up by its label",
+            id=id,
+            schema=kind.schema,
+        )
+    return record  # type: ignore[return-value]  # a record of a schema is of its kind
+
+
+def get_entity_at(store: Store, id: str, as_of: datetime) -> Entity:
+    """Get an entity as it was at a time; see `Memory.get_entity`."""
+    from ..store.history import entity_at
+
+    entity = fetch(store, Entity, id)
+    check_aware(as_of)
+    past = entity_at(store, entity, as_of)
+    if past is None:
+        raise NotFoundError(
+            f"{entity.name!r} was not there at {as_of.isoformat()}",
+            remedy=f"it was first written at {entity.created_at}",
+            id=id,
+        )
+    return past
+
+
+def label_of(reads: Reads, label_or_id: str) -> str:
+    """Give the name of the record that has this id, or else the label itself."""
+    record = reads.records.get(None, label_or_id) if may_be_id(label_or_id) else None
+    return label_or_id if record is None else record.name
+
+
+def may_be_id(label_or_id: str) -> bool:
+    """Say whether a text has the form of a UUID, as every id has."""
+    if not isinstance(label_or_id, str):
+        return False
+    return len(label_or_id) == 36 and label_or_id.count("-") == 4
+
+
+def get_edges(
+    store: Store,
+    label_or_id: str,
+    *,
+    direction: Direction,
+    edge_types: Sequence[str] | None,
+    limit: int | None,
+    as_of: datetime | None,
+) -> list[Edge]:
+    """List the edges at a label; see `Memory.get_edges`."""
+    if direction not in get_args(Direction):
+        raise UnknownNameError("direction", str(direction), get_args(Direction))
+    if as_of is not None:
+        check_aware(as_of)
+    if limit is not None:
+        check_limit(limit)
+    spec = EdgeSpec(
+        [labels.key(label_of(store, label_or_id))],
+        direction=direction,
+        rel_types=edge_type_names(edge_types) or None,
+        limit=limit,
+        order=EdgeOrder(),
+        as_of=as_of,
+    )
+    return store.graph.edges(spec)
+
+
+def moments_between(store: Store, start: datetime, end: datetime) -> list[Moment]:
+    """List the moments that overlap [start, end); see `Memory.get_moments_by_time`."""
+    for at in (start, end):
+        check_aware(at)
+    if end < start:
+        window = f"{end.isoformat()}, before it starts {start.isoformat()}"
+        raise InvalidInputError(f"the window ends {window}")
+    return store.records.moments_between(start, end)
+
+
+def query(store: Store, kind: type[_R], query: Query) -> list[_R]:
+    """List the records of a kind for which a query's predicates hold."""
+    return store.records.query(kind.schema, check_query(query))  # type: ignore[return-value]
+
+
+def create_index(store: Store, schema: str, field: str) -> None:
+    """Index a field of a schema, or of a type of entities; see `Memory.create_index`."""
+    if isinstance(schema, str) and schema.lower() not in SCHEMAS:
+        # seed 2 names types of entities here; what is nearly a schema is a spelling mistake
+        if not schema.strip() or get_close_matches(schema.lower(), SCHEMAS, n=1, cutoff=0.8):
+            raise UnknownNameError("schema", schema, list(SCHEMAS))
+        schema = "entities"
+    store.sql.create_index(schema, field)

@@ -1,0 +1,126 @@
+"""Learning from what was read, and dreaming about it: runs that need a language model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from .arguments import Progress, check_limit
+from .engine import Engine
+from .reading import Reading
+
+if TYPE_CHECKING:
+    from ..dream.context import DreamServices
+    from ..dream.learn.run import LearnResult
+    from ..dream.progress import Progress as LearnProgress
+    from ..dream.rem.run import DreamResult
+    from ..llm import Budget
+
+__all__ = ["Learning"]
+
+
+class Learning:
+    """Runs `learn` and `dream` on one tenant's store."""
+
+    def __init__(self, engine: Engine, reading: Reading) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._reading = reading
+
+    def learn(
+        self,
+        source: str | os.PathLike[str] | None,
+        *,
+        order: str,
+        period: str | int,
+        dreams: int | float | str | None,
+        seed: str,
+        window: int | None,
+        budget: Budget | None,
+        glob: str | None,
+        neighbours: int,
+        progress: Callable[[LearnProgress], None] | None,
+    ) -> LearnResult:
+        """Read a source and learn from it; see `Memory.learn`."""
+        from ..dream.learn.run import LearnOptions, LearnResult, learn
+        from ..llm import Budget
+        from ..runs.failures import failed_items
+
+        # twice as many documents as calls at once keep the model busy
+        default_window = 2 * self._engine.settings.llm_concurrency
+        options = LearnOptions(
+            source=None if source is None else os.fspath(source),
+            order=order,
+            period=period,
+            dreams=dreams,
+            seed=seed,
+            window=default_window if window is None else window,
+            budget=budget or Budget(),
+            neighbours=check_limit(neighbours),
+        )
+        services = self._services(neighbours)
+        report = uris = None
+        if source is not None:
+            report = self._reading.read(source, glob=glob, progress=_reading_progress(progress))
+            uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
+        self._engine.embed_waiting()
+        try:
+            run = learn(services, uris, options, progress)
+        except ModelError as error:
+            error.fields["read"] = report
+            raise
+        failures = failed_items(self._store, "learn") + failed_items(self._store, "dream")
+        return LearnResult(run=run, read=report, failed=failures)
+
+    def dream(
+        self,
+        dreams: int | float | str | None,
+        *,
+        seed: str | None,
+        period: str | None,
+        dry_run: bool,
+        budget: Budget | None,
+        neighbours: int,
+        progress: Callable[[LearnProgress], None] | None,
+    ) -> DreamResult:
+        """Dream once; see `Memory.dream`."""
+        from ..dream.rem.run import dream
+
+        services = self._services(check_limit(neighbours))
+        self._engine.embed_waiting()
+        return dream(
+            services,
+            dreams=dreams,
+            seed=seed,
+            period=period,
+            dry_run=dry_run,
+            progress=progress,
+            budget=budget,
+            settings={"dreams": dreams, "seed": seed, "period": period, "neighbours": neighbours},
+        )
+
+    def _services(self, neighbours: int) -> DreamServices:
+        """Collect what a run works with."""
+        from ..dream.context import DreamServices, Limits
+
+        engine = self._engine
+        return DreamServices(
+            engine.store,
+            engine.tenant,
+            engine.required_llm,
+            engine.embedder_name,
+            engine.embedding_queue.windows,
+            engine.embed_query,
+            Limits(neighbours=neighbours, depth=engine.settings.dream_depth),
+        )
+
+
+def _reading_progress(progress: Callable[[LearnProgress], None] | None) -> Progress | None:
+    """Report the progress of reading as that of learning."""
+    if progress is None:
+        return None
+    from ..dream.progress import Progress as LearnProgress
+
+    return lambda done, total: progress(LearnProgress(phase="reading", done=done, total=total))

@@ -1,0 +1,837 @@
+"""`Memory`: all that is done with one tenant's memory, each method passed to the service for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from ..embed import check_name
+from ..errors import InvalidInputError
+from ..model import (
+    Answer,
+    Direction,
+    Edge,
+    Entity,
+    Hit,
+    Message,
+    Moment,
+    ReadReport,
+    Recall,
+    Receipt,
+    Record,
+    Resource,
+)
+from ..predicates import Eq, Predicate, Query
+from ..settings import Settings
+from ..store.backends import place
+from . import fetching, lineage
+from .admin import Admin
+from .arguments import Progress, check_kind
+from .dreams import Dreams
+from .engine import Engine
+from .jobs import Jobs
+from .learning import Learning
+from .queries import Queries, parse_condition
+from .reading import Reading
+from .recall import Recalling
+from .runs import Runs
+from .writing import Writing
+
+if TYPE_CHECKING:
+    from ..ask.result import AskResult, AskTurn
+    from ..dream.learn.run import LearnResult
+    from ..dream.progress import Progress as LearnProgress
+    from ..dream.rem.run import DreamResult
+    from ..embed.contract import Embedder
+    from ..llm import Budget, Model
+    from ..query.statements import Plan, Statement, Strategy
+    from ..retrieve.options import RecallOptions
+
+__all__ = ["Memory"]
+
+
+class Memory:
+    """A tenant's memory, opened. Use it as a context manager; any thread may call any method.
+
+    What is done less often stands under a noun: `runs`, `jobs`, `dreams` and `admin`.
+
+    >>> with Memory.open(home, embedder="none") as memory:
+    ...     _ = memory.write([
+    ...         Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
+    ...         Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+    ...     ])
+    ...     answer = memory.query('TRAVERSE manages WITH LOOKUP "sarah chen"')
+    ...     [node["name"] for node in answer.nodes]
+    ['Sarah Chen', 'Bob Smith']
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._writing = Writing(engine)
+        self._queries = Queries(engine)
+        self._recalling = Recalling(engine)
+        self._reading = Reading(engine, self._writing)
+        self._learning = Learning(engine, self._reading)
+
+    # -- opening -----------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        home_or_url: str | os.PathLike[str] | None = None,
+        *,
+        tenant: str | None = None,
+        key: str | None = None,
+        embedder: Embedder | str | None = None,
+        llm: Model | str | None = None,
+        settings: Settings | None = None,
+        create: bool = True,
+    ) -> Self:
+        """Open a tenant's memory; it is made when it does not exist yet.
+
+        Args:
+            home_or_url: the folder that holds the tenants, or `postgresql://…`; default the setting
+                `home`.
+            tenant: default the setting `tenant`, which is "default".
+            key: the master key; with it a new tenant is encrypted. Default the setting `key`.
+            embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an
+                `Embedder`; default the setting `embedder`. Loaded when it is first needed.
+            llm: a name ("openai:gpt-5-mini", "local:smollm2", …) or a `llm.Model`; default the
+                setting `llm_model`. Opened when it is first needed.
+            settings: all settings as one value, instead of environment and TOML.
+            create: False refuses a tenant that does not exist.
+
+        Raises:
+            UnknownNameError: no embedder has this name.
+            TenantNotFoundError: there is no such tenant and `create` is False.
+            WrongKeyError: the key does not open this tenant.
+            CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see
+                `remloom.errors`.
+        """
+        _check_embedder(embedder)
+        _check_model(llm)
+        given = {
+            "home": os.fspath(home_or_url) if home_or_url is not None else None,
+            "tenant": tenant,
+            "key": key,
+            "llm_model": llm if isinstance(llm, str) else None,
+        }
+        if settings is None:
+            settings = Settings.load(**given)
+        else:
+            changes = {name: value for name, value in given.items() if value is not None}
+            settings = msgspec.structs.replace(settings, **changes)
+        if embedder is None:
+            embedder = settings.embedder
+        if isinstance(embedder, str):
+            check_name(embedder)
+        engine = Engine(
+            place(settings).open(settings, create=create),
+            settings,
+            embedder,
+            None if isinstance(llm, str) else llm,
+            label=f"<{cls.__name__} of {settings.tenant!r} in {settings.shown_home!r}>",
+        )
+        return cls(engine)
+
+    def __repr__(self) -> str:
+        settings = self._engine.settings
+        return f"<{type(self).__name__} of {settings.tenant!r} in {settings.shown_home!r}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what is being written and release the files.
+
+        Queued texts wait for the next opening.
+        """
+        self._engine.close()
+
+    # -- nouns -------------------------------------------------------------------------------------
+
+    @property
+    def runs(self) -> Runs:
+        """What learning, dreaming and its chores did: `list`, `records`, `rollback`, `failed`."""
+        return Runs(self._engine)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Work for later: `add`, `list`, `retry`, `remove`, `work`."""
+        return Jobs(self._engine, self._job_method)
+
+    @property
+    def dreams(self) -> Dreams:
+        """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
+        return Dreams(self._engine)
+
+    @property
+    def admin(self) -> Admin:
+        """Chores: `stats`, `check`, `export`, `backup`, `reembed`, `usage`, …; and the settings."""
+        return Admin(self._engine, self._writing)
+
+    def _job_method(self, kind: str) -> Callable[..., Any]:
+        """Give the method that a kind of job calls."""
+        if kind in ("moments", "affinity", "consolidate"):
+            owner: object = self.dreams
+        elif kind == "reembed":
+            owner = self.admin
+        else:
+            owner = self
+        method: Callable[..., Any] = getattr(owner, kind)
+        return method
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def write(self, records: Iterable[Record | Edge]) -> list[str]:
+        """Write any mix of records and edges as one atomic batch; on disk when it returns.
+
+        An edge goes from label to label; the id of a stored record at either end stands for its
+        name. What has no id gets one: a resource the same id for the same text from the same place,
+        an entity that of its namesake of the same type (the two are merged), anything else a new
+        one. Texts without an `embedding` are queued for the embedder.
+
+        Returns: the ids, in the order of the records; edges have none.
+
+        Raises:
+            InvalidInputError, LabelError, VectorError: an item cannot be stored; the message says
+                which and why, and nothing was written.
+            EmbedderMismatchError: this memory's vectors were made by another embedder.
+        """
+        return self._writing.write(records)
+
+    def create_resource(self, resource: Resource) -> str:
+        """Remember a resource; returns its id. Source: seed 2."""
+        return self.write([check_kind(resource, Resource)])[0]
+
+    def create_entity(self, entity: Entity) -> str:
+        """Remember an entity; returns its id. Source: seed 2.
+
+        It is the id of its namesake when there is one.
+        """
+        return self.write([check_kind(entity, Entity)])[0]
+
+    def create_moment(self, moment: Moment) -> str:
+        """Remember a moment; returns its id. Source: seed 2."""
+        return self.write([check_kind(moment, Moment)])[0]
+
+    def create_edge(self, edge: Edge) -> None:
+        """Connect two labels, or strengthen their connection. Source: seed 2.
+
+        An id at either end stands for its record's name.
+        """
+        self.write([check_kind(edge, Edge)])
+
+    def update_entity(
+        self, id: str, properties: Mapping[str, Any] | None = None, **changes: Any
+    ) -> Entity:
+        """Change an entity: merge `properties` into its own, replace whole fields by `changes`.
+
+        With another `name` it is the same entity: its edges follow, and the old name is an alias
+        now (unless `aliases` are given). `history` lists what was changed, and when. Source: seed
+        2.
+
+        Raises:
+            NotFoundError: no entity has this id.
+            ConflictError: another entity of its type has that name.
+            UnknownNameError: an entity has no such field.
+        """
+        self._writing.update_entity(id, properties, changes)
+        return self.get_entity(id)
+
+    def delete_resource(self, id: str) -> Receipt:
+        """Forget one resource and what was derived from it. Source: seed 2.
+
+        Raises:
+            NotFoundError: no resource has this id.
+        """
+        self.get_resource(id)
+        return self._writing.forget((id,))
+
+    def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
+        """Forget records by id, sources by uri, or things by label, and all that was made of them.
+
+        What quotes them beside others is made again without them. See docs/guarantees.md.
+
+        Raises:
+            NotFoundError: one of them is not known. Nothing was forgotten.
+        """
+        return self._writing.forget(targets, dry_run=dry_run)
+
+    # -- getting -----------------------------------------------------------------------------------
+
+    def get_resource(self, id: str) -> Resource:
+        """Get a resource, without `graph_paths`: `get_edges` and `lookup` have them.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        return fetching.fetch(self._engine.store, Resource, id)
+
+    def get_entity(self, id: str, *, as_of: datetime | None = None) -> Entity:
+        """Get an entity, without `graph_paths`: `get_edges` and `lookup` have them.
+
+        With `as_of`, as it was then.
+
+        Raises:
+            NotFoundError: there is none; or there was none then, or what it was then is no longer
+                kept.
+            InvalidInputError: `as_of` has no time zone.
+        """
+        if as_of is not None:
+            return fetching.get_entity_at(self._engine.store, id, as_of)
+        return fetching.fetch(self._engine.store, Entity, id)
+
+    def get_moment(self, id: str) -> Moment:
+        """Get a moment, without `graph_paths`: `get_edges` and `lookup` have them.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        return fetching.fetch(self._engine.store, Moment, id)
+
+    def get_edges(
+        self,
+        label_or_id: str,
+        *,
+        direction: Direction = "out",
+        edge_types: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Edge]:
+        """List the edges at a label, newest first. Source: seed 2.
+
+        Raises:
+            UnknownNameError: there is no such edge type or direction.
+            InvalidInputError: a limit below 1, or an `as_of` without time zone.
+        """
+        return fetching.get_edges(
+            self._engine.store,
+            label_or_id,
+            direction=direction,
+            edge_types=edge_types,
+            limit=limit,
+            as_of=as_of,
+        )
+
+    def get_moments_by_time(self, start: datetime, end: datetime) -> list[Moment]:
+        """List the moments that overlap [start, end), in order of their start. Source: seed 2.
+
+        Raises:
+            InvalidInputError: a naive datetime, or an end before the start.
+        """
+        return fetching.moments_between(self._engine.store, start, end)
+
+    def get_moments_by_type(self, type: str) -> list[Moment]:
+        """List the moments of a type, in order of their start. Source: seed 2."""
+        return self.query_moments(Query().filter(Eq("type", type)).order_by("starts_at"))
+
+    def query_resources(self, query: Query) -> list[Resource]:
+        """List resources by predicates. Source: seed 2, "Query layer".
+
+        Raises:
+            UnknownNameError: a field that resources do not have.
+        """
+        return fetching.query(self._engine.store, Resource, query)
+
+    def query_entities(self, query: Query) -> list[Entity]:
+        """List entities by predicates; a bare name that is not a field means a property."""
+        return fetching.query(self._engine.store, Entity, query)
+
+    def query_moments(self, query: Query) -> list[Moment]:
+        """List moments by predicates."""
+        return fetching.query(self._engine.store, Moment, query)
+
+    def create_index(self, schema: str, field: str) -> None:
+        """Make predicates and SQL on one field of a schema fast. Source: seed 2.
+
+        Args:
+            schema: resources, entities or moments; or, as seed 2 has it, a type of entities
+                ("person"), whose fields are properties: the index is that of every entity's.
+
+        Raises:
+            UnknownNameError: the schema has no such field, or this is nearly the name of a schema.
+        """
+        fetching.create_index(self._engine.store, schema, field)
+
+    def describe(self, id_or_label: str, *, as_of: datetime | None = None) -> lineage.RecordView:
+        """Describe one thing: its records, edges in and out, what it came from, what came of it.
+
+        With `as_of`, what had that label then: entities as they were, and edges in force then.
+
+        Raises:
+            NotFoundError: nothing has this id or label; the remedy names what is most like it.
+            InvalidInputError: `as_of` has no time zone.
+        """
+        return lineage.describe(self._engine.store, id_or_label, as_of)
+
+    def history(self, id: str) -> lineage.Lineage:
+        """Trace a record to its parents, theirs, and so on, down to what was read.
+
+        Of an entity also its `changes`, newest first.
+
+        Raises:
+            NotFoundError: no record has this id.
+        """
+        return lineage.trace(self._engine.store, id)
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    def query(self, statement: str | Plan | Statement) -> Answer:
+        """Run a statement of the dialect, as text or as a value. See docs/dialect.md.
+
+        Raises:
+            QuerySyntaxError: with a caret, what was expected, and a right example.
+            UnknownNameError: a table, column, edge type or option that does not exist.
+            SqlGuardError: SQL that is more than one read-only SELECT over one table.
+        """
+        if isinstance(statement, str):
+            return self._queries.run_text(statement)
+        return self._queries.run(statement)
+
+    def rem_query(self, query_type: str, parameters: Mapping[str, Any] | None = None) -> Answer:
+        """Run a query in the seeds' JSON form; without parameters, a statement as text.
+
+        Source: seed 5.
+
+        >>> memory.rem_query("lookup", {"key": "sarah chen"}).records[0].name
+        'Sarah Chen'
+        """
+        if parameters is None:
+            return self.query(query_type)
+        return self._queries.run_json(query_type, parameters)
+
+    def lookup(self, *labels: str, as_of: datetime | None = None) -> Answer:
+        """Look up the records of every schema that have these labels.
+
+        When there are none, `suggestions` has the nearest names. With `as_of`, those that had them
+        then, entities as they were: names, aliases, types, summaries, properties.
+
+        Raises:
+            InvalidInputError: `as_of` has no time zone.
+            NotFoundError: what an entity was then is no longer kept: of each, its last thousand
+                changes are.
+        """
+        from ..query.statements import Lookup
+
+        return self._queries.run(Lookup(labels), as_of)
+
+    def fuzzy(
+        self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5
+    ) -> Answer:
+        """Find records whose name or alias is like the text, best first."""
+        from ..query.statements import Fuzzy
+
+        return self._queries.run(Fuzzy(text, type, threshold, limit))
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        schema: str = "resources",
+        where: Predicate | str | None = None,
+        min_score: float | None = None,
+        limit: int = 10,
+        vector: Sequence[float] | None = None,
+    ) -> Answer:
+        """Find records of a schema by meaning: those whose best window is most like the text.
+
+        Args:
+            vector: in place of the text's own.
+
+        Raises:
+            EmbedderError: there is no embedder, or it does not work.
+            VectorError: the vector has another dimension than this memory's.
+        """
+        from ..query.statements import Search
+
+        condition = parse_condition(where)
+        return self._queries.run(Search(text, schema, condition, min_score, limit, vector))
+
+    def search_text(
+        self,
+        text: str,
+        *,
+        schema: str | None = None,
+        where: Predicate | str | None = None,
+        limit: int = 10,
+    ) -> Answer:
+        """Find records by their words (BM25).
+
+        Needs no embedder and sees what was written a moment ago.
+
+        Raises:
+            InvalidInputError: the text is blank.
+        """
+        from ..query.statements import TextSearch
+
+        return self._queries.run(TextSearch(text, schema, parse_condition(where), limit))
+
+    def search_resources(
+        self,
+        query: str = "",
+        *,
+        limit: int = 10,
+        vector: Sequence[float] | None = None,
+        where: Predicate | str | None = None,
+        min_score: float | None = None,
+    ) -> list[Hit]:
+        """Find resources by meaning. Source: seed 2."""
+        answer = self.search(query, limit=limit, vector=vector, where=where, min_score=min_score)
+        return answer.records
+
+    def search_entities(
+        self, query: str, *, type: str | None = None, limit: int = 5, threshold: float = 0.7
+    ) -> list[Hit]:
+        """Find entities by name or alias, typos forgiven. Source: seed 2."""
+        answer = self.fuzzy(query, type=type or "entities", threshold=threshold, limit=limit)
+        return [hit for hit in answer.records if hit.schema == "entities"]
+
+    def traverse(
+        self,
+        label: str,
+        *,
+        edge_types: Sequence[str] | None = None,
+        max_depth: int = 1,
+        direction: Direction = "out",
+        breadth: int | str | None = None,
+        order_by: str | None = None,
+        limit: int = 9,
+        plan_memo: str = "",
+        as_of: datetime | None = None,
+        strategy: Strategy = "breadth-first",
+        edge_type: str | None = None,
+    ) -> Answer:
+        """Find what can be reached from a label by following edges. Source: seed 5.
+
+        Args:
+            max_depth: 0 only looks at the edges.
+            strategy: the order of the nodes, which LIMIT cuts: by the edges that reached them
+                ("breadth-first"), or each branch to its end before the next ("depth-first"). What
+                is reached is the same.
+            edge_type: one type to follow, as seed 2 calls it.
+        """
+        return self._queries.traverse(
+            label,
+            edge_types,
+            edge_type,
+            as_of,
+            max_depth=max_depth,
+            direction=direction,
+            breadth=breadth,
+            order_by=order_by,
+            limit=limit,
+            plan_memo=plan_memo,
+            strategy=strategy,
+        )
+
+    def sql(self, text: str) -> Answer:
+        """Run one read-only SELECT over one schema. See docs/dialect.md for the columns."""
+        from ..query.statements import Sql
+
+        return self._queries.run(Sql(text))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        turns: int = 5,
+        budget_tokens: int = 20_000,
+        now: datetime | None = None,
+        on_turn: Callable[[AskTurn], None] | None = None,
+    ) -> AskResult:
+        """Let a model answer: it asks this memory in statements, turn by turn, and cites.
+
+        Its `as_dict()` is the JSON of seed 5's `ask_rem`. See docs/ask.md.
+
+        Args:
+            turns: statements at most.
+            budget_tokens: of all calls of the model, in and out.
+            now: what is today, with a time zone; default the present.
+            on_turn: called with each turn.
+
+        Raises:
+            ModelNotConfiguredError, ModelError: there is no model, or it did not answer.
+            InvalidInputError: an empty or overlong question, turns or a budget below 1.
+        """
+        return self._queries.ask(question, turns, budget_tokens, now, on_turn)
+
+    # -- recalling ---------------------------------------------------------------------------------
+
+    def recall(self, question: str, options: RecallOptions | None = None, **changes: Any) -> Recall:
+        """Recall what answers a question, best first, each with why; nothing when nothing does.
+
+        The options are given as a value, as keywords, or both: keywords change the value. When
+        nothing answers, the recall says why.
+
+        Args:
+            limit: of hits; default 10.
+            budget_tokens: of the hits together, as `context` writes them.
+            mode: "hybrid" (words, meaning, names, relations); "temporal" (only the time that the
+                question names); "contextual" (what the conversation was about, and what is recent,
+                counts more); "iterated" (also what is `hops` away, a third of the hits at most);
+                "auto", the default: hybrid, minding the time that the question names and the
+                history, if there are any.
+            history: the conversation so far, oldest first: Messages, `{"role": …, "content": …}`,
+                or texts.
+            now: what "last week" counts from, with a time zone; default the present.
+            where: only resources for which this holds: a predicate, or the text of a WHERE.
+            vector: of the question, instead of the embedder's.
+            fusion: "blend" (of scores), the default, or "rrf" (of ranks).
+            exclude: parts of the search to leave out, of "text", "vector", "entity", "graph",
+                "speaker", "asks", "answers", "time", "history", "recency", "preferences", "rerank",
+                "hops".
+            hops: of mode "iterated"; default 2.
+            neighbours: resources before and after each hit to return with it; default 1.
+            preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
+            half_life: days after which a record's recency counts half; default: 30 in mode
+                "contextual", else age does not count.
+            rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>",
+                "llm", a `remloom.retrieve.Reranker`, or "none"; default the setting `reranker`.
+            abstain: False returns the best there is, fitting or not.
+            count_tokens: of the model that will read it; default an estimate that errs towards too
+                many.
+            explain: fill `Recall.explained`.
+
+        Raises:
+            InvalidInputError: an empty or overlong question, a limit or budget below 1, a time that
+                ends before it starts, in mode temporal no time at all.
+            UnknownNameError: a mode, fusion, part, field or reranker that does not exist.
+            RerankerError, ModelError, MissingExtraError: the reranker cannot be had, or did not
+                answer.
+        """
+        return self._recalling.recall(question, options, changes)
+
+    def context(self, question: str, options: RecallOptions | None = None, **changes: Any) -> str:
+        """Recall what answers a question as text for a prompt.
+
+        The text has quoted passages with source, date and trust, within a budget: by default at
+        most 20 hits in 1500 tokens. See `recall` for the options and errors.
+        """
+        return self._recalling.context(question, options, changes)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def read(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        category: str | None = None,
+        recursive: bool = True,
+        glob: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+    ) -> ReadReport:
+        """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
+
+        What was read before and did not change writes nothing; what changed replaces its old
+        chunks. A document that cannot be read is in the report with the reason and stops no other;
+        so is an embedder that does not work.
+
+        Args:
+            category: of the resources; default by format.
+            recursive, glob: which files of a folder.
+            wait: embed before returning. Without, texts are embedded in the background; words and
+                labels are findable either way.
+            progress: called as `progress(done, total)` while reading, then while embedding.
+
+        Raises:
+            SourceError: there is no such file or folder.
+        """
+        return self._reading.read(
+            source,
+            category=category,
+            recursive=recursive,
+            glob=glob,
+            wait=wait,
+            progress=progress,
+        )
+
+    def read_text(
+        self,
+        text: str,
+        *,
+        uri: str,
+        name: str | None = None,
+        category: str = "note",
+        at: datetime | None = None,
+    ) -> ReadReport:
+        """Read a text that is at hand.
+
+        Args:
+            uri: says where it is from; reading another text under it replaces this one.
+            at: when it was written.
+
+        Raises:
+            InvalidInputError: the uri is empty, or `at` has no time zone.
+        """
+        return self._reading.read_text(text, uri, name, category, at)
+
+    def read_chat(
+        self,
+        messages: Iterable[Message],
+        *,
+        uri: str,
+        name: str | None = None,
+        append: bool = False,
+    ) -> ReadReport:
+        """Read the turns of a chat: a resource each, a moment for each session, and the people.
+
+        Give the whole chat, as it is now: what is stored already is not written again, and a turn
+        that was read from this uri before and is not in it any more is forgotten.
+
+        Args:
+            name: of the chat; default what it was called before, or else what the uri says.
+            append: the messages follow those that were read from this uri before, of which none is
+                forgotten. One whose `id` was read before takes that one's place, so repeating an
+                append changes nothing.
+
+        Raises:
+            InvalidInputError: the uri is empty, or a message has a time without zone; or, to
+                append, what was read from this uri is not a chat, or was read from a file.
+        """
+        return self._reading.read_chat(messages, uri, name, append)
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Embed every queued text now; returns how many.
+
+        Texts that were parked after failing are tried again, and what was written before there was
+        an embedder is embedded too.
+
+        Args:
+            progress: called as `progress(done, total)`.
+
+        Raises:
+            EmbedderError: there is no embedder, or it does not work; the queue is kept.
+        """
+        return self._reading.embed_pending(progress)
+
+    # -- learning and dreaming ---------------------------------------------------------------------
+
+    def learn(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        order: str = "strict",
+        period: str | int = "month",
+        dreams: int | float | str | None = None,
+        seed: str = "",
+        window: int | None = None,
+        budget: Budget | None = None,
+        glob: str | None = None,
+        neighbours: int = 5,
+        progress: Callable[[LearnProgress], None] | None = None,
+    ) -> LearnResult:
+        """Read a source and learn from it in time order; dream whenever a period is over.
+
+        What was read before and not learned yet is learned too. A run that was killed or stopped
+        goes on where it was when it is started again with the same arguments. A document of which a
+        call of the model failed is parked with the reason; the next run tries it again. See
+        docs/dreaming.md. Source: seed 1.
+
+        Args:
+            source: what to read first, as for `read`; None: learn from all that was read.
+            order: "strict": one document after another, so that the outcome is the same each time;
+                "relaxed": many at once.
+            period: after which a REM cycle follows: "month", "year", a number of documents, or
+                "none".
+            dreams: of each cycle: a number, or a ratio of the records ("10%"); default 100, but one
+                for each record of the period at most.
+            seed: of the dreams; another one, other dreams.
+            window: documents at once in relaxed order; default twice the setting `llm_concurrency`.
+            budget: what this call may spend; then it stops cleanly.
+            neighbours: records near a text that it is held against (seed 1: K=5, tunable).
+            progress: called after each document and each ten dreams.
+
+        Raises:
+            ModelNotConfiguredError, EmbedderError: there is no model, or no embedder.
+            ModelError: the model refused, or did not answer for several documents in a row. What is
+                done is done: its fields `read` (a `ReadReport`) and `run` (a `Run`) tell what.
+            ConflictError: a run is learning already.
+            InvalidInputError, SourceError: an argument is wrong.
+        """
+        return self._learning.learn(
+            source,
+            order=order,
+            period=period,
+            dreams=dreams,
+            seed=seed,
+            window=window,
+            budget=budget,
+            glob=glob,
+            neighbours=neighbours,
+            progress=progress,
+        )
+
+    def dream(
+        self,
+        dreams: int | float | str | None = None,
+        *,
+        seed: str | None = None,
+        period: str | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        neighbours: int = 5,
+        progress: Callable[[LearnProgress], None] | None = None,
+    ) -> DreamResult:
+        """Dream once about what is remembered.
+
+        Each dream takes three records, one of them of the current period, states the question that
+        binds them, and stores what its answer reveals. See docs/dreaming.md. Source: seed 1.
+
+        Args:
+            dreams: a number, or a ratio of the records ("10%"); default 100, but one for each
+                record of the current period at most.
+            seed: the same seed over the same memory draws the same records; default another one
+                each time.
+            period: the current period: a month ("2021-03") or a year; default the year of the
+                latest record.
+            dry_run: write nothing; the report has what would be written. The model is called (and
+                paid) all the same.
+            budget, neighbours: as for `learn`.
+            progress: called after each ten dreams.
+
+        Raises:
+            ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as
+                for `learn`.
+        """
+        return self._learning.dream(
+            dreams,
+            seed=seed,
+            period=period,
+            dry_run=dry_run,
+            budget=budget,
+            neighbours=neighbours,
+            progress=progress,
+        )
+
+
+def _check_embedder(embedder: object) -> None:
+    if embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed_query"):
+        return
+    raise InvalidInputError(
+        f"a {type(embedder).__name__} is not an embedder",
+        remedy="give a name such as 'minilm', or an Embedder",
+    )
+
+
+def _check_model(llm: object) -> None:
+    if llm is None or isinstance(llm, str) or hasattr(llm, "complete"):
+        return
+    raise InvalidInputError(
+        f"a {type(llm).__name__} is not a language model",
+        remedy="give a name such as 'local:smollm2', or a Model",
+    )
