@@ -51,6 +51,9 @@ __all__ = [
 ]
 
 
+_LISTED = 20  # known names in a message
+
+
 class RemloomError(Exception):
     """Base of every error Remloom raises on purpose.
 
@@ -72,21 +75,21 @@ class RemloomError(Exception):
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is, from another process too: the constructors of subclasses take other arguments
-        than `args`."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        """Pickle it as it is: the constructors of subclasses take other arguments than `args`."""
+        new = copyreg.__newobj__  # type: ignore[attr-defined]
+        return new, (type(self), *self.args), self.__dict__
 
     def as_dict(self) -> dict[str, Any]:
-        """The error as JSON-ready values, for `--json` and for models that read their own mistakes."""
+        """Show it as JSON-ready values, for `--json` and for models that mend their mistakes."""
         import msgspec
 
-        told = {
+        shown = {
             "error": type(self).__name__,
             "message": self.message,
             "remedy": self.remedy,
             **self.fields,
         }
-        return cast("dict[str, Any]", _writable(msgspec.to_builtins(told, enc_hook=str)))
+        return cast("dict[str, Any]", _writable(msgspec.to_builtins(shown, enc_hook=str)))
 
 
 class InvalidInputError(RemloomError, ValueError):
@@ -96,7 +99,7 @@ class InvalidInputError(RemloomError, ValueError):
 
 
 def unencodable(error: UnicodeEncodeError) -> InvalidInputError:
-    """Our error for a text that is no text: no store can take half a surrogate pair."""
+    """Make our error of a text that no store can take: it has half a surrogate pair."""
     around = ascii(error.object[max(0, error.start - 20) : error.start + 20])
     return InvalidInputError(f"{around} holds half a surrogate pair", remedy="decode it as UTF-8")
 
@@ -125,17 +128,24 @@ class UnknownNameError(InvalidInputError):
 
     def __init__(self, kind: str, name: str, known: Sequence[str], *, remedy: str = "") -> None:
         nearest = _nearest(name, known)
-        hint = f"did you mean {' or '.join(repr(n) for n in nearest)}?" if nearest else ""
-        listed = f"known: {', '.join(sorted(known)[:20])}" if known else f"there is no {kind} yet"
+        hints = []
+        if nearest:
+            hints.append(f"did you mean {' or '.join(map(repr, nearest))}?")
+        if known:
+            hints.append(f"known: {', '.join(sorted(known)[:_LISTED])}")
+        else:
+            hints.append(f"there is no {kind} yet")
         super().__init__(
-            f"unknown {kind} {name!r}", remedy=remedy or "; ".join(filter(None, (hint, listed))), kind=kind,
-            name=name, nearest=nearest,
-        )  # fmt: skip
+            f"unknown {kind} {name!r}",
+            remedy=remedy or "; ".join(hints),
+            kind=kind,
+            name=name,
+            nearest=nearest,
+        )
 
 
 class QuerySyntaxError(InvalidInputError):
-    """A statement that is not in the dialect: shown with a caret, what was expected, and a right
-    example.
+    """A statement that is not in the dialect, shown with a caret, what was expected, an example.
 
     Fields: `statement`, `position` (0-based offset), `expected`, `example`.
     """
@@ -178,11 +188,12 @@ class SqlGuardError(InvalidInputError):
         super().__init__(message, remedy=remedy, statement=statement, position=position)
 
     def __str__(self) -> str:
-        position = self.fields["position"]
-        where = [] if position is None else _pointed(self.fields["statement"], position)
-        return "\n".join(
-            [self.message, *where, *([f"  remedy: {self.remedy}"] if self.remedy else [])]
-        )
+        lines = [self.message]
+        if self.fields["position"] is not None:
+            lines += _pointed(self.fields["statement"], self.fields["position"])
+        if self.remedy:
+            lines.append(f"  remedy: {self.remedy}")
+        return "\n".join(lines)
 
 
 class NotFoundError(RemloomError, LookupError):
@@ -196,26 +207,25 @@ class TenantNotFoundError(NotFoundError):
 
 
 class ConflictError(RemloomError):
-    """What is to be made is already there. Nothing was changed."""
+    """Something to be made exists already. Nothing was changed."""
 
     exit_code = 4
 
 
 class ChangedError(ConflictError):
-    """What was to be changed was changed by somebody else meanwhile. Nothing was written; look
-    again, and decide."""
+    """Something to be changed was changed by somebody else meanwhile. Nothing was written."""
 
 
 class GoneError(ConflictError):
-    """What something was to rest on was forgotten meanwhile. Nothing was written. Fields: `ids`."""
+    """Records to be derived from were forgotten meanwhile. Nothing was written. Fields: `ids`."""
 
 
 class LeaseLostError(ConflictError):
-    """A job was held too long without a sign of life, and another worker has it. Fields: `id`."""
+    """A job was worked at too long without a sign of life; another worker has it. Fields: `id`."""
 
 
 class MissingExtraError(RemloomError, ImportError):
-    """A part that is not installed was asked for; the remedy is the `pip install` that mends it."""
+    """A part that is not installed is needed; the remedy is the `pip install` that mends it."""
 
     exit_code = 5
 
@@ -242,7 +252,7 @@ class RerankerError(RemloomError):
 
 
 class StoreError(RemloomError):
-    """Base of what can go wrong with the store itself. Nothing of the failed operation was written."""
+    """Base of what can go wrong with the store. Nothing of the failed operation was written."""
 
     exit_code = 7
 
@@ -276,8 +286,7 @@ class StoreClosedError(StoreError):
 
 
 class ModelError(RemloomError):
-    """Base of what can go wrong with a call of a language model. Fields: `task`, when one was being
-    done."""
+    """Base of what can go wrong with a call of a language model. Fields: `task`, if any."""
 
     exit_code = 8
 
@@ -288,8 +297,8 @@ class ModelNotConfiguredError(ModelError):
     def __init__(self, what: str = "this") -> None:
         super().__init__(
             f"{what} needs a language model, and none is set",
-            remedy="set REMLOOM_LLM_MODEL or --llm, for example openai:gpt-5-mini, ollama:qwen3, or local:smollm2; "
-            "REMLOOM_LLM_BASE_URL for your own endpoint",
+            remedy="set REMLOOM_LLM_MODEL or --llm, for example openai:gpt-5-mini, ollama:qwen3, "
+            "or local:smollm2; REMLOOM_LLM_BASE_URL for your own endpoint",
         )
 
 
@@ -299,8 +308,10 @@ class ModelCallsForbiddenError(ModelError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"calls of models are switched off, so {name} was not called",
-            remedy="unset REMLOOM_MODEL_CALLS (setting model_calls), or use remloom.testing.ScriptedModel", model=name,
-        )  # fmt: skip
+            remedy="unset REMLOOM_MODEL_CALLS (setting model_calls), "
+            "or use remloom.testing.ScriptedModel",
+            model=name,
+        )
 
 
 class ModelUnavailableError(ModelError):
@@ -313,42 +324,39 @@ class ModelUnavailableError(ModelError):
         self, message: str, *, status: int | None = None, retry_after: float | None = None
     ) -> None:
         super().__init__(
-            message, remedy="try again later; REMLOOM_LLM_RETRIES and REMLOOM_LLM_TIMEOUT say how long to insist",
-            status=status, retry_after=retry_after,
-        )  # fmt: skip
+            message,
+            remedy="try again later; REMLOOM_LLM_RETRIES and REMLOOM_LLM_TIMEOUT say how long "
+            "to insist",
+            status=status,
+            retry_after=retry_after,
+        )
 
 
 class ModelRefusedError(ModelError):
-    """The endpoint will not do this however often it is asked: wrong key, unknown model, too long,
-    filtered.
+    """The endpoint will never do this: wrong key, unknown model, too long, filtered.
 
     Fields: `status` (of HTTP, or None).
     """
 
 
 class ModelFailedError(ModelError):
-    """A model object raised something of its own, or gave back no `Reply`. What it raised is the
-    cause."""
+    """A model object raised something of its own, which is the cause, or returned no `Reply`."""
 
 
 class ReplyError(ModelError):
-    """A reply is not what the task asks for, and was not when asked again. Fields: `raw`, the last
-    reply."""
+    """A reply is not what the task asks for, twice. Fields: `raw`, the last reply."""
 
 
 class CutOffError(ReplyError):
-    """A reply ended at the limit of tokens rather than where the model wanted. Fields: `raw`,
-    `max_tokens`."""
+    """A reply was cut off at the limit of tokens. Fields: `raw`, `max_tokens`."""
 
 
 class BudgetError(ModelError):
-    """The next call could exceed the budget of its run; it was not made. Fields: `limit`, `spent`,
-    `allowed`."""
+    """The next call could exceed the run's budget. Fields: `limit`, `spent`, `allowed`."""
 
 
 def _writable(value: Any) -> Any:
-    """The value with halves of surrogate pairs spelt out: a text that holds one cannot be written
-    as UTF-8."""
+    """Spell out halves of surrogate pairs: a text with one cannot be written as UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
@@ -358,6 +366,7 @@ def _writable(value: Any) -> Any:
 
 def _pointed(statement: str, position: int) -> list[str]:
     """The line of a statement that has the position, and a caret under it."""
+    # a long line is shown from 60 characters before the caret
     start = statement.rfind("\n", 0, position) + 1
     end = statement.find("\n", position)
     line = statement[start : end if end >= 0 else None]

@@ -1,4 +1,4 @@
-"""Checking a file by its sha256, once for each state of the file rather than once a process."""
+"""Checking a file by its sha256, once for each state of the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["verified"]
 
 
 def verified(path: Path, sha256: str, *, cache: Path | None = None) -> bool:
-    """Whether the file has this sha256.
+    """Whether a file has this sha256.
 
     Hashing 90 MB takes 0.2 to 0.4 seconds, so a file that passed is remembered by path, size and
     time of last change in a stamp under the user's cache folder. A changed file is hashed again; a
@@ -27,6 +27,7 @@ def verified(path: Path, sha256: str, *, cache: Path | None = None) -> bool:
         OSError: the file cannot be read.
     """
     state = path.stat()
+    # a file that was changed without its time or size passes: the check is for accidents
     passed = [str(path.resolve()), state.st_size, state.st_mtime_ns, sha256]
     if cache is None:
         from platformdirs import user_cache_path
@@ -41,6 +42,7 @@ def verified(path: Path, sha256: str, *, cache: Path | None = None) -> bool:
             return False
     with contextlib.suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
+        # several processes may do so at once: each replaces the stamp as a whole
         fresh = stamp.with_suffix(f".{os.getpid()}")
         fresh.write_text(json.dumps(passed))
         fresh.replace(stamp)

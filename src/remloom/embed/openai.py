@@ -1,5 +1,7 @@
-"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp and others (extra
-`openai`)."""
+"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp and others.
+
+They need the extra `openai`.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ _KNOWN_DIMS = {
 
 
 class OpenAIEmbedder:
-    """See `contract.Embedder`. Busy or failing endpoints (429, 5xx, timeouts) are asked again
-    before giving up.
+    """An embedder behind an endpoint. See `contract.Embedder`.
+
+    A busy or failing endpoint (429, 5xx, timeouts) is asked again before giving up.
 
     Args:
         model: as the endpoint calls it.
@@ -57,7 +60,8 @@ class OpenAIEmbedder:
         self._client: Any = None
         self._document_prefix, self._query_prefix = prefixes(model)
         try:
-            import httpx  # noqa: F401 - told now rather than when the first text is embedded
+            # now, rather than when the first text is embedded
+            import httpx  # noqa: F401
             import stamina  # noqa: F401
         except ImportError as error:
             raise MissingExtraError(f"the embedder openai:{model}", "openai") from error
@@ -79,9 +83,8 @@ class OpenAIEmbedder:
         if not len(texts):
             return np.zeros((0, self.dims), dtype=np.float32)
         prefixed = [self._document_prefix + text for text in texts]
-        return np.concatenate(
-            [self._embed(prefixed[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
-        )
+        starts = range(0, len(texts), BATCH)
+        return np.concatenate([self._embed(prefixed[start : start + BATCH]) for start in starts])
 
     def embed_query(self, text: str) -> Floats:
         vector: Floats = self._embed([self._query_prefix + text])[0]
@@ -91,13 +94,12 @@ class OpenAIEmbedder:
         return split(text, approximate_token_ends(text), self.max_tokens)
 
     def _embed(self, texts: Sequence[str]) -> Floats:
-        answer = self._post(
-            {"model": self._model, "input": list(texts), "encoding_format": "float"}
-        )
+        body = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        answer = self._post(body)
         try:
-            # In the order of `index` where it is told; some endpoints leave it out and keep the
-            # order.
-            data = sorted(enumerate(answer["data"]), key=lambda item: item[1].get("index", item[0]))
+            # Some endpoints leave `index` out and keep the order; others say it and do not.
+            data = list(enumerate(answer["data"]))
+            data.sort(key=lambda item: item[1].get("index", item[0]))
             values = [item["embedding"] for _, item in data]
         except (KeyError, TypeError, AttributeError) as error:
             raise self._error(
@@ -112,15 +114,13 @@ class OpenAIEmbedder:
         import httpx
         import stamina
 
-        def again(error: Exception) -> bool:
+        def is_temporary(error: Exception) -> bool:
             if isinstance(error, httpx.HTTPStatusError):
-                return (
-                    error.response.status_code in (408, 409, 429)
-                    or error.response.status_code >= 500
-                )
+                status = error.response.status_code
+                return status in (408, 409, 429) or status >= 500
             return isinstance(error, httpx.TransportError)
 
-        def ask() -> Any:
+        def post() -> Any:
             response = self._connection().post(self._url, json=body)
             response.raise_for_status()
             return response.json()
@@ -128,20 +128,19 @@ class OpenAIEmbedder:
         # else every wait is a line on the terminal
         logging.getLogger("stamina").addHandler(_SILENT)
         retrying: Callable[[Callable[[], Any]], Callable[[], Any]] = stamina.retry(
-            on=again,
+            on=is_temporary,
             attempts=ATTEMPTS,
             wait_initial=self._wait,
             wait_max=8.0,
             wait_jitter=self._wait / 2,
         )
         try:
-            return retrying(ask)()
+            return retrying(post)()
         except httpx.HTTPStatusError as error:
             raise self._refused(error.response) from None
         except httpx.TimeoutException:
-            raise self._error(
-                f"did not answer within {TIMEOUT:.0f} seconds", "is it overloaded?"
-            ) from None
+            problem = f"did not answer within {TIMEOUT:.0f} seconds"
+            raise self._error(problem, "is it overloaded?") from None
         except httpx.TransportError as error:
             raise self._error(
                 f"cannot be reached ({type(error).__name__})",
@@ -162,23 +161,24 @@ class OpenAIEmbedder:
             )
         if status == 404:
             return self._error(
-                f"knows no such model or path ({status})", "check the model's name and that the base URL ends in /v1",
+                f"knows no such model or path ({status})",
+                "check the model's name and that the base URL ends in /v1",
                 status=status,
-            )  # fmt: skip
-        said = " ".join(response.text.split())[:200]
+            )
+        message = " ".join(response.text.split())[:200]
+        # An endpoint may repeat the key that it refuses.
         if self._key:
-            said = said.replace(self._key, "***")
-        return self._error(
-            f"answered {status}: {said}" if said else f"answered {status}", "", status=status
-        )
+            message = message.replace(self._key, "***")
+        problem = f"answered {status}: {message}" if message else f"answered {status}"
+        return self._error(problem, "", status=status)
 
-    def _error(self, what: str, remedy: str, **fields: Any) -> EmbedderError:
-        place = self._url.removesuffix("/embeddings")
+    def _error(self, problem: str, remedy: str, **fields: Any) -> EmbedderError:
+        url = self._url.removesuffix("/embeddings")
         return EmbedderError(
-            f"{place} (model {self._model}) {what}",
+            f"{url} (model {self._model}) {problem}",
             remedy=remedy,
             model=self._model,
-            url=place,
+            url=url,
             **fields,
         )
 

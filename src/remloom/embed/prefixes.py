@@ -1,5 +1,4 @@
-"""What models want to be told before a text: some were trained with a prefix for documents and one
-for queries."""
+"""Prefixes of texts: some models were trained with one for documents and one for queries."""
 
 from __future__ import annotations
 
@@ -8,7 +7,8 @@ import re
 __all__ = ["identity", "prefixes"]
 
 _RETRIEVE = "Represent this sentence for searching relevant passages: "
-_KNOWN: tuple[tuple[str, tuple[str, str]], ...] = (  # a part of the model's name: (document, query)
+# a part of the model's name: (document, query)
+_KNOWN: tuple[tuple[str, tuple[str, str]], ...] = (
     (r"nomic-embed-text", ("search_document: ", "search_query: ")),
     (r"e5-(?!.*instruct)", ("passage: ", "query: ")),
     (
@@ -20,17 +20,17 @@ _KNOWN: tuple[tuple[str, tuple[str, str]], ...] = (  # a part of the model's nam
 
 
 def prefixes(model: str) -> tuple[str, str]:
-    """The prefix for documents and that for queries; empty for models that want none.
+    """The prefixes for documents and for queries; empty for models that were trained without.
 
     >>> prefixes("nomic-embed-text-v1.5")
     ('search_document: ', 'search_query: ')
     """
-    found = (pair for pattern, pair in _KNOWN if re.search(pattern, model.lower()))
-    return next(found, ("", ""))
+    matching = (pair for pattern, pair in _KNOWN if re.search(pattern, model.lower()))
+    return next(matching, ("", ""))
 
 
 def identity(model: str) -> str:
-    """The name recorded with vectors: that of the model, and that it is used with prefixes.
+    """Name the vectors of a model: its own name, and whether it is used with prefixes.
 
     >>> identity("intfloat/multilingual-e5-small"), identity("text-embedding-3-small")
     ('multilingual-e5-small+prefixes', 'text-embedding-3-small')

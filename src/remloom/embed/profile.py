@@ -1,4 +1,4 @@
-"""Figures of an embedder, measured: what cosines of its vectors mean, and the languages it knows."""
+"""Measured figures of an embedder: what cosines of its vectors mean, which languages it knows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Remembering the vectors of recent questions: agents ask the same thing of several schemas and
-several times."""
+"""A cache of the vectors of recent questions: agents ask the same several times."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ __all__ = ["CachedQueries"]
 
 
 class CachedQueries:
-    """An embedder that keeps the vectors of its last `size` different questions; else the one it
-    wraps."""
+    """An embedder that keeps the vectors of its last `size` different questions."""
 
     def __init__(self, embedder: Embedder, size: int = 512) -> None:
         self._embedder = embedder
@@ -52,8 +50,10 @@ class CachedQueries:
             if text in self._vectors:
                 self._vectors.move_to_end(text)
                 return self._vectors[text]
+        # outside the lock: another thread may ask for another text meanwhile
         vector = self._embedder.embed_query(text)
-        vector.setflags(write=False)  # it is handed out again
+        # It is handed out again, so nobody may change it.
+        vector.setflags(write=False)
         with self._lock:
             self._vectors[text] = vector
             if len(self._vectors) > self._size:

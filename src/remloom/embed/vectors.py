@@ -14,7 +14,7 @@ __all__ = ["unit_rows"]
 
 
 def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: str) -> Floats:
-    """The vectors as float32 rows of unit length, shape (count, dims).
+    """Make float32 rows of unit length of a model's answer, shape (count, dims).
 
     Raises:
         EmbedderError: another number of vectors or dimensions than expected, or no direction in one
@@ -26,14 +26,15 @@ def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: str
         rows = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise EmbedderError(
-            f"{model} answered with something that is no list of vectors", model=model
+            f"{model} answered with something that is not a list of vectors", model=model
         ) from error
     if rows.ndim != 2 or len(rows) != count:
         raise EmbedderError(f"{model} answered {len(rows)} vectors to {count} texts", model=model)
     if dims is not None and rows.shape[1] != dims:
         raise EmbedderError(
             f"{model} answered vectors of {rows.shape[1]} dimensions, not {dims}",
-            remedy="the endpoint serves another model than before: check its name, or run `remloom reembed`",
+            remedy="the endpoint serves another model than before: check its name, "
+            "or run `remloom reembed`",
             model=model,
         )
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Cutting a text into spans that fit a model's token limit, at sentence ends where there are any."""
+"""Cutting a text into spans that fit a model's token limit, at sentence ends if it has any."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _is_nearer(stop: _Stop, best: _Stop, target: float) -> bool:
 
 
 def _word_end(text: str, ends: Sequence[int], begin: int, limit: int) -> _Stop:
-    """The end of the last whole word that fits; if none does, the middle of one that is too long."""
+    """The end of the last whole word that fits; else the middle of one that is too long."""
     for count in range(begin + limit, begin + limit // 2, -1):
         end = ends[count - 1]
         if end < len(text) and text[end].isspace():

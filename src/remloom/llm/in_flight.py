@@ -1,4 +1,4 @@
-"""Requests in flight: made in the event loop, counted, and handed as they end to a waiting thread."""
+"""Requests in flight: made in the event loop, and handed to a waiting thread as they end."""
 
 from __future__ import annotations
 

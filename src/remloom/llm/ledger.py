@@ -1,4 +1,4 @@
-"""The ledger: every call of a model, with its tokens, cost and time, beside the tenant's records."""
+"""The ledger: every call of a model, with its tokens, cost and time, beside the records."""
 
 from __future__ import annotations
 

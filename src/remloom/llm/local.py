@@ -35,8 +35,8 @@ _CARRIED = {
 class LocalModel:
     """A model run by llama.cpp, one request at a time. See `contract.Model`.
 
-    A JSON schema is held by constrained decoding. llama.cpp listens on a port of the loopback interface while it is loaded; only this object has
-    the key to it.
+    A JSON schema is held by constrained decoding. llama.cpp listens on a port of the loopback
+    interface while it is loaded; only this object has the key to it.
 
     Args:
         name: `local:<path of a GGUF file>`, or `local:smollm2`, which a package carries.

@@ -145,7 +145,7 @@ class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class Moment(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A stretch of time and what it was about. Moments refer to resources and entities, and nest."""
+    """A stretch of time and what it was about: the resources and entities in it. Moments nest."""
 
     schema: ClassVar[str] = "moments"
 

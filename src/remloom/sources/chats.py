@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -48,14 +48,11 @@ _TIMES = (
     "createdAt",
 )
 _SPEAKERS = ("speaker", "sender", "from", "speaker_name", "sender_name")
-_WEAK_SPEAKERS = (
-    "author",
-    "user_name",
-    "username",
-    "name",
-    "user",
-    "user_profile",
-)  # many a record has these: need a time
+# Many other records have these: what has one of them is a message only if it has a time.
+_WEAK_SPEAKERS = ("author", "user_name", "username", "name", "user", "user_profile")
+_CHAT_IDS = ("id", "conversation_id", "uuid", "sample_id")
+_NAME_FIELDS = ("real_name", "display_name", "name", "username", "role")
+_TEXT_PARTS = ("text", "parts", "content", "result")
 _ROLES = frozenset(
     (
         "user",
@@ -74,6 +71,7 @@ _ROLES = frozenset(
 _SESSION = re.compile(r"session_(\d+)")
 # share of entries that may be something else (joins, deleted messages) in a list of messages
 _MOST_BROKEN = 0.2
+_SAMPLE = 60  # characters of a message that are looked up in the document
 
 
 class Chat(Struct, frozen=True, kw_only=True):
@@ -82,82 +80,85 @@ class Chat(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     title: str = ""
     id: str = ""
-    # entries that are no messages, or say nothing: their lines in JSON lines, else from 1
+    # entries that are not messages, or say nothing: their lines in JSON lines, else from 1
     odd: tuple[int, ...] = ()
 
 
 def from_json(value: Any, text: str) -> list[Chat]:
-    """The chats in a decoded JSON document; none when it is something else.
+    """Find the chats in a decoded JSON document; none when it is something else.
 
-    `text` is the document itself: the line on which each message's text stands is looked up in it.
+    `text` is the document itself, in which the line of each message is looked up.
     """
-    chats = list(_chats(value))
-    places = _Places(text)
-    return [
-        replace(chat, turns=tuple(places.placed(turn) for turn in chat.turns)) for chat in chats
-    ]
+    finder = _LineFinder(text)
+    chats = []
+    for chat in list(_chats(value)):
+        turns = tuple(finder.with_line(turn) for turn in chat.turns)
+        chats.append(replace(chat, turns=turns))
+    return chats
 
 
 def from_json_lines(values: list[tuple[int, Any]]) -> list[Chat]:
-    """The chats in JSON lines, given with their line numbers: a message a line, or a conversation a
-    line."""
-    objects = [value for _, value in values]
-    if _is_messages(objects):
-        chat = _listed(objects)
-        lines = [line for number, (line, _) in enumerate(values, 1) if number not in chat.odd]
-        turns = tuple(
-            replace(turn, lines=(line, line)) for turn, line in zip(chat.turns, lines, strict=True)
-        )
-        return [Chat(turns=turns, odd=tuple(values[number - 1][0] for number in chat.odd))]
-    return [
-        replace(chat, turns=tuple(replace(turn, lines=(line, line)) for turn in chat.turns))
-        for line, value in values
-        for chat in _chats(value)
-    ]
+    """Find the chats in JSON lines, given with their numbers.
+
+    A line is a message, or a whole conversation.
+    """
+    if _is_messages([value for _, value in values]):
+        turns: list[Turn] = []
+        odd: list[int] = []
+        for line, value in values:
+            turn = _turn(value)
+            if turn is None:
+                odd.append(line)
+            else:
+                turns.append(replace(turn, lines=(line, line)))
+        return [Chat(turns=tuple(turns), odd=tuple(odd))]
+    chats = []
+    for line, value in values:
+        for chat in _chats(value):
+            of_line = tuple(replace(turn, lines=(line, line)) for turn in chat.turns)
+            chats.append(replace(chat, turns=of_line))
+    return chats
 
 
-def _listed(items: list[Any]) -> Chat:
-    """A list of messages."""
-    found = [(number, _turn(item)) for number, item in enumerate(items, 1)]
-    return Chat(
-        turns=tuple(turn for _, turn in found if turn),
-        odd=tuple(number for number, turn in found if turn is None),
-    )
+def _chat_of(turns: list[Turn | None]) -> Chat:
+    """A chat of these entries, counted from 1; those without a turn are odd."""
+    odd = tuple(number for number, turn in enumerate(turns, 1) if turn is None)
+    return Chat(turns=tuple(turn for turn in turns if turn), odd=odd)
 
 
 def _chats(value: Any) -> Iterator[Chat]:
     if isinstance(value, list):
         if _is_messages(value):
-            yield _listed(value)
+            yield _chat_of([_turn(item) for item in value])
         elif value and all(isinstance(item, dict) for item in value):
             for item in value:
                 yield from _chats(item)
         return
     if not isinstance(value, dict):
         return
-    chat = Chat(turns=())
+    chat = _conversation(value)
+    if chat.turns:
+        titles = (str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int))
+        ids = (str(value[name]) for name in _CHAT_IDS if value.get(name))
+        yield replace(chat, title=next(titles, ""), id=next(ids, ""))
+
+
+def _conversation(value: dict[str, Any]) -> Chat:
+    """The chat that an object is; without turns if it is something else."""
     if isinstance(value.get("mapping"), dict):
-        chat = Chat(turns=tuple(_mapped(value["mapping"], value.get("current_node"))))
+        turns = tuple(_turns_of_tree(value["mapping"], value.get("current_node")))
+        if turns:
+            return Chat(turns=turns)
     for name in _LISTS:
         inner = value.get(name)
-        if not chat.turns and isinstance(inner, list) and _is_messages(inner):
-            chat = _listed(inner)
-        elif not chat.turns and isinstance(inner, dict):
+        chat = Chat(turns=())
+        if isinstance(inner, list) and _is_messages(inner):
+            chat = _chat_of([_turn(item) for item in inner])
+        elif isinstance(inner, dict):
             chat = _sessions(inner)
-    chat = chat if chat.turns else _sessions(value)
-    if chat.turns:
-        title = next(
-            (str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int)), ""
-        )
-        identity = next(
-            (
-                str(value[name])
-                for name in ("id", "conversation_id", "uuid", "sample_id")
-                if value.get(name)
-            ),
-            "",
-        )
-        yield replace(chat, title=title, id=identity)
+        if chat.turns:
+            return chat
+    return _sessions(value)
 
 
 def _is_messages(items: list[Any]) -> bool:
@@ -176,41 +177,41 @@ def _looks_like_message(item: Any) -> bool:
 
 
 def _turn(item: Any, at: datetime | None = None, session: str = "") -> Turn | None:
-    """The turn that an entry is; None for one that says nothing."""
+    """Read an entry as a turn; None if it says nothing."""
     if not _looks_like_message(item):
         return None
-    text = next((found for name in _TEXTS if (found := _text(item.get(name)))), "")
+    text = _first(_text(item.get(name)) for name in _TEXTS)
     caption = item.get("blip_caption") or item.get("caption")
     if isinstance(caption, str) and caption.strip():
         text = f"{text} [image: {caption.strip()}]".strip()
     if not text:
         return None
-    speaker = next(
-        (found for name in (*_SPEAKERS, *_WEAK_SPEAKERS) if (found := _name(item.get(name)))), ""
-    )
-    when = next((time for name in _TIMES if (time := dates.parse(item.get(name)))), at)
-    identity = next((str(item[name]) for name in _IDS if item.get(name) not in (None, "")), "")
+    speaker = _first(_name(item.get(name)) for name in (*_SPEAKERS, *_WEAK_SPEAKERS))
+    speaker = speaker or str(item.get("role", "")).strip()
+    times = (dates.parse(item.get(name)) for name in _TIMES)
+    ids = (str(item[name]) for name in _IDS if item.get(name) not in (None, ""))
     message = Message(
-        speaker=speaker or str(item.get("role", "")).strip(), text=text, id=identity, at=when
+        speaker=speaker,
+        text=text,
+        id=next(ids, ""),
+        at=next((time for time in times if time), at),
     )
     return Turn(message=message, session=session)
 
 
+def _first(texts: Iterable[str]) -> str:
+    """The first that is not empty."""
+    return next((text for text in texts if text), "")
+
+
 def _text(value: Any) -> str:
-    """Text that may be a string, a list of parts, or an object with either."""
+    """Read a text that may be a string, a list of parts, or an object with either."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list):
         return "".join(part if isinstance(part, str) else _text(part) for part in value).strip()
     if isinstance(value, dict):
-        return next(
-            (
-                found
-                for name in ("text", "parts", "content", "result")
-                if (found := _text(value.get(name)))
-            ),
-            "",
-        )
+        return _first(_text(value.get(name)) for name in _TEXT_PARTS)
     return ""
 
 
@@ -218,75 +219,69 @@ def _name(value: Any) -> str:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, dict):
-        names = ("real_name", "display_name", "name", "username", "role")
-        return next((found for name in names if (found := _name(value.get(name)))), "")
+        return _first(_name(value.get(name)) for name in _NAME_FIELDS)
     return ""
 
 
-def _mapped(mapping: dict[str, Any], current: Any) -> Iterator[Turn]:
-    """ChatGPT: a tree of messages; the branch that ends in `current`, or else all of them by time."""
+def _turns_of_tree(mapping: dict[str, Any], current: Any) -> Iterator[Turn]:
+    """ChatGPT: the branch of a tree that ends in `current`, else all its messages by time."""
     branch: list[Any] = []
     node = mapping.get(str(current)) if current else None
+    # from the leaf to the root; a damaged file may lead round in a circle
     while isinstance(node, dict) and len(branch) <= len(mapping):
         branch.append(node)
         node = mapping.get(str(node.get("parent")))
     if not branch:
-        nodes = [
-            node
-            for node in mapping.values()
-            if isinstance(node, dict) and isinstance(node.get("message"), dict)
-        ]
-        branch = sorted(
-            nodes,
-            key=lambda node: str(dates.parse(node["message"].get("create_time"))),
-            reverse=True,
-        )
+        nodes = (node for node in mapping.values() if isinstance(node, dict))
+        branch = [node for node in nodes if isinstance(node.get("message"), dict)]
+        branch.sort(key=_created, reverse=True)
     for node in reversed(branch):
         turn = _turn(_with_role(node.get("message")))
         if turn and turn.message.speaker not in ("system", "tool"):
             yield turn
 
 
+def _created(node: dict[str, Any]) -> str:
+    return str(dates.parse(node["message"].get("create_time")))
+
+
 def _with_role(message: Any) -> Any:
-    if isinstance(message, dict) and isinstance(message.get("author"), dict):
-        return {
-            **message,
-            "role": message["author"].get("role", ""),
-            "author": message["author"].get("name"),
-        }
+    """A message of ChatGPT with its author's role where other programs have it."""
+    author = message.get("author") if isinstance(message, dict) else None
+    if isinstance(author, dict):
+        return {**message, "role": author.get("role", ""), "author": author.get("name")}
     return message
 
 
 def _sessions(value: dict[str, Any]) -> Chat:
     """Numbered sessions, one after another; the entries are counted through all of them."""
-    numbered = sorted(
-        (int(found[1]), name)
-        for name in value
-        if (found := _SESSION.fullmatch(name)) and isinstance(value[name], list)
-    )
+    numbers: dict[str, int] = {}
+    for name in value:
+        match = _SESSION.fullmatch(name)
+        if match and isinstance(value[name], list):
+            numbers[name] = int(match[1])
     turns: list[Turn | None] = []
-    for _, name in numbered:
+    for name in sorted(numbers, key=lambda name: (numbers[name], name)):
         at = dates.parse(value.get(f"{name}_date_time") or value.get(f"{name}_date"))
         turns += [_turn(item, at, name) for item in value[name]]
-    odd = tuple(number for number, turn in enumerate(turns, 1) if turn is None)
-    return Chat(turns=tuple(turn for turn in turns if turn), odd=odd)
+    return _chat_of(turns)
 
 
-class _Places:
-    """Finds the line on which each message's text begins; messages come in the order of the
-    document."""
+class _LineFinder:
+    """Finds the line on which a message begins; messages come in the order of the document."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._offset = 0
         self._line = 1
 
-    def placed(self, turn: Turn) -> Turn:
-        sample = turn.message.text[:60]
+    def with_line(self, turn: Turn) -> Turn:
+        """The turn with its line, if its text is found."""
+        sample = turn.message.text[:_SAMPLE]
+        # as JSON writes it, in either way
         for ascii_only in (False, True):
-            offset = self._text.find(
-                json.dumps(sample, ensure_ascii=ascii_only)[1:-1], self._offset
-            )
+            written = json.dumps(sample, ensure_ascii=ascii_only)[1:-1]
+            offset = self._text.find(written, self._offset)
             if offset >= 0:
                 self._line += self._text.count("\n", self._offset, offset)
                 self._offset = offset

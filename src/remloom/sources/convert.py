@@ -1,9 +1,8 @@
-"""Converting in a child process, which may fail, hang or grow without harm: who wrote a PDF, a DOCX
-or a page of HTML is a stranger, and the libraries that read them are large.
+"""Converting documents in a child process, which may fail, hang or grow without harm.
 
-One child serves a whole process and is used again for the next document, so that a thousand small
-files are read as fast as before. It is ended by whatever goes over a limit, and the next document
-gets another.
+A PDF, a DOCX or a page of HTML is written by a stranger, and the libraries that read them are
+large. One child serves a whole process and is used again for the next document, so that a thousand
+small files are read quickly. It is ended when a limit is exceeded; the next document gets another.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _NEEDED = {".pdf": "pdfminer.high_level"}
 
 
 class Limits(Struct, frozen=True):
-    """What the conversion of one document may take."""
+    """The time and memory that the conversion of one document may take."""
 
     # of CPU time, and 10 for each megabyte; of wall time some more than twice as much
     seconds: float = 30.0
@@ -45,7 +44,7 @@ class Limits(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """What the child is asked."""
+    """A document for the child to convert."""
 
     uri: str
     data: bytes
@@ -56,7 +55,7 @@ class Request(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """What it says: a document, or why there is none."""
+    """The child's answer: a document, or why there is none."""
 
     document: Document | None = None
     error: str = ""
@@ -69,13 +68,14 @@ _replies = msgspec.msgpack.Decoder(Reply)
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
+    """Write a message, its length first."""
     stream.write(len(message).to_bytes(_LENGTH, "big"))
     stream.write(message)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """The next message; None when the other side is gone."""
+    """Read the next message; None when the other side is gone."""
     head = stream.read(_LENGTH)
     size = int.from_bytes(head, "big")
     if len(head) < _LENGTH or size > 4 * _MOST:
@@ -85,7 +85,7 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> Document:
-    """What `formats.convert` makes of a file, made in the child.
+    """Convert a file by `formats.convert`, in the child.
 
     Raises:
         MissingExtraError: the library that reads them is not installed.
@@ -100,28 +100,21 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
         reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
     if reply is None:
         if late:
-            raise _over(
-                uri, f"its conversion took longer than {seconds:,.0f} seconds", "read_timeout"
-            )
-        raise _over(
-            uri,
-            "its conversion ended without a word, as it does when memory is short",
-            "read_memory_mb",
-        )
+            problem = f"its conversion took longer than {seconds:,.0f} seconds"
+            raise _over(uri, problem, "read_timeout")
+        problem = "its conversion ended without a word, as it does when memory is short"
+        raise _over(uri, problem, "read_memory_mb")
     if reply.memory:
-        raise _over(
-            uri,
-            f"its conversion needs more than {limits.memory_mb:,} MB of memory",
-            "read_memory_mb",
-        )
+        problem = f"its conversion needs more than {limits.memory_mb:,} MB of memory"
+        raise _over(uri, problem, "read_memory_mb")
     if reply.document is None:
         raise SourceError(reply.error, uri=uri)
     return reply.document
 
 
-def _over(uri: str, what: str, setting: str) -> SourceError:
+def _over(uri: str, problem: str, setting: str) -> SourceError:
     return SourceError(
-        what,
+        problem,
         uri=uri,
         remedy=f"if it is to be trusted, raise the setting {setting} (REMLOOM_{setting.upper()})",
     )
@@ -136,7 +129,7 @@ def _installed(module: str) -> bool:
 
 @contextmanager
 def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
-    """A process is killed when what is done inside takes longer; the event tells that it was."""
+    """Kill a process when the work inside takes longer; the event tells that it was killed."""
     late = threading.Event()
 
     def kill() -> None:
@@ -164,8 +157,8 @@ class _Child:
             os.register_at_fork(after_in_child=self._forget)
 
     def ask(self, request: bytes, seconds: float, memory_mb: int) -> tuple[Reply | None, bool]:
-        """The answer; or None, and whether it was the time that was over."""
-        # what the process has kept by now counts against the limit
+        """Get the answer to a request; or None, and whether the time was over."""
+        # What the process has kept by now counts against the limit.
         if memory_mb != self._memory_mb:
             self.end()
             self._memory_mb = memory_mb
@@ -176,6 +169,7 @@ class _Child:
         assert process.stdout  # noqa: S101
         answer, late = None, False
         try:
+            # The child says that it is ready, so that loading a library does not count.
             with _ended_after(process, _STARTING) as late_to_start:
                 send(process.stdin, request)
                 ready = receive(process.stdout)
@@ -185,9 +179,10 @@ class _Child:
                     answer = receive(process.stdout)
                 late = too_late.is_set()
         except (OSError, ValueError):
-            pass  # it ended meanwhile
+            # it ended meanwhile
+            pass
         except BaseException:
-            # nobody waits any more, and the next one must not get this answer
+            # Nobody waits any more, and the next document must not get this answer.
             self.end()
             raise
         if answer is None:
@@ -223,6 +218,7 @@ class _Child:
                         stream.close()
 
     def _forget(self) -> None:
+        """After a fork: the process and the lock are those of the parent."""
         self.lock = threading.Lock()
         self._process = None
 

@@ -1,5 +1,7 @@
-"""The process that converts documents: it reads requests from standard input until there are none.
-See `convert`."""
+"""The process that converts documents, one request on standard input after another.
+
+See `convert`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _KEPT = 0.25
 def main() -> None:
     """Answer requests."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdin, sys.stdout = io.StringIO(), sys.stderr  # what a library prints is no answer
+    # what a library prints must not be taken for an answer
+    sys.stdin, sys.stdout = io.StringIO(), sys.stderr
     decode = msgspec.msgpack.Decoder(Request).decode
     encode = msgspec.msgpack.Encoder().encode
     base = _size()
@@ -34,24 +37,24 @@ def main() -> None:
         before = _size()
         formats.load(request.suffix)
         base += _size() - before
-        send(target, b"")  # ready: the time runs from here
-        _restrict(request.seconds, base + request.memory_mb * 1_000_000)
+        # ready: the time runs from here
+        send(target, b"")
+        allowed = request.memory_mb * 1_000_000
+        _restrict(request.seconds, base + allowed)
         try:
             reply = _answer(request)
-            told = encode(
-                msgspec.structs.replace(
-                    reply, last=_size() > base + _KEPT * request.memory_mb * 1_000_000
-                )
-            )
+            too_large = _size() > base + _KEPT * allowed
+            message = encode(msgspec.structs.replace(reply, last=too_large))
+            # a large document must not stay until the next one is there
             del reply
         except MemoryError:
             _release()
-            told = encode(Reply(memory=True, last=True))
-        send(target, told)
+            message = encode(Reply(memory=True, last=True))
+        send(target, message)
 
 
 def _answer(request: Request) -> Reply:
-    """The document, or why there is none."""
+    """Convert a document, or say why there is none."""
     try:
         document = formats.convert(request.uri, request.data, request.suffix, request.title)
     except MemoryError:
@@ -60,18 +63,17 @@ def _answer(request: Request) -> Reply:
         return Reply(error=error.message)
     except RecursionError:
         return Reply(error="it is nested too deeply")
-    except Exception as error:  # whatever it is, it is of this document
+    except Exception as error:
+        # whatever a parser raises, it is of this document
         return Reply(error=f"it cannot be read: {type(error).__name__}")
     if len(document.text) > _TEXT:
-        return Reply(
-            error=f"its text is {len(document.text) / 1_000_000:,.0f} MB: that is no document"
-        )
+        size = f"{len(document.text) / 1_000_000:,.0f} MB"
+        return Reply(error=f"its text is {size}: that is no document")
     return Reply(document=document)
 
 
 def _restrict(seconds: float, size: int) -> None:
-    """Limit what this process takes from here on, where the system has such limits; else the
-    parent's clock is one."""
+    """Limit what this process takes from here on, where the system has such limits."""
     try:
         import resource
     except ImportError:  # pragma: no cover - Windows
@@ -80,15 +82,15 @@ def _restrict(seconds: float, size: int) -> None:
     limits = {resource.RLIMIT_CPU: round(used.ru_utime + used.ru_stime + seconds) + 1}
     if _size():
         limits[resource.RLIMIT_AS] = size
-    for what, soft in limits.items():
-        _, hard = resource.getrlimit(what)
-        resource.setrlimit(
-            what, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard)
-        )
+    for name, soft in limits.items():
+        _, hard = resource.getrlimit(name)
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
+        resource.setrlimit(name, (soft, hard))
 
 
 def _release() -> None:
-    """Take back the limit of memory, so that it can be said that it was reached."""
+    """Take back the limit of memory, so that there is enough to say that it was reached."""
     with suppress(ImportError):
         import resource
 

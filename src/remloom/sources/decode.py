@@ -1,4 +1,4 @@
-"""From bytes to text: which encoding it is, and whether it is text at all."""
+"""Decoding bytes to text, if they are text at all."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _MOST_CONTROLS = 0.01  # share of control characters that a text in an old encod
 
 
 class NotTextError(ValueError):
-    """These bytes are no text; the message says what they are, as far as can be told."""
+    """These bytes are not a text; the message says what they are, as far as can be told."""
 
 
 def sniff(data: bytes) -> str:
-    """What the bytes are by their signature ("a PDF", "HTML"), or an empty string."""
-    for signature, what in _SIGNATURES:
+    """Name what bytes are by their signature ("a PDF", "HTML"); empty if they have none."""
+    for signature, name in _SIGNATURES:
         if data.startswith(signature):
-            return what
+            return name
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return "HTML" if head.startswith((b"<!doctype html", b"<html")) else ""
 
 
 def to_text(data: bytes) -> tuple[str, str]:
-    """The text, and the encoding it was in. Line ends become LF; a byte order mark goes.
+    """Decode bytes; returns the text and its encoding. Line ends become LF, a byte order mark goes.
 
     Tried in order: the byte order mark, UTF-8, Latin-1. The last takes any bytes, so it is only a
     guess, and only made when they look like text.
@@ -57,9 +57,9 @@ def to_text(data: bytes) -> tuple[str, str]:
     Raises:
         NotTextError: binary data, or text that its byte order mark lies about.
     """
-    what = sniff(data)
-    if what and what != "HTML":
-        raise NotTextError(what)
+    kind = sniff(data)
+    if kind and kind != "HTML":
+        raise NotTextError(kind)
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "")
     try:
         text = data.decode(encoding or "utf-8")
@@ -71,7 +71,9 @@ def to_text(data: bytes) -> tuple[str, str]:
         controls = len(sample) - len(sample.translate(None, _CONTROLS))
         if controls > _MOST_CONTROLS * len(sample):
             raise NotTextError("binary data") from error
-        text, encoding = data.decode("latin-1"), "latin-1"
+        text = data.decode("latin-1")
+        encoding = "latin-1"
+    # a NUL is valid UTF-8, but nobody writes one
     if "\0" in text:
         raise NotTextError("binary data")
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding

@@ -1,5 +1,4 @@
-"""What a source yields: documents ready to be cut and remembered, and what was passed over, with
-the reason."""
+"""Documents as sources yield them, and what was skipped with the reason."""
 
 from __future__ import annotations
 

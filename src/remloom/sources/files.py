@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..errors import RemloomError, SourceError
 from ..text import dates
 from . import chats, convert, decode, formats, frontmatter, transcript
@@ -39,18 +41,17 @@ _BARE_NAMES = (
     "todo",
 )
 _PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CVS"))
-# of a folder that is a virtual environment, or a tenant of ours
+# files that tell a virtual environment, or a tenant of ours
 _MARKS = ("pyvenv.cfg", "memory.db")
 _DATE_KEYS = ("date", "created", "published", "year", "period")
-_SAID = 200  # characters of an error that are shown
+_SHOWN = 200  # characters of an error that are shown
 _LISTED = 10  # odd entries of a chat that are named one by one
 _USUAL = Limits()
 _TITLE_LINES = 40  # of a text in which its title is looked for
 
 
 class Source:
-    """The documents under a path: iterate to read them, one after another. `len` is the number of
-    files."""
+    """The documents under a path: iterate to read them one by one. `len` counts the files."""
 
     def __init__(self, readers: list[Callable[[], Iterator[Document | Skipped]]]) -> None:
         self._readers = readers
@@ -71,7 +72,7 @@ def open_source(
     max_bytes: int = MAX_BYTES,
     limits: Limits = _USUAL,
 ) -> Source:
-    """The documents of a file, a folder, or of standard input (`-`).
+    """Open a file, a folder, or standard input (`-`) as its documents.
 
     A folder's files come in the order of their names. Hidden files and folders, version control,
     installed packages and Remloom's own tenants are left out without a word; every other file is
@@ -93,14 +94,14 @@ def open_source(
         return Source([partial(_read_stdin, max_bytes, limits)])
     root = Path(path).expanduser().absolute()
     if root.is_dir():
-        found = _walk(root, recursive)
         real = root.resolve()
-        return Source([
-            partial(_passed_over, item) if isinstance(item, Skipped)
-            else partial(_read_inside, real, item, bool(glob), max_bytes, limits)
-            for item in found
-            if not glob or isinstance(item, Skipped) or _matches(item, root, glob)
-        ])  # fmt: skip
+        readers: list[Callable[[], Iterator[Document | Skipped]]] = []
+        for item in _walk(root, recursive):
+            if isinstance(item, Skipped):
+                readers.append(partial(_yield_skipped, item))
+            elif not glob or _matches(item, root, glob):
+                readers.append(partial(_read_inside, real, item, bool(glob), max_bytes, limits))
+        return Source(readers)
     if not os.path.lexists(root):
         raise SourceError(
             f"there is no file or folder {path}",
@@ -113,8 +114,9 @@ def open_source(
 def read_bytes(
     uri: str, data: bytes, suffix: str, *, title: str = "", limits: Limits = _USUAL
 ) -> list[Document | Skipped]:
-    """The documents in the bytes of one file: one, except for exports that hold several chats; and
-    what was left out of those.
+    """Read the bytes of one file as documents.
+
+    That is one, except for exports that hold several chats, which come with what was left out.
 
     Args:
         uri: what to cite.
@@ -133,32 +135,23 @@ def read_bytes(
     try:
         text, encoding = decode.to_text(data)
     except decode.NotTextError as error:
-        raise SourceError(
-            f"{f'named {suffix} but it is' if suffix else 'it is'} {error}", uri=uri
-        ) from error
+        claim = f"named {suffix} but it is" if suffix else "it is"
+        raise SourceError(f"{claim} {error}", uri=uri) from error
     if not text.strip():
         raise SourceError("it is empty", uri=uri)
     metadata: dict[str, Any] = {}
     if encoding != "utf-8":
         metadata["encoding"] = encoding + (" (guessed)" if encoding == "latin-1" else "")
+    whole = Document(uri=uri, title=title, text=text, metadata=metadata)
     if suffix in _JSON:
-        found = _json_chats(uri, text, suffix)
-        if found:
-            return list(
-                _chats(uri, found, title, metadata, "line" if suffix != ".json" else "entry")
-            )
-        return [
-            Document(
-                uri=uri, title=title, text=text, media_type="application/json", metadata=metadata
-            )
-        ]
+        some = _json_chats(uri, text, suffix)
+        if some:
+            unit = "entry" if suffix == ".json" else "line"
+            return list(_chats(uri, some, title, metadata, unit))
+        return [replace(whole, media_type="application/json")]
     if suffix in _TABLES:
-        return [
-            Document(
-                uri=uri, title=title, text=text, category="table", metadata=metadata,
-                media_type="text/csv" if suffix == ".csv" else "text/tab-separated-values",
-            )
-        ]  # fmt: skip
+        media_type = "text/csv" if suffix == ".csv" else "text/tab-separated-values"
+        return [replace(whole, category="table", media_type=media_type)]
     if suffix not in _MARKDOWN:
         turns = transcript.turns(text)
         if turns:
@@ -167,54 +160,58 @@ def read_bytes(
 
 
 def title_of(text: str, uri: str) -> str:
-    """The first heading of a text, or else a title made from the name of its place."""
+    """Title a text by its first heading, else by the last part of its uri."""
     return _heading(text) or _pretty(uri)
 
 
 def markdown(uri: str, text: str) -> Document:
-    """A text in Markdown as a document; what its front matter tells is known of it."""
+    """Make a document of a text in Markdown and its front matter."""
     return _text(uri, text, _pretty(uri), ".md", {})
 
 
 def _walk(root: Path, recursive: bool) -> Iterator[Path | Skipped]:
-    closed: list[OSError] = []
-    for folder, folders, files in os.walk(root, onerror=closed.append):
-        inner = (
-            name
-            for name in folders
-            if recursive and not name.startswith(".") and name not in _PRUNED
-        )
-        folders[:] = sorted(
-            name for name in inner if not any(Path(folder, name, mark).exists() for mark in _MARKS)
-        )
+    """Yield the files of a folder, and at last the folders that cannot be read."""
+    errors: list[OSError] = []
+    for folder, folders, files in os.walk(root, onerror=errors.append):
+        # what is taken out of this very list, os.walk does not enter
+        folders[:] = sorted(name for name in folders if recursive and _is_read(folder, name))
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in sorted((*files, *links)):
             if not name.startswith("."):
                 yield Path(folder, name)
-    for error in closed:
+    for error in errors:
         yield Skipped(
             uri=_uri(error.filename), reason=f"cannot be read: {error.strerror}", failed=True
         )
+
+
+def _is_read(folder: str, name: str) -> bool:
+    """Whether a folder inside a folder is read: not hidden ones, installed packages and tenants."""
+    if name.startswith(".") or name in _PRUNED:
+        return False
+    return not any(Path(folder, name, mark).exists() for mark in _MARKS)
 
 
 def _matches(path: Path, root: Path, glob: str) -> bool:
     return fnmatch(path.name, glob) or fnmatch(path.relative_to(root).as_posix(), glob)
 
 
-def _passed_over(item: Skipped) -> Iterator[Skipped]:
+def _yield_skipped(item: Skipped) -> Iterator[Skipped]:
     yield item
 
 
 def _uri(path: str | os.PathLike[str]) -> str:
-    """A path as text that can be stored: bytes of a name that are no UTF-8 are written as `\\xff`."""
+    """Write a path as text that can be stored: bytes that are not UTF-8 become `\\xff`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _read_inside(
     root: Path, path: Path, named: bool, max_bytes: int, limits: Limits
 ) -> Iterator[Document | Skipped]:
-    """A file of a folder; a link only if it stays inside, since who may put a link there may not be
-    one who may read what it leads to."""
+    """Read a file of a folder; a link only if it stays inside.
+
+    Who may put a link there may not be allowed to read what it leads to.
+    """
     try:
         target = path.resolve()
     except (OSError, RuntimeError):  # as Python 3.13 and those before it say
@@ -249,9 +246,13 @@ def _read_stdin(max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
 def _read_file(
     path: Path, named: bool, max_bytes: int, limits: Limits
 ) -> Iterator[Document | Skipped]:
-    """One file; `named` when it was asked for by name, so that a strange suffix is no reason to
-    pass it over."""
-    uri, suffix = _uri(path), path.suffix.lower()
+    """Read one file, or say why not.
+
+    Args:
+        named: it was asked for by name, so that a strange suffix is not a reason to skip it.
+    """
+    uri = _uri(path)
+    suffix = path.suffix.lower()
     try:
         state = path.stat()
     except OSError as error:
@@ -264,10 +265,11 @@ def _read_file(
         yield Skipped(uri=uri, reason=f"{_size(state.st_size)}: larger than {_size(max_bytes)}")
         return
     known = suffix in (*_MARKDOWN, *_TEXT, *_TABLES, *_JSON, *formats.MEDIA_TYPES)
-    if not named and not known and not (not suffix and path.stem.lower() in _BARE_NAMES):
+    known |= not suffix and path.stem.lower() in _BARE_NAMES
+    if not named and not known:
+        kind = suffix or "no suffix"
         yield Skipped(
-            uri=uri,
-            reason=f"{suffix or 'no suffix'}: not a kind of document; name the file to read it as text",
+            uri=uri, reason=f"{kind}: not a kind of document; name the file to read it as text"
         )
         return
     if not state.st_size:
@@ -279,10 +281,9 @@ def _read_file(
 
 
 def _content(path: Path, max_bytes: int) -> bytes:
-    """What is in a file; nothing is waited for, whatever is at its path by now."""
-    descriptor = os.open(
-        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    )
+    """Read a file without waiting, whatever is at its path by now: a pipe would never end."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SourceError("not a regular file", uri=_uri(path))
@@ -304,9 +305,9 @@ def _guarded(
         yield Skipped(uri=uri, reason=f"cannot be read: {error.strerror or error}", failed=True)
     except Exception as error:
         # whatever a parser raises, it is of this document and not of the others
-        said = str(error).partition("\n")[0][:_SAID]
+        message = str(error).partition("\n")[0][:_SHOWN]
         yield Skipped(
-            uri=uri, reason=f"cannot be read: {type(error).__name__}: {said}", failed=True
+            uri=uri, reason=f"cannot be read: {type(error).__name__}: {message}", failed=True
         )
     else:
         yield from documents
@@ -316,10 +317,12 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
     try:
         if suffix == ".json":
             return chats.from_json(json.loads(text), text)
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        return chats.from_json_lines(
-            [(number, _json_line(uri, suffix, number, line)) for number, line in lines]
-        )
+        values = [
+            (number, _json_line(uri, suffix, number, line))
+            for number, line in enumerate(text.split("\n"), 1)
+            if line.strip()
+        ]
+        return chats.from_json_lines(values)
     except json.JSONDecodeError as error:
         raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
     except RecursionError as error:
@@ -335,32 +338,33 @@ def _json_line(uri: str, suffix: str, number: int, line: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        said = f"{error.msg}, column {error.colno}"
+        problem = f"{error.msg}, column {error.colno}"
         raise SourceError(
-            f"named {suffix} but line {number} of it is not JSON: {said}", uri=uri
+            f"named {suffix} but line {number} of it is not JSON: {problem}", uri=uri
         ) from error
 
 
 def _chats(
-    uri: str, found: list[chats.Chat], title: str, metadata: dict[str, Any], unit: str
+    uri: str, some: list[chats.Chat], title: str, metadata: dict[str, Any], unit: str
 ) -> Iterator[Document | Skipped]:
-    """The chats of an export, each followed by what was left out of it."""
-    for number, chat in enumerate(found, 1):
-        document = _chat(uri, chat, len(found) > 1, number, title, metadata)
+    """Yield the chats of an export, each followed by what was left out of it."""
+    for number, chat in enumerate(some, 1):
+        document = _chat(uri, chat, len(some) > 1, number, title, metadata)
         if chat.turns:
             yield document
         if chat.odd:
-            places = ", ".join(map(str, chat.odd[:_LISTED])) + (
-                ", …" if len(chat.odd) > _LISTED else ""
-            )
-            are = (
-                "is no message, or says nothing"
-                if len(chat.odd) == 1
-                else "are no messages, or say nothing"
-            )
-            yield Skipped(
-                uri=document.uri, reason=f"{len(chat.odd)} of its entries {are}: {unit} {places}"
-            )
+            yield Skipped(uri=document.uri, reason=_odd_entries(chat.odd, unit))
+
+
+def _odd_entries(odd: tuple[int, ...], unit: str) -> str:
+    """Say which entries of a chat were left out."""
+    numbers = ", ".join(map(str, odd[:_LISTED]))
+    if len(odd) > _LISTED:
+        numbers += ", …"
+    are = "is no message, or says nothing"
+    if len(odd) > 1:
+        are = "are no messages, or say nothing"
+    return f"{len(odd)} of its entries {are}: {unit} {numbers}"
 
 
 def _chat(
@@ -368,7 +372,8 @@ def _chat(
 ) -> Document:
     times = [turn.message.at for turn in chat.turns if turn.message.at]
     if several:
-        uri, title = f"{uri}#{chat.id or number}", f"{title} {number}"
+        uri = f"{uri}#{chat.id or number}"
+        title = f"{title} {number}"
     return Document(
         uri=uri,
         title=chat.title or title,
@@ -381,14 +386,12 @@ def _chat(
 
 
 def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]) -> Document:
-    markdown = suffix in _MARKDOWN
-    facts, body = frontmatter.split(text) if markdown else ({}, 0)
+    is_markdown = suffix in _MARKDOWN
+    facts, body = frontmatter.split(text) if is_markdown else ({}, 0)
     authors = facts.get("authors", facts.get("author", ()))
     if isinstance(authors, str):
         authors = [name.strip() for name in authors.split(",")]
-    at = next(
-        (found for name in _DATE_KEYS if (found := dates.parse(_first_year(facts.get(name))))), None
-    )
+    times = (dates.parse(_first_year(facts.get(name))) for name in _DATE_KEYS)
     if facts:
         metadata = {**metadata, "front_matter": facts}
     return Document(
@@ -396,8 +399,8 @@ def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]
         title=str(facts.get("title") or _heading(text[body:]) or title),
         text=text,
         body=body,
-        media_type="text/markdown" if markdown else "text/plain",
-        at=at,
+        media_type="text/markdown" if is_markdown else "text/plain",
+        at=next((time for time in times if time), None),
         authors=tuple(str(name) for name in authors if str(name).strip()),
         metadata=metadata,
     )
@@ -411,27 +414,26 @@ def _first_year(value: Any) -> Any:
 
 
 def _heading(text: str) -> str:
-    """The first heading: `# Title`, or a short line underlined with `===`, `---` and the like."""
+    """Find the first heading: `# Title`, or a line underlined with `===`, `---` and the like."""
     lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
-    for line, under in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if line.startswith("# "):
             return line[2:].strip().strip("#").strip()
-        marks = under.strip()
-        if (
-            line.strip()
-            and len(marks) >= max(3, len(line.strip()))
-            and set(marks) in ({"="}, {"-"}, {"*"}, {"~"}, {"#"})
-        ):
-            return line.strip()
+        title, marks = line.strip(), below.strip()
+        long_enough = len(marks) >= max(3, len(title))
+        if title and long_enough and len(set(marks)) == 1 and marks[0] in "=-*~#":
+            return title
     return ""
 
 
 def _pretty(uri: str) -> str:
-    """A title from a file name: `q1-retrospective.md` is "q1 retrospective"."""
+    """Make a title of a file name: `q1-retrospective.md` is "q1 retrospective"."""
     name = uri.replace("\\", "/").rstrip("/").rpartition("/")[2]
     stem = name.rpartition(".")[0] or name
     return " ".join(stem.replace("_", " ").replace("-", " ").split()) or uri
 
 
 def _size(count: int) -> str:
-    return f"{count / 1024 / 1024:,.0f} MB" if count >= 1024 * 1024 else f"{count / 1024:,.0f} kB"
+    if count >= 1024 * 1024:
+        return f"{count / 1024 / 1024:,.0f} MB"
+    return f"{count / 1024:,.0f} kB"

@@ -56,18 +56,21 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         except decode.NotTextError as error:
             raise SourceError(f"named {suffix} but it is {error}", uri=uri) from error
         facts |= _head(source)
-        data, facts["encoding"] = source.encode(), facts["encoding"]
+        data = source.encode()
+    own_title = ""
     try:
-        text, found_title = (_plain(data), "") if suffix == ".pdf" else _markdown(data, suffix)
+        if suffix == ".pdf":
+            text = _plain(data)
+        else:
+            text, own_title = _markdown(data, suffix)
     except ImportError as error:
         raise MissingExtraError(f"reading {suffix} files", "documents") from error
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
         # the libraries hand on whatever their many parsers raise
-        reason = (
-            str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        )
+        message = str(error).strip()
+        reason = message.splitlines()[0][:200] if message else type(error).__name__
         raise SourceError(
             f"a {suffix[1:].upper()} file that cannot be read: {reason}", uri=uri
         ) from error
@@ -76,11 +79,13 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         raise SourceError(f"no text in it{hint}", uri=uri)
     if facts.get("encoding") == "utf-8":
         del facts["encoding"]
-    author, at = facts.pop("author", ""), dates.parse(facts.pop("date", None))
+    author = facts.pop("author", "")
+    at = dates.parse(facts.pop("date", None))
+    # a PDF may have halves of surrogate pairs
     text, pages = _paged(text.encode("utf-8", "replace").decode())
     return Document(
         uri=uri,
-        title=str(facts.pop("title", "") or found_title or title),
+        title=str(facts.pop("title", "") or own_title or title),
         text=text,
         lined=False,
         pages=pages,
@@ -102,33 +107,40 @@ def load(suffix: str) -> None:
 
 
 def check(uri: str, data: bytes, suffix: str) -> None:
-    """Refuse what is plainly not what its suffix says, or unpacks to more than a document is.
-    Raises SourceError."""
-    what = decode.sniff(data)
+    """Refuse data that are plainly not what their suffix says, or unpack to too much.
+
+    Raises:
+        SourceError: they are.
+    """
+    kind = decode.sniff(data)
     if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
-        raise SourceError(f"named .pdf but it is {what or 'not a PDF'}", uri=uri)
+        raise SourceError(f"named .pdf but it is {kind or 'not a PDF'}", uri=uri)
     if suffix == ".docx":
-        if what != "a ZIP archive":
-            raise SourceError(f"named .docx but it is {what or 'not a DOCX'}", uri=uri)
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                names = archive.namelist()
-                # no more than this is ever unpacked
-                unpacked = sum(part.file_size for part in archive.infolist())
-        except zipfile.BadZipFile as error:
-            raise SourceError(
-                "a DOCX file that is damaged: its ZIP archive cannot be opened", uri=uri
-            ) from error
-        if "word/document.xml" not in names:
-            raise SourceError("named .docx but it is another ZIP archive", uri=uri)
-        if unpacked > LARGEST_UNPACKED:
-            size = f"{unpacked / 1_000_000:,.0f} MB"
-            raise SourceError(f"a DOCX file that unpacks to {size}: that is no document", uri=uri)
+        if kind != "a ZIP archive":
+            raise SourceError(f"named .docx but it is {kind or 'not a DOCX'}", uri=uri)
+        _check_docx(uri, data)
+
+
+def _check_docx(uri: str, data: bytes) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+            # no more than this is ever unpacked
+            unpacked = sum(part.file_size for part in archive.infolist())
+    except zipfile.BadZipFile as error:
+        raise SourceError(
+            "a DOCX file that is damaged: its ZIP archive cannot be opened", uri=uri
+        ) from error
+    if "word/document.xml" not in names:
+        raise SourceError("named .docx but it is another ZIP archive", uri=uri)
+    if unpacked > LARGEST_UNPACKED:
+        size = f"{unpacked / 1_000_000:,.0f} MB"
+        raise SourceError(f"a DOCX file that unpacks to {size}: that is no document", uri=uri)
 
 
 def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
     with warnings.catch_warnings():
-        # other people's deprecations are no news to whoever reads a file
+        # the deprecations of others are not news to somebody who reads a file
         warnings.simplefilter("ignore")
         from markitdown import StreamInfo, converters
 
@@ -139,30 +151,38 @@ def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
 
 
 def _plain(data: bytes) -> str:
-    """The text of a PDF; a form feed ends each page. Not by markitdown, which takes any text in
-    columns for a form."""
+    """Extract the text of a PDF; a form feed ends each page.
+
+    It is not left to markitdown, which takes any text in columns for a form.
+    """
     from pdfminer.high_level import extract_text
 
     return str(extract_text(io.BytesIO(data)))
 
 
 def _paged(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without form feeds, and where the pages begin that they end; none where there are
-    none."""
+    """Take out the form feeds; returns the text and where its pages begin, if it has some."""
     *pages, rest = text.split("\f")
-    whole, begins = "", []
-    for page in [*pages, rest] if rest.strip() or not pages else pages:
+    has_pages = bool(pages)
+    if rest.strip() or not has_pages:
+        pages.append(rest)
+    whole = ""
+    begins = []
+    for page in pages:
         begins.append(len(whole))
         whole += _BLANK_LINES.sub("\n\n", page.rstrip() + "\n\n")
-    return whole, tuple(begins) if pages else ()
+    return whole, tuple(begins) if has_pages else ()
 
 
 def _head(source: str) -> dict[str, str]:
-    """Title, author and date that an HTML file states about itself."""
+    """Read the title, author and date that an HTML file states about itself."""
     head = source[:_HEAD]
     facts: dict[str, str] = {}
     for tag in _META.findall(head):
-        attributes = {name.lower(): html.unescape(a or b) for name, a, b in _ATTRIBUTE.findall(tag)}
+        attributes = {
+            name.lower(): html.unescape(double or single)
+            for name, double, single in _ATTRIBUTE.findall(tag)
+        }
         name = (attributes.get("name") or attributes.get("property") or "").lower()
         content = attributes.get("content", "").strip()
         if name == "author" and content:

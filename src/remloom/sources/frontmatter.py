@@ -14,21 +14,21 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)")
 
 
 def split(text: str) -> tuple[dict[str, Any], int]:
-    """The values of the front matter, keys in lower case, and the offset where the body begins.
+    """Read the front matter; returns its values, keys in lower case, and where the body begins.
 
-    Reads what front matter is made of in practice: text, whole numbers, true/false, and lists in
-    either form; deeper structures are left out. A block that is no front matter (a rule, say) is
-    body.
+    It takes what front matter is made of in practice: text, whole numbers, true/false, and lists in
+    either form; deeper structures are left out. A block that is not front matter, such as text
+    between two rules, is body.
 
     >>> split("---\\ntitle: 'A: b'\\nyear: 1754\\ntags: [x, y]\\n---\\nBody")
     ({'title': 'A: b', 'year': 1754, 'tags': ['x', 'y']}, 46)
     """
-    found = _BLOCK.match(text)
-    if not found:
+    block = _BLOCK.match(text)
+    if not block:
         return {}, 0
     values: dict[str, Any] = {}
-    last = ""
-    for line in found[1].splitlines():
+    last = ""  # key, of which a list may follow
+    for line in block[1].splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         item = _ITEM.fullmatch(line)
@@ -41,8 +41,9 @@ def split(text: str) -> tuple[dict[str, Any], int]:
             if pair[2]:
                 values[last] = _value(pair[2].strip())
         elif not line[0].isspace():
-            return {}, 0  # prose between two rules
-    return values, found.end()
+            # prose between two rules
+            return {}, 0
+    return values, block.end()
 
 
 def _value(text: str) -> Any:
@@ -55,6 +56,7 @@ def _scalar(text: str) -> str | int | bool:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
+    # a comment behind the value
     text = re.sub(r"\s+#.*$", "", text)
     if text in ("true", "false"):
         return text == "true"

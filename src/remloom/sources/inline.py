@@ -1,4 +1,4 @@
-"""Texts and messages that are at hand rather than in a file, as documents."""
+"""Texts and messages that are not in a file, as documents."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def from_text(
     category: str = "note",
     at: datetime | None = None,
 ) -> Document:
-    """A text as a document, taken as a Markdown file is: with front matter, if it has some. Its
-    title is `name`, what its front matter or its first heading says, or made from `uri`; its time
-    `at`, or what the front matter says.
+    """Make a document of a text, taken as a Markdown file is, with front matter if it has some.
+
+    Args:
+        name: its title; else that of its front matter, its first heading, or one made of `uri`.
+        at: its time; else that of its front matter.
 
     Raises:
         InvalidInputError: no text, no `uri`, or a time without a zone.
@@ -34,19 +36,22 @@ def from_text(
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
     check_uri(uri, at)
-    found = markdown(uri, text.replace("\r\n", "\n").replace("\r", "\n"))
-    return replace(found, title=name or found.title, category=category, at=at or found.at)
+    # lines are counted by LF alone
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    document = markdown(uri, text)
+    return replace(document, title=name or document.title, category=category, at=at or document.at)
 
 
 def from_messages(
     messages: Iterable[Message], *, uri: str, name: str | None = None, follows: bool = False
 ) -> Document:
-    """The turns of a chat, or what `follows` in it, as a document. Messages without text are left
-    out.
+    """Make a document of the turns of a chat, or of what `follows` in it.
+
+    Messages without text are left out.
 
     Raises:
         InvalidInputError: no message with text, no `uri`, a time without a zone, or something that
-            is no `Message`.
+            is not a `Message`.
     """
     check_uri(uri)
     turns = []
@@ -76,7 +81,7 @@ def from_messages(
 
 
 def check_uri(uri: str, at: datetime | None = None) -> None:
-    """Refuse what is no uri of something that is read, and a time without a zone.
+    """Refuse a blank or unstorable uri, and a time without a zone.
 
     Raises:
         InvalidInputError: it is one of these.

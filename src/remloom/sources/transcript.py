@@ -1,5 +1,4 @@
-"""Plain-text chats: `[2024-01-05 10:00] Sarah: hi`, or `Sarah: hi` where a whole file is written
-so.
+"""Plain-text chats: `[2024-01-05 10:00] Sarah: hi`, or `Sarah: hi` all through a file.
 
 Detection is careful: a document taken for a chat would be cut in the wrong places, while a chat
 taken for a document is still read.
@@ -19,16 +18,19 @@ __all__ = ["turns"]
 _TIMED = re.compile(
     r"""\[?(?P<at>\d{4}-\d\d-\d\d[T ]\d\d?:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?
         |\d\d?\.\d\d?\.\d{4},?[ ]\d\d?:\d\d(?::\d\d)?)\]?
-        [ \t]*(?:-[ \t]+)?<?(?P<speaker>[^\s:<>][^:<>\n]{0,60}?)(?::|>:?)(?:[ \t]+(?P<text>.*)|[ \t]*)""",
+        [ \t]*(?:-[ \t]+)?<?(?P<speaker>[^\s:<>][^:<>\n]{0,60}?)(?::|>:?)
+        (?:[ \t]+(?P<text>.*)|[ \t]*)""",
     re.X,
 )
 _PLAIN = re.compile(
-    r"(?P<speaker>@?[^\W\d_][\w.'’-]*(?:[ ][^\W_][\w.'’-]*){0,3})(?:[ ]?\([^()\n]{1,20}\))?:[ \t]+(?P<text>.*)"
+    r"(?P<speaker>@?[^\W\d_][\w.'’-]*(?:[ ][^\W_][\w.'’-]*){0,3})"
+    r"(?:[ ]?\([^()\n]{1,20}\))?:[ \t]+(?P<text>.*)"
 )
 _NOT_SPEAKERS = re.compile(
-    r"notes?|warning|caution|tip|important|todo|fixme|title|date|time|from|to|cc|subject|re|q|a|question|answer|"
-    r"examples?|https?|see(?: also)?|summary|name|authors?|version|license|source|abstract|keywords|where|when|why|who|"
-    r"what|how|usage|args|returns|raises|step|result|output|input|default|type",
+    r"notes?|warning|caution|tip|important|todo|fixme|title|date|time|from|to|cc|subject|re|q|a|"
+    r"question|answer|examples?|https?|see(?: also)?|summary|name|authors?|version|license|source|"
+    r"abstract|keywords|where|when|why|who|what|how|usage|args|returns|raises|step|result|output|"
+    r"input|default|type",
     re.I,
 )
 _LEAST_TURNS = 4  # of a chat without times
@@ -36,50 +38,62 @@ _LEAST_SHARE = 0.6  # of its lines that name a speaker
 
 
 def turns(text: str) -> tuple[Turn, ...]:
-    """The turns of a transcript; none when the text is not clearly one. Lines without a speaker
-    continue a turn."""
+    """Read the turns of a transcript; none when the text is not clearly one.
+
+    Lines without a speaker continue a turn.
+    """
     lines = text.split("\n")
     filled = sum(1 for line in lines if line.strip())
     timed = [_TIMED.fullmatch(line.rstrip()) for line in lines]
-    count = sum(1 for found in timed if found)
+    count = sum(1 for match in timed if match)
+    # messages may have several lines
     if count >= 2 and count * 4 >= filled:
         return _collect(lines, timed)
     plain = [_PLAIN.fullmatch(line.rstrip()) for line in lines]
-    speakers = Counter(found["speaker"] for found in plain if found)
+    speakers = Counter(match["speaker"] for match in plain if match)
     count = sum(speakers.values())
-    if (
-        count >= max(_LEAST_TURNS, _LEAST_SHARE * filled)
-        and 2 <= len(speakers) <= count / 2
-        and not any(_NOT_SPEAKERS.fullmatch(speaker) for speaker in speakers)
-        and all(
-            speaker[0] == "@" or speaker[0].isupper() or not speaker.isascii()
-            for speaker in speakers
-        )
-    ):
-        return _collect(lines, plain)
-    return ()
+    if count < max(_LEAST_TURNS, _LEAST_SHARE * filled):
+        return ()
+    # A glossary has many "speakers", each of whom says one thing.
+    if not 2 <= len(speakers) <= count / 2 or not all(map(_may_speak, speakers)):
+        return ()
+    return _collect(lines, plain)
+
+
+def _may_speak(name: str) -> bool:
+    """Whether a word before a colon may be somebody's name."""
+    if _NOT_SPEAKERS.fullmatch(name):
+        return False
+    return name[0] == "@" or name[0].isupper() or not name.isascii()
 
 
 def _collect(lines: list[str], matches: list[re.Match[str] | None]) -> tuple[Turn, ...]:
-    found: list[Turn] = []
-    start, said = 0, [""]
-    opened: re.Match[str] | None = None
+    """The turns that begin at the lines which match, each with the lines that follow."""
+    collected: list[Turn] = []
+    opening: re.Match[str] | None = None
+    start = last = 0
+    text: list[str] = []
 
-    def close(last: int) -> None:
-        text = "\n".join(said).strip()
-        if opened is not None and text:
-            at = dates.parse(opened["at"].replace(",", "")) if "at" in opened.groupdict() else None
-            message = Message(speaker=opened["speaker"].strip(), text=text, at=at)
-            found.append(Turn(message=message, lines=(start, last)))
+    def close() -> None:
+        whole = "\n".join(text).strip()
+        if opening is None or not whole:
+            return
+        at = None
+        if "at" in opening.groupdict():
+            at = dates.parse(opening["at"].replace(",", ""))
+        message = Message(speaker=opening["speaker"].strip(), text=whole, at=at)
+        collected.append(Turn(message=message, lines=(start, last)))
 
-    last = 0
     for number, (line, match) in enumerate(zip(lines, matches, strict=True), 1):
         if match:
-            close(last)
-            opened, start, said = match, number, [match["text"] or ""]
-        elif opened is not None:
-            said.append(line)
+            close()
+            opening = match
+            start = number
+            text = [match["text"] or ""]
+        elif opening is not None:
+            text.append(line)
+        # blank lines at its end are not of a turn
         if line.strip():
             last = number
-    close(last)
-    return tuple(found)
+    close()
+    return tuple(collected)
