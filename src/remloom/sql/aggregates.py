@@ -35,7 +35,9 @@ def read_aggregate(
     """
     arguments, distinct = _strip_distinct(read, function, nodes, node)
     if function.name == "count" and _counts_rows(arguments):
-        if distinct or len(arguments) > 1 or any(arguments[0].args.values() if arguments else ()):
+        # count(* EXCEPT …) and the like
+        says_more = bool(arguments) and any(arguments[0].args.values())
+        if distinct or len(arguments) > 1 or says_more:
             read.refuse("count takes * or one value", node)
         return Aggregate("count", None, False, None, "", "integer")
     separator = ","
@@ -61,13 +63,13 @@ def _strip_distinct(
     from sqlglot import exp
 
     arguments = list(nodes)
-    if not arguments or not isinstance(arguments[0], exp.Distinct):
+    first = arguments[0] if arguments else None
+    if not isinstance(first, exp.Distinct):
         return arguments, False
-    read.allow_only(arguments[0], "expressions")
-    if len(arguments[0].expressions) != 1:
+    read.allow_only(first, "expressions")
+    if len(first.expressions) != 1:
         read.refuse(f"{function.name} takes one value", node)
-    arguments[0] = arguments[0].expressions[0]
-    return arguments, True
+    return [first.expressions[0], *arguments[1:]], True
 
 
 def _counts_rows(arguments: Sequence[Any]) -> bool:

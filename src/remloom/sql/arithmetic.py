@@ -35,11 +35,13 @@ def _read_arithmetic(read: ExpressionReader, node: Any) -> Expression:
     read.allow_only(node, "this", "expression", "typed", "safe")
     operator = _OPERATORS[type(node).__name__]
     is_sum = operator in "+-"
-    sides = strip_brackets(node.this), strip_brackets(node.expression)
+    sides = (strip_brackets(node.this), strip_brackets(node.expression))
     if is_sum and any(isinstance(side, exp.Interval) for side in sides):
         return _read_shift(read, operator, sides, node)
-    left, right = read.value(sides[0]), read.value(sides[1])
+    left = read.value(sides[0])
+    right = read.value(sides[1])
     types = {left.type, right.type}
+    # PostgreSQL adds a number of days to a date, and nothing else to a time.
     if is_sum and types == {"date", "integer"}:
         return _shift_days(read, operator, left, right, node)
     if types & {"time", "date"}:
@@ -50,11 +52,13 @@ def _read_arithmetic(read: ExpressionReader, node: Any) -> Expression:
             " unixepoch(ends_at) - unixepoch(starts_at)",
         )
     kind = arithmetic_type(left, right)
+    # A remainder is of whole numbers; a quotient is whole only if both are.
     if operator == "%":
         kind = "integer"
     elif operator == "/" and kind != "integer":
         kind = "real"
-    return Arithmetic(operator, cast(left, kind), cast(right, kind), kind)  # type: ignore[arg-type]
+    left, right = cast(left, kind), cast(right, kind)
+    return Arithmetic(operator, left, right, kind)  # type: ignore[arg-type]
 
 
 def _read_shift(
@@ -87,7 +91,8 @@ def _read_interval(read: ExpressionReader, node: exp.Interval) -> tuple[int, int
     is_negative = isinstance(amount, exp.Neg)
     if is_negative:
         amount = amount.this
-    if not isinstance(amount, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
+    has_known_unit = unit is None or isinstance(unit, exp.Var)
+    if not isinstance(amount, exp.Literal) or not has_known_unit:
         read.refuse("an interval is a literal", node, "interval '7 days'")
     unit_name = "" if unit is None else unit.name.lower()
     months, micros = times.parse_interval(amount.name, unit_name)

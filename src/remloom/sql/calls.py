@@ -48,17 +48,20 @@ def read_call(read: ExpressionReader, name: str, nodes: Sequence[Any], node: Any
     if len(nodes) > _MAX_ARGUMENTS:
         read.refuse(f"a function may have {_MAX_ARGUMENTS} arguments", node)
     if function in aggregates():
-        scalar = find_function(_EXTREMES.get(function.name, "")) if len(nodes) > 1 else None
+        # As in SQLite, min(a, b) is the least of one row.
+        scalar_name = _EXTREMES.get(function.name, "")
+        scalar = find_function(scalar_name) if len(nodes) > 1 else None
         if scalar is None:
             return read_aggregate(read, function, nodes, node)
-        # As in SQLite, min(a, b) is the least of one row.
         function = scalar
     arguments = [
         _read_unit(read, part) if _is_unit(function, index, nodes) else read.value(part)
         for index, part in enumerate(nodes)
     ]
     own_reader = _READERS.get(function.name)
-    return _apply(function, arguments) if own_reader is None else own_reader(name, arguments)
+    if own_reader is None:
+        return _apply(function, arguments)
+    return own_reader(name, arguments)
 
 
 def _refuse_unknown(read: ExpressionReader, name: str, node: Any) -> NoReturn:
@@ -82,16 +85,21 @@ def _apply(function: Function, given: Sequence[Expression]) -> Expression:
     if len(given) < required or (len(given) > len(parameters) and not takes_more):
         expected = _describe_parameters(function)
         raise SqlGuardError(f"{function.name} takes {expected}, not {len(given)}")
-    # further arguments are as the last one
-    kinds = [parameters[min(index, len(parameters) - 1)].rstrip("?") for index in range(len(given))]
-    arguments = [_argument(function, kind, value) for kind, value in zip(kinds, given, strict=True)]
-    same = [index for index, kind in enumerate(kinds) if kind == "same"]
+    arguments: list[Expression] = []
+    same: list[int] = []  # the positions of those that must be of one type
+    for index, value in enumerate(given):
+        # further arguments are as the last one
+        parameter = parameters[min(index, len(parameters) - 1)]
+        kind = parameter.rstrip("?")
+        arguments.append(_argument(function, kind, value))
+        if kind == "same":
+            same.append(index)
     if same:
         unified = unify([arguments[index] for index in same])
         for index, value in zip(same, unified, strict=True):
             arguments[index] = value
-    kind: Type = arguments[0].type if function.gives == "same" else function.gives
-    return Call(function.name, tuple(arguments), kind)
+    gives: Type = arguments[0].type if function.gives == "same" else function.gives
+    return Call(function.name, tuple(arguments), gives)
 
 
 def _argument(function: Function, kind: str, value: Expression) -> Expression:

@@ -45,8 +45,10 @@ def _read_if(read: ExpressionReader, node: exp.If) -> Expression:
     if node.args.get("false") is not None:
         results.append(read.value(node.args["false"]))
     results = unify(results)
+    result = results[0]
     otherwise = results[1] if len(results) > 1 else None
-    return Case(((read.condition(node.this), results[0]),), otherwise, results[0].type)
+    arm = (read.condition(node.this), result)
+    return Case((arm,), otherwise, result.type)
 
 
 READERS: dict[str, NodeReader] = {"Case": _read_case, "If": _read_if}

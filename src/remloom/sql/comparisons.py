@@ -33,12 +33,14 @@ def _read_comparison(read: ExpressionReader, node: Any) -> Expression:
 
     read.allow_only(node, "this", "expression")
     operator = _OPERATORS[type(node).__name__]
-    for side, other in ((node.this, node.expression), (node.expression, node.this)):
+    left, right = node.this, node.expression
+    for side, other in ((left, right), (right, left)):
         if isinstance(side, exp.Any):
             if operator != "=":
                 read.refuse("ANY stands after =", node, "'x' = ANY(topic_tags)")
-            return _read_any(read, read.value(other), strip_brackets(side.this), node)
-    return compare(operator, read.value(node.this), read.value(node.expression))
+            among = strip_brackets(side.this)
+            return _read_any(read, read.value(other), among, node)
+    return compare(operator, read.value(left), read.value(right))
 
 
 def _read_any(read: ExpressionReader, value: Expression, among: Any, node: Any) -> Expression:
@@ -53,7 +55,9 @@ def _read_any(read: ExpressionReader, value: Expression, among: Any, node: Any) 
 
 
 def _read_in(read: ExpressionReader, node: exp.In) -> Expression:
-    if node.args.get("query") is not None or node.args.get("field") or node.args.get("unnest"):
+    # IN (SELECT …), IN column, IN UNNEST(…)
+    other_forms = ("query", "field", "unnest")
+    if any(node.args.get(form) for form in other_forms):
         read.refuse("IN takes a list in brackets", node, "category IN ('note', 'report')")
     read.allow_only(node, "this", "expressions")
     return _read_among(read, read.value(node.this), node.expressions, node)
@@ -94,7 +98,8 @@ def _as_any_of(comparisons: Sequence[Expression]) -> AnyOf | None:
 def _read_between(read: ExpressionReader, node: exp.Between) -> Expression:
     read.allow_only(node, "this", "low", "high")
     value = read.value(node.this)
-    low, high = read.value(node.args["low"]), read.value(node.args["high"])
+    low = read.value(node.args["low"])
+    high = read.value(node.args["high"])
     return And((compare(">=", value, low), compare("<=", value, high)))
 
 
@@ -110,19 +115,25 @@ def _read_connector(read: ExpressionReader, node: exp.Connector) -> Expression:
             waiting += [part.expression, part.this]
         else:
             sides.append(as_condition(read.value(part)))
-    return And(tuple(sides)) if kind.__name__ == "And" else Or(tuple(sides))
+    parts = tuple(sides)
+    return And(parts) if kind.__name__ == "And" else Or(parts)
 
 
 def _read_not(read: ExpressionReader, node: exp.Not) -> Expression:
     read.allow_only(node, "this")
     part = as_condition(read.value(node.this))
-    return IsNull(part.part, not part.negated) if isinstance(part, IsNull) else Not(part)
+    # The parser has `x IS NOT NULL` as the NOT of `x IS NULL`.
+    if isinstance(part, IsNull):
+        return IsNull(part.part, not part.negated)
+    return Not(part)
 
 
 def _read_distinct(read: ExpressionReader, node: Any) -> Expression:
     """IS NOT DISTINCT FROM, or IS DISTINCT FROM."""
     read.allow_only(node, "this", "expression")
-    equal = not_distinct(read.value(node.this), read.value(node.expression))
+    left = read.value(node.this)
+    right = read.value(node.expression)
+    equal = not_distinct(left, right)
     return equal if type(node).__name__ == "NullSafeEQ" else Not(equal)
 
 

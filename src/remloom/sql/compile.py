@@ -94,7 +94,8 @@ class _SelectReader:
 
     def read_select(self) -> Select:
         tree, read = self._tree, self._read
-        extras = sorted(name for name, value in tree.args.items() if value and name not in _CLAUSES)
+        given = {name for name, value in tree.args.items() if value}
+        extras = sorted(given - _CLAUSES)
         if extras:
             read.refuse(f"{extras[0].strip('_').upper()} is not allowed", tree)
         outputs = self._read_outputs()
@@ -149,7 +150,8 @@ class _SelectReader:
         schema = table.name.lower()
         if schema not in SCHEMAS:
             raise UnknownNameError("table", table.name, list(SCHEMAS))
-        return schema, (alias.this.name if alias is not None else schema).lower()
+        name = schema if alias is None else alias.this.name
+        return schema, name.lower()
 
     def _read_outputs(self) -> tuple[Output, ...]:
         outputs = [output for node in self._tree.expressions for output in self._read_output(node)]
@@ -165,7 +167,8 @@ class _SelectReader:
         from sqlglot import exp
 
         is_column = isinstance(node, exp.Column)
-        if isinstance(node, exp.Star) or (is_column and isinstance(node.this, exp.Star)):
+        is_table_star = is_column and isinstance(node.this, exp.Star)
+        if isinstance(node, exp.Star) or is_table_star:
             return self._read_star(node)
         if isinstance(node, exp.Alias):
             if (
@@ -177,7 +180,8 @@ class _SelectReader:
                 )
             return [Output(self._read(node.this), node.alias)]
         value = self._read(node)
-        return [Output(value, node.name.lower() if is_column else default_name(value))]
+        name = node.name.lower() if is_column else default_name(value)
+        return [Output(value, name)]
 
     def _read_star(self, node: exp.Expression) -> list[Output]:
         """The outputs of `*`, or of `table.*`."""
@@ -252,11 +256,12 @@ class _SelectReader:
 
         if not isinstance(node, exp.Literal) or node.is_string:
             return None
-        if not node.name.isdigit() or not 1 <= int(node.name[:9]) <= len(outputs):
+        number = int(node.name[:9]) if node.name.isdigit() else 0
+        if not 1 <= number <= len(outputs):
             self._read.refuse(
                 f"there is no column {node.name[:20]}: the SELECT has {len(outputs)}", node
             )
-        return outputs[int(node.name) - 1].value
+        return outputs[number - 1].value
 
     def _read_window(self, clause: str) -> int | None:
         """The number of LIMIT or OFFSET; at most `MAX_WINDOW`, as no answer has more rows."""

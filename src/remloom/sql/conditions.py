@@ -67,12 +67,14 @@ class Conditions:
             raise InvalidInputError(f"{name!r} is no field name")
         name = RENAMED.get(name, name)
         # No name has a quote: a store writes names and paths into its SQL.
-        if not name or any(char in name for char in "\"'\\") or not storable(name):
+        has_quote = any(char in name for char in "\"'\\")
+        if not name or has_quote or not storable(name):
             raise InvalidInputError(f"{name!r} is no field name")
         root = name.partition(".")[0]
         if name in self._fields or (root in OBJECTS and root in self._fields):
             return name
-        path = f"{'properties' if self.schema == 'entities' else 'metadata'}.{name}"
+        column = "properties" if self.schema == "entities" else "metadata"
+        path = f"{column}.{name}"
         if self._has_path(path):
             return path
         raise UnknownNameError(f"field of {self.schema}", name, self._fields)
@@ -153,7 +155,9 @@ class Conditions:
         among = some[0] if len(some) == 1 else values.Or(tuple(some))
         if isinstance(predicate, predicates.In):
             return among
-        return values.And((values.IsNull(field, negated=True), values.Not(among)))
+        # of an unset field it is false, not unknown
+        is_set = values.IsNull(field, negated=True)
+        return values.And((is_set, values.Not(among)))
 
     def _read_contains(self, predicate: predicates.Contains) -> Expression:
         field = self._searchable(predicate)

@@ -80,7 +80,8 @@ def has_key(value: Expression, key: Value) -> Expression:
         return contains(value, key)
     if isinstance(value, Column | Json) and value.type == "json":
         parent = _as_path(value)
-        return IsNull(Json(parent.column, (*parent.steps, str(key.value))), negated=True)
+        child = Json(parent.column, (*parent.steps, str(key.value)))
+        return IsNull(child, negated=True)
     raise InvalidInputError(f"{describe(value)} holds no JSON", remedy="metadata ? 'page'")
 
 
@@ -125,9 +126,11 @@ def _contains_json(value: Expression, document: Any) -> Expression:
 
 
 def _contains_element(value: Expression, element: Any) -> Expression:
-    # lists of people and speakers are looked through by name: {"name": …} means that
-    if isinstance(element, dict) and set(element) == {"name"} and isinstance(element["name"], str):
-        return Contains(value, Value(element["name"], "text"))
+    # Lists of people and speakers are looked through by name: {"name": …} means that.
+    if isinstance(element, dict) and set(element) == {"name"}:
+        name = element["name"]
+        if isinstance(name, str):
+            return Contains(value, Value(name, "text"))
     if isinstance(element, dict | list) or element is None:
         raise SqlGuardError(
             "lists of objects are looked through by name only",

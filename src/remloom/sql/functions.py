@@ -60,7 +60,8 @@ class _Table(Struct, frozen=True):
 
 @cache
 def _table() -> _Table:
-    return msgspec.json.decode(Path(__file__).with_name("functions.json").read_bytes(), type=_Table)
+    file = Path(__file__).with_name("functions.json")
+    return msgspec.json.decode(file.read_bytes(), type=_Table)
 
 
 @cache

@@ -64,7 +64,8 @@ def _read_containment(read: ExpressionReader, node: Any) -> Expression:
 def _read_overlap(read: ExpressionReader, node: Any) -> Expression:
     read.allow_only(node, "this", "expression")
     needle = _read_needle(read, node.expression, node)
-    return overlaps(read.value(node.this), needle if isinstance(needle, list) else [needle])
+    needles = needle if isinstance(needle, list) else [needle]
+    return overlaps(read.value(node.this), needles)
 
 
 def _read_needle(read: ExpressionReader, node: Any, whole: Any) -> Value | list[Value]:

@@ -16,6 +16,7 @@ Steps: TypeAlias = tuple[str | int, ...]  # keys of objects, positions in lists
 
 _MAX_LENGTH = 500  # characters
 _MAX_DEPTH = 32  # steps
+_MAX_INDEX = 9  # digits of a position in a list
 _STEP = re.compile(r"""\.(?:"([^"]*)"|([^."\[\]]+))|\[(-?\d{1,6}|#-\d{1,6})\]""")
 
 
@@ -38,7 +39,7 @@ def parse_path(text: str, *, number: bool = False, braces: bool = False) -> Step
         raise InvalidInputError(f"a place in JSON may be written in {_MAX_LENGTH} characters")
     steps: Steps | None
     if number:
-        steps = (int(text[:9]),) if text.isdigit() else None
+        steps = (int(text[:_MAX_INDEX]),) if text.isdigit() else None
     elif braces:
         steps = _parse_braces(text)
     elif text.startswith("$"):
@@ -55,8 +56,12 @@ def parse_path(text: str, *, number: bool = False, braces: bool = False) -> Step
 def _parse_braces(text: str) -> Steps | None:
     if not (text.startswith("{") and text.endswith("}")):
         return None
-    parts = [part.strip().strip('"') for part in text[1:-1].split(",")]
-    return tuple(int(part[:9]) if part.lstrip("-").isdigit() else part for part in parts)
+    steps: list[str | int] = []
+    for part in text[1:-1].split(","):
+        step = part.strip().strip('"')
+        is_index = step.lstrip("-").isdigit()
+        steps.append(int(step[:_MAX_INDEX]) if is_index else step)
+    return tuple(steps)
 
 
 def _parse_dollar(text: str) -> Steps | None:

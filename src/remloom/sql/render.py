@@ -116,8 +116,10 @@ def _(value: Column) -> str:
 
 @render.register(Json)
 def _(value: Json) -> str:
-    steps = (str(step) if isinstance(step, int) else _quote(step) for step in value.steps)
-    return value.column + "".join(f" ->> {step}" for step in steps)
+    text = value.column
+    for step in value.steps:
+        text += f" ->> {step if isinstance(step, int) else _quote(step)}"
+    return text
 
 
 @render.register(Value)

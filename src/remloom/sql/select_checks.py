@@ -115,11 +115,16 @@ def _count_copies(value: Expression) -> dict[str, float]:
     for part in children(value):
         _add_copies(copies, _count_copies(part))
     if isinstance(value, Call) and value.name == "replace":
-        old, new = (getattr(argument, "value", "") or "" for argument in value.arguments[1:])
-        # every character of the text may be the old one
-        factor = max(1.0, len(str(new)) / max(1, len(str(old))))
+        old, new = (_literal_length(argument) for argument in value.arguments[1:])
+        # every character of the text may be of the old one
+        factor = max(1.0, new / max(1, old))
         copies = {name: times * factor for name, times in copies.items()}
     return copies
+
+
+def _literal_length(argument: Expression) -> int:
+    text = getattr(argument, "value", "") or ""
+    return len(str(text))
 
 
 def _add_copies(copies: dict[str, float], more: dict[str, float]) -> None:

@@ -19,8 +19,10 @@ _MAX_LENGTH = 2**31  # characters, and one more
 def _read_iif(name: str, arguments: list[Expression]) -> Expression:
     check_count(name, arguments, 2, 3)
     results = unify(arguments[1:])
+    result = results[0]
     otherwise = results[1] if len(results) > 1 else None
-    return Case(((as_condition(arguments[0]), results[0]),), otherwise, results[0].type)
+    arm = (as_condition(arguments[0]), result)
+    return Case((arm,), otherwise, result.type)
 
 
 def _read_round(name: str, arguments: list[Expression]) -> Expression:
@@ -84,7 +86,8 @@ def _read_substr(name: str, arguments: list[Expression]) -> Expression:
 
 
 def _part(name: str, text: Expression, *numbers: int) -> Call:
-    return Call(name, (text, *(Value(number, "integer") for number in numbers)), "text")
+    literals = [Value(number, "integer") for number in numbers]
+    return Call(name, (text, *literals), "text")
 
 
 def _literal_length(name: str, value: Expression) -> int:

@@ -30,7 +30,8 @@ def _read_escaped_like(read: ExpressionReader, node: Any, escape: str) -> Expres
     pattern = read.value(node.expression)
     if not isinstance(pattern, Value) or pattern.type != "text":
         read.refuse("LIKE takes a pattern that is a literal", node, "name LIKE 'Project%'")
-    like = Like(cast(read.value(node.this), "text"), parse_like(pattern.value, escape))
+    text = cast(read.value(node.this), "text")
+    like = Like(text, parse_like(pattern.value, escape))
     return Not(like) if node.args.get("negate") else like
 
 
@@ -52,7 +53,8 @@ def _refuse_escape(read: ExpressionReader, node: Any) -> NoReturn:
 
 def _read_regex(read: ExpressionReader, node: exp.Expression) -> Expression:
     read.allow_only(node, "this", "expression", "flag")
-    pattern, flags = read.value(node.expression), node.args.get("flag")
+    pattern = read.value(node.expression)
+    flags = node.args.get("flag")
     if not isinstance(pattern, Value) or pattern.type != "text":
         read.refuse("a regular expression is a literal", node, "name ~ '^Project'")
     ignore_case = type(node).__name__ == "RegexpILike" or _ignores_case(read, flags, node)
@@ -77,6 +79,7 @@ def _read_concatenation(read: ExpressionReader, node: exp.Expression) -> Express
     """A row of ||, which the parser nests to the left."""
     sides: list[Expression] = []
     waiting: list[Any] = [node]
+    # without recursion: a row may be longer than Python's stack is deep
     while waiting:
         part = waiting.pop()
         if type(part) is type(node):
@@ -90,7 +93,8 @@ def _read_concatenation(read: ExpressionReader, node: exp.Expression) -> Express
 def _read_collation(read: ExpressionReader, node: exp.Collate) -> Expression:
     name = str(node.expression.name).upper()
     if name == "NOCASE":
-        return Call("lower", (cast(read.value(node.this), "text"),), "text")
+        text = cast(read.value(node.this), "text")
+        return Call("lower", (text,), "text")
     if name in _BINARY_COLLATIONS:
         return read.value(node.this)
     return read.refuse(

@@ -113,14 +113,17 @@ def render_time(micros: int, *, date_only: bool = False) -> str:
         raise InvalidInputError(
             "a time is out of range", remedy="stay between the years 1 and 9999"
         ) from None
-    return at.date().isoformat() if date_only else at.isoformat().replace("+00:00", "Z")
+    if date_only:
+        return at.date().isoformat()
+    return at.isoformat().replace("+00:00", "Z")
 
 
 def normalize_unit(text: str) -> str:
     """The unit of time that a word names; a word that names none, in lower case."""
     word = text.strip().lower()
     word = _ABBREVIATIONS.get(word, word)
-    return word[:-1] if word.endswith("s") and word[:-1] in UNITS else word
+    singular = word.removesuffix("s")
+    return singular if singular in UNITS else word
 
 
 def parse_interval(text: str, unit: str = "") -> tuple[int, int]:
@@ -133,13 +136,17 @@ def parse_interval(text: str, unit: str = "") -> tuple[int, int]:
     ((1, 172800000000), (0, -5400000000))
     """
     whole = f"{text} {unit}" if unit else text
-    total = _sum_amounts(whole) if whole.strip() and len(whole) <= _MAX_INTERVAL else None
-    if total is None or abs(total[0]) > _MAX_MONTHS or abs(total[1]) > _MAX_MICROS:
-        raise InvalidInputError(
-            f"{whole[:60]!r} is no interval",
-            remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}",
-        )
-    return total
+    total = None
+    if whole.strip() and len(whole) <= _MAX_INTERVAL:
+        total = _sum_amounts(whole)
+    if total is not None:
+        months, micros = total
+        if abs(months) <= _MAX_MONTHS and abs(micros) <= _MAX_MICROS:
+            return total
+    raise InvalidInputError(
+        f"{whole[:60]!r} is no interval",
+        remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}",
+    )
 
 
 def _sum_amounts(text: str) -> tuple[int, int] | None:
@@ -169,11 +176,12 @@ def split_format(text: str) -> FormatPieces:
     """
     if len(text) > _MAX_FORMAT:
         raise InvalidInputError("a format of a time may have 100 characters")
-    pieces = tuple(piece for piece in re.split(r"(%.?)", text, flags=re.DOTALL) if piece)
+    # split by what is in brackets, which is kept
+    pieces = re.split(r"(%.?)", text, flags=re.DOTALL)
     for piece in pieces:
-        if piece[0] == "%" and piece[1:] not in FORMATS:
+        if piece[:1] == "%" and piece[1:] not in FORMATS:
             raise InvalidInputError(
                 f"{piece!r} is not known in a format of a time",
                 remedy=f"known: {', '.join(f'%{letter}' for letter in FORMATS)}",
             )
-    return pieces
+    return tuple(filter(None, pieces))

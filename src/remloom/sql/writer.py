@@ -161,8 +161,9 @@ class Writer(ABC):
 
     def positional(self, sql: str, mark: str) -> tuple[str, list[Any]]:
         """SQL with one and the same mark in every place, and the values in their order."""
-        numbers = [int(number) for number in self.mark.findall(sql)]
-        return self.mark.sub(mark, sql), [self.values[number - 1] for number in numbers]
+        numbers = map(int, self.mark.findall(sql))
+        values = [self.values[number - 1] for number in numbers]
+        return self.mark.sub(mark, sql), values
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -199,7 +200,8 @@ class Writer(ABC):
         name, arguments = value.name, value.arguments
         if name == "||":
             # in brackets: `->>` binds no tighter
-            return f"({' || '.join(f'({self.write(argument)})' for argument in arguments)})"
+            texts = (f"({self.write(argument)})" for argument in arguments)
+            return f"({' || '.join(texts)})"
         if name == "json_array_length":
             return self.json_length(arguments[0])
         if name == "json_typeof":
@@ -241,8 +243,12 @@ class Writer(ABC):
         """The parts as a balanced tree: a store's parser goes down every bracket."""
         written = [self.write(part) for part in parts]
         while len(written) > 1:
-            pairs = [written[index : index + 2] for index in range(0, len(written), 2)]
-            written = [f"({word.join(pair)})" if len(pair) == 2 else pair[0] for pair in pairs]
+            pairs = zip(written[::2], written[1::2], strict=False)
+            joined = [f"({word.join(pair)})" for pair in pairs]
+            # the last, if it has no other half
+            if len(written) % 2:
+                joined.append(written[-1])
+            written = joined
         return written[0] if written else ""
 
     def _not(self, value: Not) -> str:
