@@ -19,7 +19,15 @@ MAX_LABEL_LENGTH = 65_536  # characters
 
 _SHORT = 128  # characters
 _SEPARATORS = re.compile(r"[\s_\-]+")
-_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "「": "」"}
+_QUOTES = {  # opening -> closing
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "“": "”",
+    "‘": "’",
+    "«": "»",
+    "「": "」",
+}
 
 
 def key(text: str) -> str:
@@ -32,8 +40,8 @@ def key(text: str) -> str:
         LabelError: the text is not a string, is empty once trimmed and unquoted, holds a NUL
             character, or is longer than `MAX_LABEL_LENGTH`.
 
-    >>> key("Sarah Chen") == key("sarah_chen") == key("  SARAH-CHEN ") == key('"Sarah  Chen"') == "sarah-chen"
-    True
+    >>> {key("Sarah Chen"), key("sarah_chen"), key("  SARAH-CHEN "), key('"Sarah  Chen"')}
+    {'sarah-chen'}
     >>> key("TiDB"), key("john.doe@example.com"), key("東京 タワー")
     ('tidb', 'john.doe@example.com', '東京-タワー')
     """
@@ -43,12 +51,12 @@ def key(text: str) -> str:
 
 
 def storable(text: str) -> bool:
-    """Whether every store can keep a text: it has no NUL character, and no half of a surrogate
-    pair.
+    """Whether every store can keep a text: no NUL character, no half of a surrogate pair.
 
     >>> storable("größe"), storable("a\\0"), storable("\\ud800")
     (True, False, False)
     """
+    # written out, as it is asked of every text of every record
     return "\0" not in text and (
         text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
     )
@@ -60,14 +68,15 @@ def join_path(*segments: str) -> str:
     >>> join_path("resources", "Q1/Q2 plan", "related", "50% off")
     '/resources/Q1%2FQ2 plan/related/50%25 off'
     """
-    return "".join("/" + segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+    escaped = (segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+    return "".join(f"/{segment}" for segment in escaped)
 
 
 def split_path(path: str) -> list[str]:
     """The labels of a path, as `join_path` was given them.
 
     Raises:
-        LabelError: it is no text that begins with a slash, or a label of it is empty.
+        LabelError: it is not a text that begins with a slash, or a label of it is empty.
 
     >>> split_path("/resources/Q1%2FQ2 plan/related/50%25 off")
     ['resources', 'Q1/Q2 plan', 'related', '50% off']
@@ -78,13 +87,19 @@ def split_path(path: str) -> list[str]:
             label=str(path)[:80],
             remedy="/resources/Kickoff/related/Spec",
         )
-    segments = [
-        part.replace("%2F", "/").replace("%2f", "/").replace("%25", "%")
-        for part in path[1:].split("/")
-    ]
+    segments = [_unescape(segment) for segment in path[1:].split("/")]
+    # for its error, if it is not a label
     for segment in segments:
         key(segment)
     return segments
+
+
+def _unescape(segment: str) -> str:
+    return segment.replace("%2F", "/").replace("%2f", "/").replace("%25", "%")
+
+
+def _has_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _key(text: str) -> str:
@@ -96,11 +111,11 @@ def _key(text: str) -> str:
             label=text[:80],
             remedy="name the thing briefly and keep the long text in `content` or `summary`",
         )
-    folded = (
-        text.lower().strip()
-        if text.isascii()
-        else normalize("NFKC", normalize("NFKC", text).casefold()).strip()
-    )
+    if text.isascii():
+        folded = text.lower().strip()
+    else:
+        # Casefolding may undo the normal form, so that a second key would be another.
+        folded = normalize("NFKC", normalize("NFKC", text).casefold()).strip()
     while len(folded) > 1 and _QUOTES.get(folded[0]) == folded[-1]:
         folded = folded[1:-1].strip()
     if not folded or folded in _QUOTES:
@@ -109,7 +124,7 @@ def _key(text: str) -> str:
         raise LabelError(
             "a label may not hold a NUL character", label=text[:80], remedy="remove it"
         )
-    if not folded.isascii() and any("\ud800" <= char <= "\udfff" for char in folded):
+    if _has_surrogate(folded):
         raise LabelError(
             "a label may not hold half a surrogate pair",
             label=ascii(text[:80]),

@@ -1,5 +1,4 @@
-"""Filters over the fields of a record: frozen values that every store compiles and every WHERE
-parses to.
+"""Filters over the fields of a record: values that every store compiles and every WHERE parses to.
 
 Source: seed design 2, "Query layer". A field is a name ("category") or a path into a JSON field
 ("metadata.source", "properties.industry").
@@ -11,13 +10,33 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .model import Order
 
 __all__ = [
-    "All", "And", "Contains", "EndsWith", "Eq", "Exists", "Gt", "Gte", "In", "Lt", "Lte", "Matches", "Ne",
-    "Not", "NotExists", "NotIn", "Or", "Predicate", "Query", "StartsWith", "VectorSimilar",
-]  # fmt: skip
+    "All",
+    "And",
+    "Contains",
+    "EndsWith",
+    "Eq",
+    "Exists",
+    "Gt",
+    "Gte",
+    "In",
+    "Lt",
+    "Lte",
+    "Matches",
+    "Ne",
+    "Not",
+    "NotExists",
+    "NotIn",
+    "Or",
+    "Predicate",
+    "Query",
+    "StartsWith",
+    "VectorSimilar",
+]
 
 
 class _Comparison(Struct, frozen=True, tag=True):
@@ -26,8 +45,10 @@ class _Comparison(Struct, frozen=True, tag=True):
 
 
 class Eq(_Comparison, frozen=True):
-    """The field equals the value; for a list field, see `Contains`. `Eq(f, None)` holds where f is
-    unset."""
+    """The field equals the value; `Eq(f, None)` holds where it is unset.
+
+    For a list field, see `Contains`.
+    """
 
 
 class Ne(_Comparison, frozen=True):
@@ -57,14 +78,13 @@ class In(_Comparison, frozen=True):
 
 
 class NotIn(_Comparison, frozen=True):
-    """The field is set and is none of the values; a list field holds none of them."""
+    """The field is set and is not one of the values; a list field holds none of them."""
 
     value: Sequence[Any]
 
 
 class Contains(_Comparison, frozen=True):
-    """A text field has the value as a substring (case-insensitive); a list field has it as an
-    element."""
+    """A text has the value as a substring (in any case); a list has it as an element."""
 
 
 class StartsWith(_Comparison, frozen=True):
@@ -98,7 +118,7 @@ class NotExists(Struct, frozen=True, tag=True):
 
 
 class And(Struct, frozen=True, tag=True):
-    """Every one of the predicates holds; true when there are none."""
+    """All of the predicates hold; true when there are none."""
 
     predicates: tuple[Predicate, ...]
 
@@ -110,7 +130,10 @@ class Or(Struct, frozen=True, tag=True):
 
 
 class Not(Struct, frozen=True, tag=True):
-    """The predicate does not hold. A comparison with an unset field is false, so its `Not` is true."""
+    """The predicate does not hold.
+
+    A comparison with an unset field is false, so its `Not` is true.
+    """
 
     predicate: Predicate
 
@@ -119,7 +142,8 @@ class All(Struct, frozen=True, tag=True):
     """Every record."""
 
 
-MOST_RESULTS = 2**31 - 1  # that are asked for at once: some parts fetch a few times as many
+# Results that may be asked for at once: some searches fetch a few times as many.
+MOST_RESULTS = 2**31 - 1
 
 
 class VectorSimilar(Struct, frozen=True, tag=True, kw_only=True):
@@ -136,6 +160,7 @@ class VectorSimilar(Struct, frozen=True, tag=True, kw_only=True):
     min_score: float = 0.0
 
 
+# every predicate there is
 Predicate: TypeAlias = (
     Eq | Ne | Gt | Gte | Lt | Lte | In | NotIn | Contains | StartsWith | EndsWith | Matches
     | Exists | NotExists | And | Or | Not | All | VectorSimilar
@@ -143,11 +168,13 @@ Predicate: TypeAlias = (
 
 
 class Query(Struct, frozen=True):
-    """What to fetch of one schema: a filter, an order, a window. Built by chaining; each call
-    returns a copy.
+    """Which records of one schema to fetch: a filter, an order, a window.
 
-    >>> q = Query().filter(Eq("category", "note")).filter(Gt("ordinal", 3)).order_by("created_at", "desc").limit(5)
-    >>> len(q.where.predicates), q.count
+    Built by chaining; each call returns a copy.
+
+    >>> query = Query().filter(Eq("category", "note")).filter(Gt("ordinal", 3))
+    >>> query = query.order_by("created_at", "desc").limit(5)
+    >>> len(query.where.predicates), query.count
     (2, 5)
     """
 
@@ -158,22 +185,21 @@ class Query(Struct, frozen=True):
 
     def filter(self, predicate: Predicate) -> Query:
         """Add a predicate; several are joined by AND."""
-        if isinstance(self.where, All):
-            joined: Predicate = predicate
-        elif isinstance(self.where, And):
+        joined = predicate
+        if isinstance(self.where, And):
             joined = And((*self.where.predicates, predicate))
-        else:
+        elif not isinstance(self.where, All):
             joined = And((self.where, predicate))
-        return Query(joined, self.order, self.count, self.skip)
+        return replace(self, where=joined)
 
     def order_by(self, field: str, order: Order = "asc") -> Query:
         """Order by a field; a second call orders ties."""
-        return Query(self.where, (*self.order, (field, order)), self.count, self.skip)
+        return replace(self, order=(*self.order, (field, order)))
 
     def limit(self, count: int) -> Query:
         """Return at most this many records."""
-        return Query(self.where, self.order, count, self.skip)
+        return replace(self, count=count)
 
     def offset(self, skip: int) -> Query:
         """Skip this many records first."""
-        return Query(self.where, self.order, self.count, skip)
+        return replace(self, skip=skip)

@@ -40,6 +40,8 @@ def _hint(**limits: int) -> Meta:
     return Meta(extra_json_schema=limits)
 
 
+# The descriptions and limits are part of what the model is asked: a change of them is one of its
+# prompt.
 class Step(Struct, frozen=True):
     """A turn: the next statement, or else the answer."""
 
@@ -65,7 +67,10 @@ class Asker:
     """
 
     def __init__(
-        self, executor: Executor, llm: LLM, find_names: Callable[[str], Sequence[str]]
+        self,
+        executor: Executor,
+        llm: LLM,
+        find_names: Callable[[str], Sequence[str]],
     ) -> None:
         self._executor = executor
         self._llm = llm
@@ -106,7 +111,12 @@ class Asker:
             if on_turn:
                 on_turn(turn)
 
-    def _finish(self, conversation: Conversation, answer: str, doubt: str = "") -> AskResult:
+    def _finish(
+        self,
+        conversation: Conversation,
+        answer: str,
+        doubt: str = "",
+    ) -> AskResult:
         return replace(conversation.result(answer.strip(), doubt), tokens=self._llm.spent)
 
     def _take_step(self, step: Step, conversation: Conversation) -> AskTurn | None:
@@ -143,7 +153,8 @@ class Asker:
         """What the model is told of the memory before it asks."""
         types = self._executor.store.graph.edge_types()
         listed = ", ".join(map(one_line, types[:MAX_EDGE_TYPES])) or "none"
-        more = f" and {len(types) - MAX_EDGE_TYPES} more" if len(types) > MAX_EDGE_TYPES else ""
+        hidden = len(types) - MAX_EDGE_TYPES
+        more = f" and {hidden} more" if hidden > 0 else ""
         found = dict.fromkeys(self._find_names(question))
         names = ", ".join(f'"{one_line(name)}"' for name in found)
         return f"edge types: {listed}{more}\nnames that the question may mean: {names or _NO_NAMES}"

@@ -31,7 +31,13 @@ class Conversation:
         known: what the model is told of the memory before it asks.
     """
 
-    def __init__(self, question: str, turns: int, now: datetime, known: str) -> None:
+    def __init__(
+        self,
+        question: str,
+        turns: int,
+        now: datetime,
+        known: str,
+    ) -> None:
         self.turns: list[AskTurn] = []
         self.statements_left = turns
         self._question = question
@@ -49,6 +55,7 @@ class Conversation:
         parts = form.fill(self.prompt_slots())
         size = sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
         call = size // _BYTES_PER_TOKEN + _SCHEMA_TOKENS + form.max_tokens
+        # two calls, and the answer to the statement of the first
         return 2 * call + MAX_TURN // _BYTES_PER_TOKEN
 
     def close(self) -> None:
@@ -74,7 +81,8 @@ class Conversation:
     def is_repeated(self, statement: Statement) -> bool:
         """Whether this statement, memos apart, was made before; from now on it was."""
         if isinstance(statement.query, Traverse):
-            statement = replace(statement, query=replace(statement.query, plan_memo=""))
+            query = replace(statement.query, plan_memo="")
+            statement = replace(statement, query=query)
         text = render(statement)
         if text in self._statements:
             self._repeats += 1

@@ -28,17 +28,20 @@ class Connections:
         self._paths: dict[tuple[str, ...], None] = {}
 
     def name_node(self, node: Node, number: int) -> None:
-        """Call a node by its name and number from now on, whichever of its keys an edge leads to."""
-        own_keys = map(labels.key, (node.name, *node.get("aliases", ())))
-        for key in (node.path[-1], *own_keys):
-            self._names.setdefault(key, f"{_plain(node.name)} [{number}]")
+        """Call a node by its name and number from now on."""
+        numbered = f"{_plain(node.name)} [{number}]"
+        # An edge may lead to any of its keys.
+        self._names.setdefault(node.path[-1], numbered)
+        for name in (node.name, *node.get("aliases", ())):
+            self._names.setdefault(labels.key(name), numbered)
 
     def add_answer(self, answer: Answer) -> list[str]:
         """The sentences of one answer. Those of a PLAN, which follows no edges, are not kept."""
         edges = answer.edge_summary[:MAX_EDGES]
         paths = [node.path for node in answer.nodes]
         report = answer.report
-        if not (isinstance(report, TraverseReport) and report.is_plan):
+        is_plan = isinstance(report, TraverseReport) and report.is_plan
+        if not is_plan:
             self._edges.update(dict.fromkeys(edges))
             self._paths.update(dict.fromkeys(paths))
         return [*self._edge_sentences(edges), *self._gap_sentences(paths)]
@@ -52,7 +55,7 @@ class Connections:
         if report.truncated or not report.edge_types:
             return False
         edges = answer.edge_summary[:MAX_EDGES]
-        return not self._all_named(key for src, _, dst in edges for key in (src, dst))
+        return not all(self._all_named((src, dst)) for src, _, dst in edges)
 
     def sentences(self) -> tuple[str, ...]:
         """Everything that was walked along."""
@@ -62,9 +65,10 @@ class Connections:
         """One sentence for all edges of a type that leave the same record."""
         targets: dict[tuple[str, str], dict[str, None]] = {}
         for src, rel_type, dst in edges:
-            targets.setdefault((self._name(src), rel_type), {})[self._name(dst)] = None
-        for (src, rel_type), names in targets.items():
-            yield f"{src} {_plain(rel_type)} {', '.join(names)}"
+            names = targets.setdefault((self._name(src), rel_type), {})
+            names[self._name(dst)] = None
+        for (source, rel_type), names in targets.items():
+            yield f"{source} {_plain(rel_type)} {', '.join(names)}"
 
     def _gap_sentences(self, paths: Iterable[Sequence[str]]) -> Iterator[str]:
         """The paths to named records over nodes that LIMIT left out, which no sentence has."""

@@ -37,7 +37,9 @@ class AskTurn(Struct, frozen=True, kw_only=True):
         """How many records, nodes or rows came back."""
         if self.answer is None:
             return 0
-        return len(self.answer.records) + len(self.answer.nodes) + len(self.answer.rows)
+        answer = self.answer
+        # only one of them is filled
+        return len(answer.records) + len(answer.nodes) + len(answer.rows)
 
     def as_dict(self) -> dict[str, Any]:
         """The turn as JSON-ready values; `response` is the whole answer."""

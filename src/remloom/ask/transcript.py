@@ -1,4 +1,4 @@
-"""Answers as a model reads them: numbered, so that it can cite them, quoted line by line, and short.
+"""Answers as a model reads them: numbered, to be cited, quoted line by line, and kept short.
 
 Whatever is from the memory stands behind `>`, so nothing that was read can pass for a number, a
 hint or an error.
@@ -101,7 +101,12 @@ class Transcript:
         text = node.get("content") or node.get("summary") or ""
         return self._passage(node.as_dict(), _excerpt(text, ""), trust)
 
-    def _passage(self, fields: Mapping[str, Any], excerpt: str, trust: str) -> str:
+    def _passage(
+        self,
+        fields: Mapping[str, Any],
+        excerpt: str,
+        trust: str,
+    ) -> str:
         citation = self._cite_record(fields)
         kind = fields.get("category") or fields.get("type") or ""
         kind_text = f" ({one_line(kind)})" if kind else ""
@@ -112,8 +117,10 @@ class Transcript:
         if fields.get("uri"):
             lines.append(f"> from {one_line(citation.source)}")
         lines += [f"> {line}" for line in excerpt.splitlines() if line.strip()]
-        shown = {name: fields.get(name) for name in _SHOWN_FIELDS} | fields.get("properties", {})
+        shown = {name: fields.get(name) for name in _SHOWN_FIELDS}
+        shown |= fields.get("properties", {})
         for name, value in shown.items():
+            # True says no more than the name
             if value is not None and value is not True:
                 lines.append(f"> {one_line(name)}: {_short(value)}")
         return "\n".join(lines)

@@ -34,7 +34,7 @@ _VECTOR_SEARCH = (
 
 
 def explain(store: Store, statement: Statement) -> Answer:
-    """The steps of a query as rows of (step, detail): which index is used, how often, over how much.
+    """The steps of a query as rows of (step, detail): which index is used, and how often.
 
     Raises:
         UnknownNameError, SqlGuardError: as the query itself would raise them.

@@ -82,8 +82,9 @@ def from_parameters(query_type: str, parameters: Mapping[str, Any]) -> Plan:
         InvalidInputError: a parameter is missing or has a value it cannot have.
 
     >>> given = {"initial_query": "sarah chen", "edge_types": ["manages"], "max_depth": 1}
-    >>> from_parameters("traverse", given)  # doctest: +ELLIPSIS
-    Traverse(initial_query=Lookup(labels=('sarah chen',)), edge_types=('manages',), max_depth=1, ...)
+    >>> query = from_parameters("traverse", given)
+    >>> query.start, query.edge_types, query.max_depth
+    (Lookup(labels=('sarah chen',)), ('manages',), 1)
     """
     kind = query_type.lower() if isinstance(query_type, str) else str(query_type)
     if kind not in _PARAMETERS:
@@ -126,7 +127,12 @@ def _read_fields(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _pop_required(kind: str, fields: dict[str, Any], field: str, parameter: str) -> Any:
+def _pop_required(
+    kind: str,
+    fields: dict[str, Any],
+    field: str,
+    parameter: str,
+) -> Any:
     if field not in fields:
         raise InvalidInputError(f"{kind} needs the parameter {parameter!r}")
     return fields.pop(field)

@@ -52,6 +52,7 @@ def resolve_labels(store: Store, missing: Sequence[str]) -> dict[str, Resolution
     resolved: dict[str, Resolution] = {}
     for label in missing[:MAX_RESOLVED]:
         words = labels.key(label).split("-")
+        # "the" and "a" are part of many names, and mean none of them
         if len(label) == 1 or STOP_WORDS.issuperset(words):
             continue
         candidates = _find_people(store, label) or _find_by_beginning(store, label)
@@ -68,17 +69,20 @@ def _find_people(store: Store, label: str) -> list[Resolution]:
         person = match.record
         if not isinstance(person, Entity):
             continue
-        keys = map(labels.key, (person.name, *person.aliases))
-        key = next((key for key in keys if _has_run(key.split("-"), words)), None)
-        if key is not None:
-            people[person.id] = Resolution(label, person, key, "the only person of this name")
+        for name in (person.name, *person.aliases):
+            key = labels.key(name)
+            if _has_run(key.split("-"), words):
+                how = "the only person of this name"
+                people[person.id] = Resolution(label, person, key, how)
+                break
     return list(people.values())
 
 
-def _has_run(words: Sequence[str], part: Sequence[str]) -> bool:
+def _has_run(words: list[str], part: list[str]) -> bool:
     """Whether words stand among others, next to each other."""
-    last = len(words) - len(part)
-    return any(list(words[start : start + len(part)]) == list(part) for start in range(last + 1))
+    length = len(part)
+    starts = range(len(words) - length + 1)
+    return any(words[start : start + length] == part for start in starts)
 
 
 def _find_by_beginning(store: Store, label: str) -> list[Resolution]:

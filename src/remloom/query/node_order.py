@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from ..model import Entity, Node, Resource
@@ -46,10 +47,17 @@ def order_depth_first(reached: Sequence[_T]) -> list[_T]:
 
 def order_by_field(nodes: Sequence[Node], field: str, *, descending: bool) -> list[Node]:
     """Order by a field of the record; those without it last, ties as they were reached."""
-    with_value = [node for node in nodes if _field_value(node, field) not in (None, "")]
-    without = [node for node in nodes if _field_value(node, field) in (None, "")]
-    with_value.sort(key=lambda node: _field_value(node, field), reverse=descending)
-    return with_value + without
+    valued: list[tuple[Any, Node]] = []
+    unset: list[Node] = []
+    for node in nodes:
+        value = _field_value(node, field)
+        if value in (None, ""):
+            unset.append(node)
+        else:
+            valued.append((value, node))
+    # by the value alone: equal ones stay as they were reached
+    valued.sort(key=itemgetter(0), reverse=descending)
+    return [node for _, node in valued] + unset
 
 
 def _field_value(node: Node, field: str) -> Any:

@@ -111,7 +111,11 @@ def _parse_by_grammar(text: str) -> Statement:
 
 
 def _complete_select(
-    select: PendingSelect, sql: Sql, clauses: Sequence[Clause], statement: str, offset: int
+    select: PendingSelect,
+    sql: Sql,
+    clauses: Sequence[Clause],
+    statement: str,
+    offset: int,
 ) -> Plan:
     """The query, now that its SQL and the clauses behind it are known."""
     if select.build_walk is None:
@@ -122,7 +126,12 @@ def _complete_select(
         raise fault_error(statement, fault, offset) from None
 
 
-def _run_grammar(statement: str, text: str, offset: int, rule: str) -> Any:
+def _run_grammar(
+    statement: str,
+    text: str,
+    offset: int,
+    rule: str,
+) -> Any:
     """Parse `text`, which stands at `offset` of the statement, by one rule of the grammar."""
     from lark.exceptions import UnexpectedInput
 

@@ -249,14 +249,26 @@ def _check_text(what: str, value: object, *, empty: bool = False) -> None:
         raise InvalidInputError(f"{what} may not be empty")
 
 
-def _check_whole(what: str, value: object, low: int, high: int, *, also: str = "") -> None:
+def _check_whole(
+    what: str,
+    value: object,
+    low: int,
+    high: int,
+    *,
+    also: str = "",
+) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidInputError(
             f"{what} takes a whole number from {low} to {high:,}{also}, not {value!r}"
         )
 
 
-def _as_number(what: str, value: object, low: float, high: float) -> float:
+def _as_number(
+    what: str,
+    value: object,
+    low: float,
+    high: float,
+) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or math.isnan(value) or not low <= value <= high:  # type: ignore[arg-type, operator]
         raise InvalidInputError(f"{what} takes a number from {low} to {high}, not {value!r}")

@@ -48,13 +48,17 @@ def fault_error(statement: str, fault: Fault, offset: int) -> QuerySyntaxError:
 
 
 def unexpected_error(
-    statement: str, text: str, offset: int, error: Any, rule: str
+    statement: str,
+    text: str,
+    offset: int,
+    error: Any,
+    rule: str,
 ) -> QuerySyntaxError | SqlGuardError:
     """Make the error for what the grammar does not expect, in the text at `offset`."""
     token = getattr(error, "token", None)
     is_end = token is not None and token.type == "$END"
     position = _error_position(text, error, token)
-    word = text[position:].split(None, 1)[0] if text[position:].strip() else ""
+    word = next(iter(text[position:].split(None, 1)), "")
     expected = _expected_words(error)
     example = EXAMPLES["WHERE"]
     if rule != "where":
@@ -122,11 +126,13 @@ def _example(statement: str) -> str:
 def _quote_text(statement: str) -> str | None:
     """The statement with its text in quotes, if it has words of the dialect in a bare text."""
     kind, _, text = statement.strip().partition(" ")
-    if kind.upper() not in ("SEARCH", "FUZZY") or not text.strip() or len(text) > _MAX_QUOTED:
+    keyword = kind.upper()
+    if keyword not in ("SEARCH", "FUZZY") or len(text) > _MAX_QUOTED:
         return None
-    if '"' in text or "'" in text:
+    # what has a quote already is quoted, or cannot be so simply
+    if not text.strip() or '"' in text or "'" in text:
         return None
-    return f'{kind.upper()} "{text.strip()}"'
+    return f'{keyword} "{text.strip()}"'
 
 
 def _expected_words(error: Any) -> list[str]:

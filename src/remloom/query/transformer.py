@@ -1,4 +1,4 @@
-"""From the rules of grammar.lark to values: the parts of a statement, and what they make together."""
+"""From the rules of grammar.lark to values: the parts of a statement, and what they make."""
 
 from __future__ import annotations
 
@@ -59,7 +59,13 @@ _Query = TypeVar("_Query", Fuzzy, Search, Traverse)
 class Fault(Exception):
     """Something the grammar allows and the dialect does not."""
 
-    def __init__(self, message: str, position: int, *expected: str, example: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        position: int,
+        *expected: str,
+        example: str = "",
+    ) -> None:
         super().__init__(message)
         self.position = position
         self.expected = expected
@@ -81,7 +87,13 @@ class Clause(Valued):
 
     __slots__ = ("keyword", "keyword_position")
 
-    def __init__(self, keyword: str, value: Any, position: int, keyword_position: int) -> None:
+    def __init__(
+        self,
+        keyword: str,
+        value: Any,
+        position: int,
+        keyword_position: int,
+    ) -> None:
         super().__init__(value, position)
         self.keyword = keyword
         self.keyword_position = keyword_position
@@ -102,7 +114,12 @@ class Parsed:
 
     __slots__ = ("as_of", "explain", "query")
 
-    def __init__(self, query: Any, explain: bool, as_of: Valued | None) -> None:
+    def __init__(
+        self,
+        query: Any,
+        explain: bool,
+        as_of: Valued | None,
+    ) -> None:
         self.query = query
         self.explain = explain
         self.as_of = as_of
@@ -326,7 +343,10 @@ class Transformer:
 
 
 def _build_traverse(
-    plan: Token | None, edges: list[str] | None, start: Any, clauses: Sequence[Clause]
+    plan: Token | None,
+    edges: list[str] | None,
+    start: Any,
+    clauses: Sequence[Clause],
 ) -> Traverse:
     if plan is not None:
         for clause in clauses:
@@ -338,7 +358,12 @@ def _build_traverse(
     return _build(Traverse, start, clauses, edge_types=edges or ())
 
 
-def _build(kind: type[_Query], first: Any, clauses: Sequence[Clause], **given: Any) -> _Query:
+def _build(
+    kind: type[_Query],
+    first: Any,
+    clauses: Sequence[Clause],
+    **given: Any,
+) -> _Query:
     """A query of its first argument and its options."""
     options = {}
     for clause in clauses:
@@ -378,12 +403,14 @@ def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
     Such a label runs to the next keyword *of its query*, and would take that clause in.
     """
     first = words[0]
-    if first[0] in "([" and first[1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
+    is_bracketed = first[0] in "(["
+    if is_bracketed and first[1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
         raise Fault("a query stands here without brackets", _start(first), "a query or a label")
     for index, word in enumerate(words[1:], 1):
         if word.upper() not in KEYWORDS:
             continue
         stands_out = word.isupper() and not all(other.isupper() for other in words)
+        # "LIMIT 5" is a clause, "limit of five" is part of a label
         following = words[index + 1] if index + 1 < len(words) else ""
         if stands_out or re.fullmatch(r"[-\d.]+", following):
             raise Fault(
@@ -408,8 +435,13 @@ _ESCAPES = {quote: re.compile(rf"""\\([\\'"])|{quote}({quote})""") for quote in 
 
 def _read_string(token: Token) -> Valued:
     """The text of a string."""
-    body = _ESCAPES[token[0]].sub(lambda escape: escape[1] or escape[2], token[1:-1])
-    return Valued(body, _start(token))
+    quote, body = token[0], token[1:-1]
+    text = _ESCAPES[quote].sub(_unescape, body)
+    return Valued(text, _start(token))
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    return escape[1] or escape[2]
 
 
 def _read_number(token: Token) -> int | float:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from .. import labels
-from ..model import MAX_NODE_EDGES, Answer, Node, Stage, StageCounts, TraverseReport, TypeCount
+from ..model import (
+    MAX_NODE_EDGES,
+    Answer,
+    Node,
+    Record,
+    Stage,
+    StageCounts,
+    TraverseReport,
+    TypeCount,
+)
 from ..store.contract import Store
 from ..store.results import Step, Walk
 from ..store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
@@ -63,7 +72,11 @@ class _Traversal:
     """One TRAVERSE of a store."""
 
     def __init__(
-        self, store: Store, query: Traverse, starts: Starts, as_of: datetime | None
+        self,
+        store: Store,
+        query: Traverse,
+        starts: Starts,
+        as_of: datetime | None,
     ) -> None:
         self._store = store
         self._query = query
@@ -72,14 +85,13 @@ class _Traversal:
         self._types = stored_edge_types(store, query.edge_types)
 
     def run(self) -> Answer:
-        start_nodes = [
-            Node(record, 0, (labels.key(record.name),)) for record in self._starts.records
-        ]
+        start_nodes = [_start_node(record) for record in self._starts.records]
         start_keys = list(dict.fromkeys(node.path[0] for node in start_nodes))
         reached = _Reached()
         if self._query.max_depth and start_nodes:
             reached = self._follow(start_keys)
         nodes = [*start_nodes, *reached.nodes]
+        # A depth at which LIMIT left nothing has a stage, too.
         by_depth: list[list[Node]] = [[] for _ in range(reached.walk.depth + 1)]
         for node in nodes:
             by_depth[node.depth].append(node)
@@ -136,19 +148,31 @@ class _Traversal:
         return walk, self._load(steps[:limit])
 
     def _follow_by_node(
-        self, start_keys: Sequence[str], field: str, *, descending: bool
+        self,
+        start_keys: Sequence[str],
+        field: str,
+        *,
+        descending: bool,
     ) -> tuple[Walk, list[Node]]:
         """Nodes in the order of a field: all are loaded to order them, and the kept ones' edges."""
         walk = self._walk(start_keys, NEWEST)
         ordered = order_by_field(self._load(walk.steps, edges=0), field, descending=descending)
         if self._query.strategy == "depth-first":
             ordered = order_depth_first(ordered)
-        kept_keys = list(dict.fromkeys(node.path[-1] for node in ordered))[: self._query.limit]
+        keys = dict.fromkeys(node.path[-1] for node in ordered)
+        kept_keys = list(keys)[: self._query.limit]
         steps = {step.path[-1]: step for step in walk.steps}
-        loaded = {node.id: node for node in self._load([steps[key] for key in kept_keys])}
-        return walk, [loaded[node.id] for node in ordered if node.id in loaded]
+        # loaded again, with their edges
+        kept = self._load([steps[key] for key in kept_keys])
+        by_id = {node.id: node for node in kept}
+        return walk, [by_id[node.id] for node in ordered if node.id in by_id]
 
-    def _walk(self, start_keys: Sequence[str], order: EdgeOrder, limit: int | None = None) -> Walk:
+    def _walk(
+        self,
+        start_keys: Sequence[str],
+        order: EdgeOrder,
+        limit: int | None = None,
+    ) -> Walk:
         return self._store.graph.walk(
             WalkSpec(
                 start_keys,
@@ -203,7 +227,11 @@ class _Traversal:
         return f"LOOKUP {', '.join(keys[:_MAX_KEYS])}{more} {via}"
 
     def _report(
-        self, nodes: Sequence[Node], reached: _Reached, edges: int, keys: Sequence[str]
+        self,
+        nodes: Sequence[Node],
+        reached: _Reached,
+        edges: int,
+        keys: Sequence[str],
     ) -> TraverseReport:
         query = self._query
         return TraverseReport(
@@ -233,6 +261,10 @@ class _Traversal:
             keys, direction=self._query.direction, as_of=self._as_of
         )
         return tuple(TypeCount(count.rel_type, count.direction, count.count) for count in counts)
+
+
+def _start_node(record: Record) -> Node:
+    return Node(record, 0, (labels.key(record.name),))
 
 
 def _new_keys(by_depth: list[list[Node]]) -> list[list[str]]:

@@ -32,7 +32,13 @@ class Starts(Struct, frozen=True):
     truncated: bool = False  # a SELECT had more rows than are read
 
 
-def find_starts(executor: Executor, query: Start, *, edges: int, as_of: datetime | None) -> Starts:
+def find_starts(
+    executor: Executor,
+    query: Start,
+    *,
+    edges: int,
+    as_of: datetime | None,
+) -> Starts:
     """Find the records of the first query, each with at most so many of its edges."""
     if isinstance(query, Lookup):
         return _find_by_labels(executor, query, edges=edges, as_of=as_of)
@@ -53,7 +59,11 @@ def find_starts(executor: Executor, query: Start, *, edges: int, as_of: datetime
 
 
 def _find_by_labels(
-    executor: Executor, query: Lookup, *, edges: int, as_of: datetime | None
+    executor: Executor,
+    query: Lookup,
+    *,
+    edges: int,
+    as_of: datetime | None,
 ) -> Starts:
     store = executor.store
     label_of = {labels.key(label): label for label in query.labels}
@@ -69,9 +79,9 @@ def _find_by_labels(
     namesakes = store.records.lookup(
         [resolution.key for resolution in resolutions], edges=edges, as_of=as_of
     )
-    meant = [[record for record in records if record.id in ids] for records in namesakes.values()]
+    meant = [record for record in _distinct(namesakes.values()) if record.id in ids]
     return Starts(
-        _distinct([*by_key.values(), *meant]),
+        _distinct([*by_key.values(), meant]),
         suggestions=executor.suggest(missing) if missing else (),
         resolved=[resolution.summary for resolution in resolutions],
     )
@@ -88,13 +98,16 @@ def _find_selected(executor: Executor, selection: Selection) -> list[Record]:
             remedy=f"TRAVERSE WITH SELECT id FROM {schema}",
         )
     position = columns.index(column)
-    texts = list(dict.fromkeys(str(row[position]) for row in selection.rows if row[position]))
+    values = [row[position] for row in selection.rows]
+    texts = list(dict.fromkeys(str(value) for value in values if value))
     if column == "id":
         fetched = [executor.store.records.get(schema, id) for id in texts]
         return [record for record in fetched if record is not None]
-    by_key = executor.store.records.lookup([labels.key(text) for text in texts], edges=0)
+    keys = [labels.key(text) for text in texts]
+    by_key = executor.store.records.lookup(keys, edges=0)
     return [record for record in _distinct(by_key.values()) if record.schema == schema]
 
 
 def _distinct(groups: Iterable[Sequence[Record]]) -> list[Record]:
-    return list({record.id: record for group in groups for record in group}.values())
+    by_id = {record.id: record for group in groups for record in group}
+    return list(by_id.values())

@@ -26,7 +26,10 @@ _EXTREMES = ("min", "max")
 
 
 def read_aggregate(
-    read: ExpressionReader, function: Function, nodes: Sequence[Any], node: Any
+    read: ExpressionReader,
+    function: Function,
+    nodes: Sequence[Any],
+    node: Any,
 ) -> Expression:
     """The call of an aggregate function with these arguments.
 
@@ -57,7 +60,10 @@ def read_aggregate(
 
 
 def _strip_distinct(
-    read: ExpressionReader, function: Function, nodes: Sequence[Any], node: Any
+    read: ExpressionReader,
+    function: Function,
+    nodes: Sequence[Any],
+    node: Any,
 ) -> tuple[list[Any], bool]:
     """The arguments without DISTINCT, and whether it was there."""
     from sqlglot import exp

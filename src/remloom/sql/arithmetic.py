@@ -100,7 +100,11 @@ def _read_interval(read: ExpressionReader, node: exp.Interval) -> tuple[int, int
 
 
 def _shift_days(
-    read: ExpressionReader, operator: str, left: Expression, right: Expression, node: Any
+    read: ExpressionReader,
+    operator: str,
+    left: Expression,
+    right: Expression,
+    node: Any,
 ) -> Expression:
     """A date and a whole number of days, as PostgreSQL adds them."""
     date, days = (left, right) if left.type == "date" else (right, left)

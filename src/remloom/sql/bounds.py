@@ -193,7 +193,12 @@ def syntax_error(message: str, sql: str, position: int) -> QuerySyntaxError:
     )
 
 
-def refuse(message: str, sql: str, position: int, remedy: str = "") -> NoReturn:
+def refuse(
+    message: str,
+    sql: str,
+    position: int,
+    remedy: str = "",
+) -> NoReturn:
     """Refuse SQL that is right, but that is not allowed here."""
     raise SqlGuardError(
         message,

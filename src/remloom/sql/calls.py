@@ -35,7 +35,12 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def read_call(read: ExpressionReader, name: str, nodes: Sequence[Any], node: Any) -> Expression:
+def read_call(
+    read: ExpressionReader,
+    name: str,
+    nodes: Sequence[Any],
+    node: Any,
+) -> Expression:
     """The call of a function with these arguments.
 
     Raises:

@@ -43,7 +43,12 @@ def _read_comparison(read: ExpressionReader, node: Any) -> Expression:
     return compare(operator, read.value(left), read.value(right))
 
 
-def _read_any(read: ExpressionReader, value: Expression, among: Any, node: Any) -> Expression:
+def _read_any(
+    read: ExpressionReader,
+    value: Expression,
+    among: Any,
+    node: Any,
+) -> Expression:
     """`value = ANY(…)` of a list that is written out, or of a column."""
     from sqlglot import exp
 
@@ -64,7 +69,10 @@ def _read_in(read: ExpressionReader, node: exp.In) -> Expression:
 
 
 def _read_among(
-    read: ExpressionReader, value: Expression, listed: Sequence[Any], node: Any
+    read: ExpressionReader,
+    value: Expression,
+    listed: Sequence[Any],
+    node: Any,
 ) -> Expression:
     if len(listed) > MAX_LISTED:
         read.refuse(

@@ -85,7 +85,12 @@ def _error_position(error: Any, sql: str) -> int:
 class _SelectReader:
     """Reads the clauses of one statement."""
 
-    def __init__(self, sql: str, tokens: list[Any], tree: exp.Select) -> None:
+    def __init__(
+        self,
+        sql: str,
+        tokens: list[Any],
+        tree: exp.Select,
+    ) -> None:
         self._sql = sql
         self._tree = tree
         self._schema, alias = self._read_table(tokens)

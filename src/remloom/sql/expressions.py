@@ -63,7 +63,11 @@ class ExpressionReader:
     """
 
     def __init__(
-        self, sql: str, tokens: Sequence[Any], columns: Mapping[str, Column], table: str
+        self,
+        sql: str,
+        tokens: Sequence[Any],
+        columns: Mapping[str, Column],
+        table: str,
     ) -> None:
         self.sql = sql
         self.tokens = tokens
@@ -75,7 +79,11 @@ class ExpressionReader:
         self._depth = 0
 
     def __call__(
-        self, node: exp.Expression, *, aliases: bool = False, first: bool = False
+        self,
+        node: exp.Expression,
+        *,
+        aliases: bool = False,
+        first: bool = False,
     ) -> Expression:
         """The value of an expression.
 
@@ -141,7 +149,12 @@ class ExpressionReader:
         if extras:
             self.refuse(f"{sql_name(node)} … {extras[0].upper()} is not allowed", node)
 
-    def refuse(self, message: str, node: Any, remedy: str = "") -> NoReturn:
+    def refuse(
+        self,
+        message: str,
+        node: Any,
+        remedy: str = "",
+    ) -> NoReturn:
         """Refuse what a node says, at its position."""
         bounds.refuse(message, self.sql, self.position(node), remedy)
 
