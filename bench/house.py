@@ -167,6 +167,13 @@ def complex_functions(folder: Path) -> int:
     return len(done.stdout.splitlines())
 
 
+def glossary_words() -> int:
+    """Rows of the table of words that a newcomer has to learn."""
+    page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    table = page.partition("\n## Words\n")[2]
+    return sum(line.startswith("| ") for line in table.splitlines()) - 1  # without its head
+
+
 def figures(folder: Path) -> dict[str, str]:
     """Each figure by what it counts."""
     modules = [Module(path, folder) for path in sorted(folder.rglob("*.py"))]
@@ -206,6 +213,7 @@ def figures(folder: Path) -> dict[str, str]:
         "circles of imports": f"{len(rings)} ({sum(map(len, rings))} modules)",
         "signatures of over three parameters declared more than twice": f"{repeated}",
         "methods that only pass on": f"{methods[True]}",
+        "words of our own in docs/concepts.md": f"{glossary_words()}",
         "file names that occur more than once": (
             f"{sum(count > 1 for count in _names(modules).values())}"
         ),

@@ -1,0 +1,96 @@
+"""The walks of docs/architecture.md are the ways that calls really take: each is called, and what it enters is compared."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import remloom
+from remloom import Edge, Entity, Memory
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import ScriptedModel
+
+PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
+SOURCE = Path(remloom.__file__).parent
+_ROW = re.compile(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", re.MULTILINE)
+
+
+def documented(title: str) -> list[tuple[str, str]]:
+    """The rows of one walk: file and function, in order."""
+    section = PAGE.read_text(encoding="utf-8").split(f"\n### {title}\n")[1]
+    return _ROW.findall(re.split(r"\n##", section)[0])
+
+
+@contextmanager
+def entered() -> Iterator[list[tuple[str, str]]]:
+    """Collects each function of the source, in the order in which it is first entered, by any
+    thread."""
+    functions: dict[tuple[str, str], None] = {}
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(SOURCE)):
+            file = Path(frame.f_code.co_filename).relative_to(SOURCE).as_posix()
+            name = (
+                frame.f_code.co_qualname
+                if hasattr(frame.f_code, "co_qualname")
+                else frame.f_code.co_name
+            )
+            functions.setdefault((file, name))
+
+    walk: list[tuple[str, str]] = []
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield walk
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+        walk.extend(functions)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    model = ScriptedModel(
+        lambda request: f"An insight of {request.task} number {len(request.prompt)}."
+    )
+    with Memory.open(tmp_path, embedder=WordEmbedder(), llm=model) as memory:
+        memory.write(
+            [
+                Entity(name="Sarah Chen", type="person"),
+                Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+            ]
+        )
+        for number, text in enumerate(
+            ("Tea was taxed.", "Ships carried tea.", "Sarah Chen drank tea.")
+        ):
+            memory.read_text(text, uri=f"{number}.md")
+        yield memory
+
+
+WALKS: dict[str, Callable[[Memory], object]] = {
+    "A statement": lambda memory: memory.query('TRAVERSE manages WITH LOOKUP "Sarah Chen"'),
+    "A document": lambda memory: memory.read_text(
+        "# Kickoff\n\nSarah Chen met Ann in Paris.", uri="kickoff.md"
+    ),
+    "A question": lambda memory: memory.recall("What did Sarah Chen drink?"),
+    "A dream": lambda memory: memory.dream(1),
+}
+
+
+@pytest.mark.parametrize("title", WALKS)
+def test_a_call_takes_the_way_that_the_page_shows(memory: Memory, title: str) -> None:
+    steps = documented(title)
+    with entered() as walk:
+        WALKS[title](memory)
+    missing = [step for step in steps if step not in walk]
+    assert len(steps) >= 5
+    assert not missing
+    assert [walk.index(step) for step in steps] == sorted(walk.index(step) for step in steps)
