@@ -20,12 +20,17 @@ from .errors import SettingsError, UnknownNameError
 __all__ = ["Settings", "TaskSettings", "calls_forbidden"]
 
 _PREFIX = "REMLOOM_"
+# the settings that are one of a few words
+_CHOICES = {
+    "names": ("rules", "spacy"),
+    "model_calls": ("allowed", "never"),
+    "synchronous": ("full", "normal"),
+}
 _PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")  # within a URL
 
 
 class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a language model does one task, where it differs from the task's prompt file; a table of
-    the TOML file.
+    """How a language model does one task, if not as its prompt file says. A table of the TOML file:
 
     [llm_tasks.dream]
     model = "anthropic:claude-sonnet-4-5"
@@ -39,8 +44,7 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Settings of one opened memory. Each can be given as an argument, as `REMLOOM_<NAME>`, or in
-    TOML."""
+    """Settings of one opened memory, given as arguments, as `REMLOOM_<NAME>`, or in TOML."""
 
     home: str = ""  # folder of the tenants, or postgresql://…; empty: the user's data folder
     tenant: str = "default"
@@ -80,11 +84,12 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def load(cls, **given: Any) -> Settings:
-        """Settings from the TOML file, the environment and arguments; an argument of None is not
-        given.
+        """Load the settings from the TOML file, the environment and arguments.
+
+        An argument of None is not given.
 
         Raises:
-            UnknownNameError: an argument or TOML key that is no setting, or a variable that is
+            UnknownNameError: an argument or TOML key that is not a setting, or a variable that is
                 nearly one.
             SettingsError: a value of the wrong type.
         """
@@ -105,43 +110,40 @@ class Settings(Struct, frozen=True, kw_only=True):
         try:
             settings = msgspec.convert(merged, cls, strict=False)
         except msgspec.ValidationError as error:
-            name = str(error).rpartition("$.")[2].rstrip("`").partition("[")[0] or "?"
-            remedy = f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type"
-            if name == "llm_tasks":
-                remedy = f"a table [llm_tasks.<task>] of the TOML file takes {', '.join(TaskSettings.__struct_fields__)}"
-            raise SettingsError(
-                f"setting {name}: {str(error).partition(' - ')[0]}", setting=name, remedy=remedy
-            ) from error
-        if settings.names not in ("rules", "spacy"):
-            raise SettingsError(
-                f"setting names is {settings.names!r}",
-                setting="names",
-                remedy="use 'rules' or 'spacy'",
-            )
-        if settings.model_calls not in ("allowed", "never"):
-            raise SettingsError(
-                f"setting model_calls is {settings.model_calls!r}",
-                setting="model_calls", remedy="use 'allowed' or 'never'",
-            )  # fmt: skip
-        if settings.synchronous not in ("full", "normal"):
-            raise SettingsError(
-                f"setting synchronous is {settings.synchronous!r}",
-                setting="synchronous",
-                remedy="use 'full' or 'normal'",
-            )
+            raise _wrong_type(error) from error
+        for name, choices in _CHOICES.items():
+            value = getattr(settings, name)
+            if value not in choices:
+                raise SettingsError(
+                    f"setting {name} is {value!r}",
+                    setting=name,
+                    remedy=f"use {' or '.join(map(repr, choices))}",
+                )
         return settings
 
     def __repr__(self) -> str:
-        shown = (
-            f"{name}={'***' if name.endswith('key') and value else repr(value)}"
-            for name, value in ((name, getattr(self, name)) for name in self.__struct_fields__[1:])
-        )
-        return f"Settings(home={self.shown_home!r}, {', '.join(shown)})"
+        shown = [f"home={self.shown_home!r}"]
+        for name in self.__struct_fields__[1:]:
+            value = getattr(self, name)
+            # keys are nobody's business, in a log least of all
+            hidden = name.endswith("key") and value
+            shown.append(f"{name}={'***' if hidden else repr(value)}")
+        return f"Settings({', '.join(shown)})"
 
     @property
     def shown_home(self) -> str:
         """`home`, without the password that a URL may have."""
         return _PASSWORD.sub("***", self.home) if _is_url(self.home) else self.home
+
+
+def _wrong_type(error: msgspec.ValidationError) -> SettingsError:
+    name = str(error).rpartition("$.")[2].rstrip("`").partition("[")[0] or "?"
+    remedy = f"set {_PREFIX}{name.upper()} or the argument {name} to a value of that type"
+    if name == "llm_tasks":
+        fields = ", ".join(TaskSettings.__struct_fields__)
+        remedy = f"a table [llm_tasks.<task>] of the TOML file takes {fields}"
+    problem = str(error).partition(" - ")[0]
+    return SettingsError(f"setting {name}: {problem}", setting=name, remedy=remedy)
 
 
 def calls_forbidden(settings: Settings) -> bool:
@@ -154,30 +156,34 @@ def calls_forbidden(settings: Settings) -> bool:
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+    """Take the settings out of the environment, and refuse variables that are nearly one."""
+    values = {}
     for variable, value in variables.items():
         name = variable[len(_PREFIX) :].lower()
         if variable == f"{_PREFIX}KEY" and not value.strip():
             raise SettingsError(
-                f"{variable} is set and empty, and would leave a memory unencrypted", setting="key",
+                f"{variable} is set and empty, and would leave a memory unencrypted",
+                setting="key",
                 remedy=f"set it to the master key, or unset {variable} to go without one",
-            )  # fmt: skip
+            )
         if not variable.startswith(_PREFIX) or not value:
             continue
         if name in Settings.__struct_fields__:
-            found[name] = value
+            values[name] = value
             continue
         from difflib import get_close_matches
 
-        if near := get_close_matches(name, Settings.__struct_fields__, n=1, cutoff=0.8):
-            # REMLOOM_KEYS must not leave a memory unencrypted. What is unlike any setting is
-            # somebody else's.
-            meant = _PREFIX + near[0].upper()
+        # REMLOOM_KEYS must not leave a memory unencrypted. What is unlike any setting is of another
+        # program.
+        nearest = get_close_matches(name, Settings.__struct_fields__, n=1, cutoff=0.8)
+        if nearest:
+            meant = _PREFIX + nearest[0].upper()
             raise UnknownNameError("variable", variable, [meant], remedy=f"did you mean {meant}?")
-    return found
+    return values
 
 
 def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Read the TOML file, if there is one."""
     named = os.environ.get(_PREFIX + "CONFIG")
     folder = _default_home() if not home or _is_url(os.fspath(home)) else home
     path = Path(named) if named else Path(folder).expanduser() / "remloom.toml"
@@ -190,25 +196,27 @@ def _toml(home: str | os.PathLike[str] | None) -> dict[str, Any]:
             return {}
         import tomllib
 
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(
-            f"{path} cannot be read: {error.strerror}", setting="config",
+            f"{path} cannot be read: {error.strerror}",
+            setting="config",
             remedy="choose a home you may read, with REMLOOM_HOME or --home",
-        ) from error  # fmt: skip
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"{path} is not TOML: {error}", setting="config", remedy="mend the file"
         ) from error
-    if "key" in found and not str(found["key"]).strip():
+    if "key" in values and not str(values["key"]).strip():
         raise SettingsError(
-            f"{path} has an empty key, which would leave a memory unencrypted", setting="key",
+            f"{path} has an empty key, which would leave a memory unencrypted",
+            setting="key",
             remedy="set it to the master key, or take the line out to go without one",
-        )  # fmt: skip
-    for name in found:
+        )
+    for name in values:
         if name not in Settings.__struct_fields__:
             raise UnknownNameError(f"setting in {path}:", name, Settings.__struct_fields__)
-    return found
+    return values
 
 
 def _is_url(home: str) -> bool:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from told import CHAT, MAY, said
 
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom.embed.profile import EmbedderProfile
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.retrieve import PARTS
 from remloom.testing.embedder import WordEmbedder
@@ -700,3 +701,20 @@ def test_hops_lead_from_a_turn_to_whom_it_names_whoever_said_it(
         )
         hits = memory.recall("What of the lighthouse keeper?", mode="iterated", limit=20).hits
         assert [hit.reasons[0].part for hit in hits if hit.name == "page"] == ["hops"]
+
+
+class Measured(WordEmbedder):
+    """An embedder that says what its cosines mean."""
+
+    profile = EmbedderProfile(near=0.9, far=0.1, mean=0.2, deviation=0.1, languages=("en",))
+
+
+def test_an_embedder_that_brings_its_figures_lets_recall_abstain_by_meaning(tmp_path: Path) -> None:
+    reasons = []
+    for number, embedder in enumerate((WordEmbedder(), Measured())):
+        with Memory.open(tmp_path / str(number), embedder=embedder) as memory:
+            memory.write([Resource(name="lease", content="The lease of the harbour ends in June.")])
+            memory.embed_pending()
+            reasons.append(memory.recall("Which quasars glow brightest?").reason)
+    assert reasons[0] == ""
+    assert "nothing is nearer in meaning than" in reasons[1]

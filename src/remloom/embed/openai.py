@@ -48,7 +48,12 @@ class OpenAIEmbedder:
     max_tokens = 512  # of a window: what nearly every model takes, and small enough to be found by
 
     def __init__(
-        self, model: str, *, base_url: str = "", api_key: str = "", wait: float = 0.5
+        self,
+        model: str,
+        *,
+        base_url: str = "",
+        api_key: str = "",
+        wait: float = 0.5,
     ) -> None:
         self.name = identity(model)
         self._model = model

@@ -222,7 +222,9 @@ class LLM:
         )
 
     def _replies(
-        self, calls: Sequence[Call], requests: Mapping[int, Request]
+        self,
+        calls: Sequence[Call],
+        requests: Mapping[int, Request],
     ) -> dict[int, Reply | ModelError]:
         """Get the reply to each request, kept or new, or its error."""
         outcomes: dict[int, Reply | ModelError] = {}

@@ -82,7 +82,9 @@ def _started() -> asyncio.AbstractEventLoop:
         if _loop is None:
             ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
             thread = threading.Thread(
-                target=lambda: asyncio.run(_serve(ready)), name="remloom-models", daemon=True
+                target=lambda: asyncio.run(_serve(ready)),
+                name="remloom-models",
+                daemon=True,
             )
             thread.start()
             _loop, ending = ready.result()

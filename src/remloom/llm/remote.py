@@ -63,7 +63,12 @@ class RemoteModel:
     """
 
     def __init__(
-        self, name: str, *, base_url: str = "", api_key: str = "", settings: Settings | None = None
+        self,
+        name: str,
+        *,
+        base_url: str = "",
+        api_key: str = "",
+        settings: Settings | None = None,
     ) -> None:
         self._settings = settings or Settings()
         self._base_url = base_url
@@ -260,7 +265,9 @@ def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
             client = infer_model(name, build)
     except ImportError as error:
         raise SettingsError(
-            f"{name} needs a client that is not installed", setting="llm_model", remedy=str(error)
+            f"{name} needs a client that is not installed",
+            setting="llm_model",
+            remedy=str(error),
         ) from error
     except exceptions.UserError as error:
         message = str(error).partition(". ")[0].replace(api_key or "\0", "***")
@@ -285,7 +292,9 @@ def _compatible(model: str, provider: Provider[Any], base_url: str) -> Client:
     new = not base_url or "//api.openai.com" in base_url
     limit = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=new)
     return OpenAIChatModel(
-        model, provider=provider, profile=merge_profile(provider.model_profile(model), limit)
+        model,
+        provider=provider,
+        profile=merge_profile(provider.model_profile(model), limit),
     )
 
 

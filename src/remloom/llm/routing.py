@@ -26,7 +26,10 @@ class ModelRouter:
     """
 
     def __init__(
-        self, default: Model, settings: Settings, opening: Callable[[str], Model] | None
+        self,
+        default: Model,
+        settings: Settings,
+        opening: Callable[[str], Model] | None,
     ) -> None:
         for name in settings.llm_tasks:
             if name not in tasks():

@@ -118,7 +118,10 @@ def _boost_preferences(candidates: Candidates, question: Question, weight: float
 
 
 def _boost_naming(
-    candidates: Candidates, worths: Mapping[str, float], part: str, weight: float
+    candidates: Candidates,
+    worths: Mapping[str, float],
+    part: str,
+    weight: float,
 ) -> None:
     """Boost what names any of these keys, by the highest worth among them (-1..1)."""
     if not worths:

@@ -47,7 +47,13 @@ class Candidate:
     copies: list[str] = field(default_factory=list)  # sources of other records with its text
 
     def boost(
-        self, part: str, share: float, *, rank: int = 0, score: float = 0.0, note: str = ""
+        self,
+        part: str,
+        share: float,
+        *,
+        rank: int = 0,
+        score: float = 0.0,
+        note: str = "",
     ) -> None:
         """Add a part's share to the score."""
         self.score += share
@@ -71,7 +77,7 @@ class Candidate:
 
 
 class Candidates:
-    """Candidates by id: signals add their lists, boosts change the scores of those who are there."""
+    """Candidates by id: signals add their lists, boosts change the scores of those found."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Candidate] = {}

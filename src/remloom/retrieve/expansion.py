@@ -26,7 +26,12 @@ _LINKED = frozenset(("entity", "graph"))
 
 
 def follow(
-    store: Store, best: Sequence[Candidate], named: Collection[str], *, hops: int, weight: float
+    store: Store,
+    best: Sequence[Candidate],
+    named: Collection[str],
+    *,
+    hops: int,
+    weight: float,
 ) -> list[Candidate]:
     """Find the records up to `hops` away from the best, best first.
 
@@ -51,7 +56,9 @@ def follow(
 
 
 def with_expansion(
-    best: Sequence[Candidate], expansion: Sequence[Candidate], limit: int
+    best: Sequence[Candidate],
+    expansion: Sequence[Candidate],
+    limit: int,
 ) -> list[Candidate]:
     """Join both, at most `limit`, best first.
 
@@ -74,7 +81,10 @@ def with_expansion(
 
 
 def _one_hop(
-    store: Store, front: Sequence[Candidate], named: Collection[str], weight: float
+    store: Store,
+    front: Sequence[Candidate],
+    named: Collection[str],
+    weight: float,
 ) -> list[Candidate]:
     reached: dict[str, Candidate] = {}
     followed = 0

@@ -11,7 +11,10 @@ RRF_K = 60  # seed 2
 
 
 def blend(
-    scores: Mapping[str, float], *, floor: float | None = None, top: float | None = None
+    scores: Mapping[str, float],
+    *,
+    floor: float | None = None,
+    top: float | None = None,
 ) -> dict[str, float]:
     """Bring the scores of one list to 0..1.
 

@@ -22,7 +22,9 @@ def rarity(store: Store, key: str) -> float:
 
 
 def mentions(
-    store: Store, keys: Sequence[str], before: Path = ()
+    store: Store,
+    keys: Sequence[str],
+    before: Path = (),
 ) -> Iterator[tuple[Resource, Path]]:
     """Yield the resources with an edge to one of these keys, newest edges first, and the path."""
     edges = store.graph.edge_keys(EdgeSpec(keys, direction="in", limit=_MENTIONS))

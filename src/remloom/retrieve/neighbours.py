@@ -44,7 +44,9 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
 
 
 def _chain_edges(
-    store: Store, keys: Iterable[str], reach: int
+    store: Store,
+    keys: Iterable[str],
+    reach: int,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The keys that stand before others, and those that follow them, up to `reach` edges away."""
     previous: dict[str, str] = {}
@@ -77,7 +79,9 @@ def _walk(key: str, steps: Mapping[str, str], reach: int) -> list[str]:
 
 
 def _of_source(
-    uri: str, keys: Sequence[str], records: Mapping[str, Sequence[Record]]
+    uri: str,
+    keys: Sequence[str],
+    records: Mapping[str, Sequence[Record]],
 ) -> list[Resource]:
     """The resources with these keys that are of one source."""
     return [

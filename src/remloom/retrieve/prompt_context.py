@@ -27,7 +27,9 @@ def count_tokens(text: str, counter: CountTokens | None) -> int:
 
 
 def within_budget(
-    hits: Sequence[RecallHit], budget: int | None, counter: CountTokens | None
+    hits: Sequence[RecallHit],
+    budget: int | None,
+    counter: CountTokens | None,
 ) -> tuple[list[RecallHit], int]:
     """Choose the first hits that fit the budget together; with their tokens as `text_of` has them.
 

@@ -16,7 +16,12 @@ LOOKED_AT = 30  # candidates, at least, that get a second look
 
 
 def rerank(
-    candidates: Candidates, reranker: Reranker, question: str, *, count: int, weight: float
+    candidates: Candidates,
+    reranker: Reranker,
+    question: str,
+    *,
+    count: int,
+    weight: float,
 ) -> None:
     """Raise the best `count` candidates by the reranker's scores, from `weight` down to nothing.
 

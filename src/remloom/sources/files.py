@@ -112,7 +112,12 @@ def open_source(
 
 
 def read_bytes(
-    uri: str, data: bytes, suffix: str, *, title: str = "", limits: Limits = _USUAL
+    uri: str,
+    data: bytes,
+    suffix: str,
+    *,
+    title: str = "",
+    limits: Limits = _USUAL,
 ) -> list[Document | Skipped]:
     """Read the bytes of one file as documents.
 
@@ -181,7 +186,9 @@ def _walk(root: Path, recursive: bool) -> Iterator[Path | Skipped]:
                 yield Path(folder, name)
     for error in errors:
         yield Skipped(
-            uri=_uri(error.filename), reason=f"cannot be read: {error.strerror}", failed=True
+            uri=_uri(error.filename),
+            reason=f"cannot be read: {error.strerror}",
+            failed=True,
         )
 
 
@@ -206,7 +213,11 @@ def _uri(path: str | os.PathLike[str]) -> str:
 
 
 def _read_inside(
-    root: Path, path: Path, named: bool, max_bytes: int, limits: Limits
+    root: Path,
+    path: Path,
+    named: bool,
+    max_bytes: int,
+    limits: Limits,
 ) -> Iterator[Document | Skipped]:
     """Read a file of a folder; a link only if it stays inside.
 
@@ -244,7 +255,10 @@ def _read_stdin(max_bytes: int, limits: Limits) -> Iterator[Document | Skipped]:
 
 
 def _read_file(
-    path: Path, named: bool, max_bytes: int, limits: Limits
+    path: Path,
+    named: bool,
+    max_bytes: int,
+    limits: Limits,
 ) -> Iterator[Document | Skipped]:
     """Read one file, or say why not.
 
@@ -307,7 +321,9 @@ def _guarded(
         # whatever a parser raises, it is of this document and not of the others
         message = str(error).partition("\n")[0][:_SHOWN]
         yield Skipped(
-            uri=uri, reason=f"cannot be read: {type(error).__name__}: {message}", failed=True
+            uri=uri,
+            reason=f"cannot be read: {type(error).__name__}: {message}",
+            failed=True,
         )
     else:
         yield from documents
@@ -345,7 +361,11 @@ def _json_line(uri: str, suffix: str, number: int, line: str) -> Any:
 
 
 def _chats(
-    uri: str, some: list[chats.Chat], title: str, metadata: dict[str, Any], unit: str
+    uri: str,
+    some: list[chats.Chat],
+    title: str,
+    metadata: dict[str, Any],
+    unit: str,
 ) -> Iterator[Document | Skipped]:
     """Yield the chats of an export, each followed by what was left out of it."""
     for number, chat in enumerate(some, 1):
@@ -368,7 +388,12 @@ def _odd_entries(odd: tuple[int, ...], unit: str) -> str:
 
 
 def _chat(
-    uri: str, chat: chats.Chat, several: bool, number: int, title: str, metadata: dict[str, Any]
+    uri: str,
+    chat: chats.Chat,
+    several: bool,
+    number: int,
+    title: str,
+    metadata: dict[str, Any],
 ) -> Document:
     times = [turn.message.at for turn in chat.turns if turn.message.at]
     if several:

@@ -43,7 +43,11 @@ def from_text(
 
 
 def from_messages(
-    messages: Iterable[Message], *, uri: str, name: str | None = None, follows: bool = False
+    messages: Iterable[Message],
+    *,
+    uri: str,
+    name: str | None = None,
+    follows: bool = False,
 ) -> Document:
     """Make a document of the turns of a chat, or of what `follows` in it.
 

@@ -145,7 +145,7 @@ def floor(at: datetime, grain: Grain) -> datetime:
 
 
 def step(at: datetime, grain: Grain, count: int) -> datetime:
-    """Go some units on, or back: not out of the month it comes to, nor of `EARLIEST` to `LATEST`."""
+    """Go some units on, or back, and not beyond `EARLIEST` and `LATEST`."""
     if grain in _LENGTHS:
         try:
             moved = at + count * _LENGTHS[grain]
@@ -178,7 +178,7 @@ def weekend(at: datetime) -> Span:
 
 
 def inside(fine: Floating, coarse: Node) -> Node | None:
-    """The one of `fine` that lies in `coarse`, if any: "May" in "last year", "morning" of "Monday"."""
+    """The one of `fine` that lies in `coarse`, if any: "May" in "last year"."""
     if isinstance(coarse, Floating):
 
         def make(cycle: datetime) -> Span | None:

@@ -1,4 +1,4 @@
-"""The single words of time: months and their days, weekdays, seasons, holidays, parts of the day."""
+"""Single words of time: months and their days, weekdays, seasons, holidays, parts of the day."""
 
 from __future__ import annotations
 

@@ -90,7 +90,11 @@ def part_of(span: Span, which: int, parts: int) -> Span | None:
 
 
 def slice_of(
-    span: Span, which: int, count: int, grain: Grain | None, weekday: int | None
+    span: Span,
+    which: int,
+    count: int,
+    grain: Grain | None,
+    weekday: int | None,
 ) -> Span | None:
     """Cut out the n-th week, day, Monday, … of a stretch, or its first or last few.
 
