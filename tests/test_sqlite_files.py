@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import apsw.ext
 import pytest
 
 from remloom import Edge, Entity, Home, Memory, Moment, Query, Resource, Settings
@@ -646,16 +647,15 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
     for sql in seen:
         if not sql.lstrip().startswith(("SELECT", "WITH")):
             continue
-        numbered = [int(number) for number in re.findall(r"\?(\d)", sql)]
-        values = [None] * (max(numbered) if numbered else sql.count("?"))
+        values = [None] * apsw.ext.query_info(connection, sql).bindings_count
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         bad = [
             line
             for line in plan
             if line.startswith("SCAN")
+            and "VIRTUAL TABLE" not in line  # the values that are asked for, as JSON
             and not re.match(
-                r"SCAN (f|v|p USING INDEX pending_next|sequence|models|m|json_each|CONSTANT|\(|rels|\d)",
-                line,
+                r"SCAN (p USING INDEX pending_next|sequence|models|m|CONSTANT|\(|rels|\d)", line
             )
         ]
         if bad:

@@ -151,7 +151,7 @@ def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) ->
 def test_burials_are_not_kept_for_ever(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.batch_writer._PRUNED", 10)
+    monkeypatch.setattr("remloom.store.sqlite.write_session._PRUNED", 10)
     monkeypatch.setattr("remloom.store.sqlite.index_manager._BURIED", 20)
     for n in range(60):
         (id,) = put(store, Resource(id=f"r{n}", name=f"r{n}", content="text")).ids

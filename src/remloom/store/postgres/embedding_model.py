@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..embedding_model import chosen
+from ..embedding_model import choose_model
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ __all__ = ["register_model"]
 
 def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:
     """Return the number of an embedder, registered with its dimensions. See
-    `store.embedding_model.chosen`."""
-    number, is_new = chosen(transaction.rows(SQL.models), name, dims, current=current)
+    `store.embedding_model.choose_model`."""
+    number, is_new = choose_model(transaction.rows(SQL.models), name, dims, current=current)
     if is_new:
         transaction.run(SQL.insert_model, model=number, name=name, dims=dims, current=current)
     return number

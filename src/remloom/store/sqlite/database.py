@@ -55,8 +55,8 @@ _COUNTED = "SELECT line, commits, committed, rid FROM sequence"  # half the cost
 
 
 def migrations() -> list[tuple[int, str]]:
-    """Every migration as (version, script), in order. The files are `sql/NNNN_name.sql`."""
-    folder = resources.files(__package__) / "sql"
+    """Every migration as (version, script), in order. The files are `migrations/NNNN_name.sql`."""
+    folder = resources.files(__package__) / "migrations"
     found = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return [
         (version, file.read_text(encoding="utf-8"))

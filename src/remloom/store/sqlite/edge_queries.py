@@ -14,9 +14,9 @@ from ...errors import UnknownNameError
 from ...model import Direction
 from ..encoding import micros
 from ..specs import EdgeOrder
+from .statements import SQL
 
 __all__ = [
-    "COLUMNS",
     "Fetch",
     "Statements",
     "ends_of",
@@ -28,7 +28,6 @@ __all__ = [
     "near_column",
 ]
 
-COLUMNS = "e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties"
 _UNLIMITED = 2**62  # edges; one more is still a limit to SQLite
 _FAR_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{far})"
 _TYPE = "(SELECT name FROM rels t WHERE t.rel = e.rel)"
@@ -83,35 +82,39 @@ class Fetch:
         self._down = order.order == "desc"
 
     def _statements(self, order: EdgeOrder, *, exact: bool) -> Statements:
-        types = (
-            ""
-            if self.edge_types is None
-            else f" AND e.rel IN ({', '.join(map(str, self.edge_types))})"
-        )
-        condition = f"{in_force(self.now)}{types}"
-        way = "DESC" if order.order == "desc" else "ASC"
+        direction = "DESC" if order.order == "desc" else "ASC"
         made = Statements({}, {}, {}, {})
         for end in ("out", "in"):
-            ties = ([] if self.by_time else ["-e.created"]) + ([_FAR_KEY, _TYPE] if exact else [])
-            values = [value.format(far=far_column(end)) for value in (_ORDERS[order.field], *ties)]
+            ties = [] if self.by_time else ["-e.created"]
+            if exact:
+                ties += [_FAR_KEY, _TYPE]
             names = ["by", *(f"tie{number}" for number in range(len(ties)))]
-            named = ", ".join(
-                f"{value} AS {name}" for value, name in zip(values, names, strict=True)
-            )
+            expressions = [
+                template.format(far=far_column(end)) for template in (_ORDERS[order.field], *ties)
+            ]
+            named = zip(expressions, names, strict=True)
+            pieces = {
+                "end": end,
+                "near": near_column(end),
+                "in_force": self._condition(),
+            }
+            ordered = pieces | {
+                "by": ", ".join(f"{expression} AS {name}" for expression, name in named),
+                "order": ", ".join([f"by {direction}", *names[1:]]),
+                "limit": str(self.limit + 1),
+            }
             lists = ", ".join(f"json_group_array({name})" for name in ("far", *names))
-            source = (
-                f"FROM edges e INDEXED BY edges_{end} WHERE {condition} AND e.{near_column(end)}"
-            )
-            ordered = f"ORDER BY {', '.join([f'by {way}', *names[1:]])} LIMIT {self.limit + 1}"
-            made.edges[end] = f"SELECT {COLUMNS}, {named} {source} = ?2 {ordered}"
-            made.triples[end] = f"SELECT e.src, e.rel, e.dst, {named} {source} = ?2 {ordered}"
-            # One statement for many labels, not one each: a third of the time.
-            made.around[end] = (
-                f"SELECT v.value, (SELECT json_array({lists}) FROM"
-                f" (SELECT e.{far_column(end)} AS far, {named} {source} = v.value {ordered})) FROM json_each(?2) v"
-            )
-            made.counts[end] = f"SELECT count(*) {source} = ?2"
+            made.edges[end] = SQL.fill("edges", **ordered)
+            made.triples[end] = SQL.fill("triples", **ordered)
+            made.around[end] = SQL.fill("neighbours", far=far_column(end), lists=lists, **ordered)
+            made.counts[end] = SQL.fill("count_at", **pieces)
         return made
+
+    def _condition(self) -> str:
+        if self.edge_types is None:
+            return in_force(self.now)
+        types = ", ".join(map(str, self.edge_types))
+        return f"{in_force(self.now)} AND e.rel IN ({types})"
 
     def merged(self, rows: Iterable[tuple[Any, ...]], by: int) -> list[tuple[Any, ...]]:
         """Rows of several fetches as one would give them. What the order goes by stands at `by`,
@@ -153,10 +156,10 @@ def far_column(end: str) -> str:
 
 
 def in_force(now: bool) -> str:
-    """In force at parameter 1. An edge asked for in the past began, if nothing else is said, when
+    """Return the condition that an edge is in force at `:at`. An edge asked for in the past began, if nothing else is said, when
     it was made."""
-    since = "" if now else " AND (e.valid_from IS NOT NULL OR e.created <= ?1)"
-    return f"(e.valid_to IS NULL OR e.valid_to > ?1) AND (e.valid_from IS NULL OR e.valid_from <= ?1){since}"
+    since = "" if now else " AND (e.valid_from IS NOT NULL OR e.created <= :at)"
+    return f"(e.valid_to IS NULL OR e.valid_to > :at) AND (e.valid_from IS NULL OR e.valid_from <= :at){since}"
 
 
 def microseconds_at(as_of: datetime | None) -> int:

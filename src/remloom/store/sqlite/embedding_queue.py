@@ -1,18 +1,19 @@
-"""Texts that wait for their vectors, and the vectors that were made of others."""
+"""The queue of texts that wait for their vectors, and the vectors that were made of others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..batch import Vector, VectorBatch
 from ..indexed_text import embedded_text
 from ..results import Pending
-from . import batch_writer
+from . import vector_writer
 from .database import Database, translate
-from .rows import COLUMNS, decode
+from .rows import decode
+from .statements import SQL
 from .stats import queue_lengths
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteVectors"]
 
 _ATTEMPTS = 3  # failed embeddings of a text before it is parked
+_LONGEST_ERROR = 2_000  # characters
 
 
 class SqliteVectors:
@@ -31,91 +33,78 @@ class SqliteVectors:
 
     def pending(self, limit: int) -> list[Pending]:
         with self._database.snapshot() as cursor:
-            found = cursor.execute(
-                f"SELECT {COLUMNS}, p.attempts, p.error, r.doc FROM pending p CROSS JOIN records r ON r.rid = p.rid"
-                " WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT ?",
-                (limit,),
-            ).fetchall()
-        waiting = (
-            (decode(schema, body, content), *rest) for _, schema, body, content, *rest in found
-        )
-        return [
-            Pending(r.id, embedded_text(r), tries, error or "", doc or 0)
-            for r, tries, error, doc in waiting
-        ]
+            rows = cursor.execute(SQL.pending, (limit,)).fetchall()
+        waiting = []
+        for _, schema, body, content, attempts, error, text_no in rows:
+            record = decode(schema, body, content)
+            text = embedded_text(record)
+            waiting.append(Pending(record.id, text, attempts, error or "", text_no or 0))
+        return waiting
 
     def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
         with self._database.snapshot() as cursor:
-            found = cursor.execute(
-                f"SELECT {COLUMNS}, r.doc FROM records r WHERE r.doc > ? AND NOT EXISTS (SELECT 1"
-                " FROM vectors v JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = ?)"
-                " ORDER BY r.doc LIMIT ?",
-                (after, model, limit),
-            ).fetchall()
-        texts = ((decode(schema, body, content), doc) for _, schema, body, content, doc in found)
-        return [Pending(record.id, embedded_text(record), version=doc) for record, doc in texts]
+            rows = cursor.execute(SQL.unembedded, (after, model, limit)).fetchall()
+        waiting = []
+        for _, schema, body, content, text_no in rows:
+            record = decode(schema, body, content)
+            waiting.append(Pending(record.id, embedded_text(record), version=text_no))
+        return waiting
 
     def queue_lengths(self) -> tuple[int, int]:
         with self._database.snapshot() as cursor:
             return queue_lengths(cursor)
 
     def put(self, batch: VectorBatch) -> None:
-        self._database.write(lambda cursor: batch_writer.store_vectors(cursor, batch))
+        self._database.write(lambda cursor: vector_writer.store_vectors(cursor, batch))
 
     def adopt(self, model: str) -> None:
-        self._database.write(lambda cursor: batch_writer.adopt(cursor, model))
+        self._database.write(lambda cursor: vector_writer.adopt(cursor, model))
 
     def park(self, id: str, error: str) -> None:
-        self._database.write(
-            lambda cursor: cursor.execute(
-                f"UPDATE pending SET attempts = attempts + 1, error = ?, parked = (attempts + 1 >= {_ATTEMPTS})"
-                " WHERE rid = (SELECT rid FROM records WHERE id = ?)",
-                (error[:2000], id),
-            )
-        )
+        values = (error[:_LONGEST_ERROR], _ATTEMPTS, id)
+        self._database.write(lambda cursor: cursor.execute(SQL.park, values))
 
     def unpark(self) -> int:
         def work(cursor: apsw.Cursor) -> int:
-            cursor.execute("UPDATE pending SET parked = 0, attempts = 0 WHERE parked = 1")
+            cursor.execute(SQL.unpark)
             return int(cursor.connection.changes())
 
         return self._database.write(work)
 
     def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
-        sql = "SELECT v.data FROM vectors v JOIN models m USING (model) WHERE v.hash = ? AND m.name = ? LIMIT 1"
+        vectors = {}
         with self._database.snapshot() as cursor:
-            found = {digest: cursor.execute(sql, (digest, model)).get for digest in digests}
-        return {digest: _wide(data) for digest, data in found.items() if data is not None}
+            for digest in digests:
+                data = cursor.execute(SQL.cached_vector, (digest, model)).get
+                if data is not None:
+                    vectors[digest] = _as_float32(data)
+        return vectors
 
     def get(self, id: str) -> list[Vector]:
         return self.of([id]).get(id, [])
 
     def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
-        found: dict[str, list[Vector]] = {}
         with self._database.snapshot() as cursor:
-            rows = cursor.execute(
-                "SELECT r.id, v.first, v.last, v.data, v.hash FROM json_each(?) k"
-                " CROSS JOIN records r ON r.id = k.value CROSS JOIN vectors v ON v.rid = r.rid"
-                " JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid",
-                (msgspec.json.encode(ids).decode(),),
-            ).fetchall()
-        whole, end = _wide(b"".join(row[3] for row in rows)), 0
+            rows = cursor.execute(SQL.windows, (msgspec.json.encode(ids).decode(),)).fetchall()
+        # All are converted at once, and cut apart again: a float32 takes two float16.
+        numbers = _as_float32(b"".join(row[3] for row in rows))
+        vectors: dict[str, list[Vector]] = {}
+        end = 0
         for id, first, last, data, digest in rows:
             start, end = end, end + 2 * len(data)
-            found.setdefault(id, []).append(Vector(first, last, whole[start:end], digest or b""))
-        return found
+            window = Vector(first, last, numbers[start:end], digest or b"")
+            vectors.setdefault(id, []).append(window)
+        return vectors
 
     def model(self) -> tuple[str, int] | None:
+        sql = "SELECT name, dims FROM models WHERE current = 1"
         with translate(self._database.path):
-            cursor = self._database.reader.execute(
-                "SELECT name, dims FROM models WHERE current = 1"
-            )
-            found: tuple[str, int] | None = cursor.get
-            return found
+            model: tuple[str, int] | None = self._database.reader.execute(sql).get
+            return model
 
 
-def _wide(data: Any) -> bytes:
-    """Numbers of 16 bits as float32."""
+def _as_float32(data: bytes) -> bytes:
+    """Convert numbers of 16 bits."""
     import numpy as np
 
     return np.frombuffer(data, np.float16).astype(np.float32).tobytes()

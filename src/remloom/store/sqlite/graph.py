@@ -16,7 +16,6 @@ from ..results import EdgeCount, Walk
 from ..specs import NEWEST, EdgeSpec, WalkSpec
 from .database import Database, translate
 from .edge_queries import (
-    COLUMNS,
     Fetch,
     ends_of,
     fetch_for,
@@ -28,6 +27,7 @@ from .edge_queries import (
 from .graph_cache import Triple
 from .label_numbers import LabelNumbers
 from .preconditions import edges_at
+from .statements import SQL
 from .traversal import walk
 
 if TYPE_CHECKING:
@@ -105,16 +105,12 @@ class SqliteGraph:
     def all_edges(self) -> Iterator[Edge]:
         connecting = self._database.connect(_STREAM_CACHE, read_only=True)
         with closing(connecting) as connection, translate(self._database.path):
-            rows = connection.execute(
-                f"SELECT {COLUMNS}, s.key, t.name, d.key FROM edges e JOIN labels s ON s.lid = e.src"
-                " JOIN rels t USING (rel) JOIN labels d ON d.lid = e.dst ORDER BY s.key, t.name, d.key"
-            )
-            for row in rows:
+            for row in connection.execute(SQL.all_edges):
                 yield _as_edge(row, row[8], row[9], row[10])
 
     def edge_types(self) -> list[str]:
         with self._cache.reading() as cursor:
-            return [name for (name,) in cursor.execute("SELECT name FROM rels ORDER BY name")]
+            return [name for name, _ in cursor.execute(SQL.edge_types)]
 
     # -- counts ------------------------------------------------------------------------------------
 
@@ -131,11 +127,8 @@ class SqliteGraph:
                 total += sum(labels.degree(cursor, no, end, fetch, at) for no in label_nos)
             # those with both ends here were counted twice
             if direction == "both":
-                total -= cursor.execute(
-                    "SELECT count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_out ON e.src = v.value"
-                    f" WHERE e.dst IN (SELECT value FROM json_each(?2)) AND {in_force(as_of is None)}",
-                    (at, str(label_nos)),
-                ).get
+                sql = SQL.fill("inner_edges", in_force=in_force(as_of is None))
+                total -= cursor.execute(sql, (str(label_nos), at)).get
             return total
 
     def count_by_group(
@@ -159,11 +152,13 @@ class SqliteGraph:
             label_nos = self._labels.find_with_aliases(cursor, keys)
             counts = []
             for end in ends_of(direction):
-                rows = cursor.execute(
-                    f"SELECT e.rel, count(*) FROM json_each(?2) v CROSS JOIN edges e INDEXED BY edges_{end}"
-                    f" ON e.{near_column(end)} = v.value WHERE {in_force(as_of is None)} GROUP BY e.rel",
-                    (microseconds_at(as_of), str(label_nos)),
-                ).fetchall()
+                sql = SQL.fill(
+                    "count_by_type",
+                    end=end,
+                    near=near_column(end),
+                    in_force=in_force(as_of is None),
+                )
+                rows = cursor.execute(sql, (str(label_nos), microseconds_at(as_of))).fetchall()
                 for type_no, count in rows:
                     name = self._labels.edge_type(cursor, type_no)
                     counts.append(EdgeCount(name, cast(Direction, end), count))
@@ -191,8 +186,8 @@ class SqliteGraph:
         *,
         whole: bool = True,
     ) -> list[Any]:
-        """Fetch the edges at the labels of one record, which come in key order: rows that begin
-        with `COLUMNS`, or the first three of them, each once."""
+        """Fetch the edges at the labels of one record, which come in key order: as the
+        statement `edges` gives them, or `triples`, each once."""
         by = 8 if whole else 3  # the position of what the order goes by
         rows: list[Any] = []
         for statements in (fetch.quick, fetch.exact):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...model import Direction, Edge
 from .database import Database
 from .edge_queries import Fetch, microseconds_at
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["GraphCache", "Neighbours", "Triple"]
 
 BUDGET = 64_000_000  # bytes that a thread remembers, as reckoned by those who add to them
-
-_HAS_DATED = (
-    "SELECT EXISTS (SELECT 1 FROM edges INDEXED BY edges_until WHERE valid_to IS NOT NULL)"
-    " OR EXISTS (SELECT 1 FROM edges INDEXED BY edges_since WHERE valid_from IS NOT NULL)"
-)
-_NEXT_CHANGE = """
-SELECT min(at) FROM (SELECT min(valid_to) AS at FROM edges INDEXED BY edges_until WHERE valid_to > ?1
-                     UNION ALL SELECT min(valid_from) FROM edges INDEXED BY edges_since WHERE valid_from > ?1)
-"""
-_HAS_ALIASES = "SELECT EXISTS (SELECT 1 FROM names INDEXED BY names_aliased WHERE total > 1)"
 
 # Where the edges of a node lead, in order: the labels at their far ends, what the order goes by,
 # how many edges are beyond the breadth, and whether one leads to a record of several labels. A
@@ -89,6 +80,6 @@ class GraphCache(threading.local):
         if version != self._version or now >= self._until or self.weight > BUDGET:
             self.clear()
             self._version = version
-            self._until = cursor.execute(_NEXT_CHANGE, (now,)).get or sys.maxsize
-            self.has_dated = bool(cursor.execute(_HAS_DATED).get)
-            self.has_aliases = bool(cursor.execute(_HAS_ALIASES).get)
+            self._until = cursor.execute(SQL.next_change, (now,)).get or sys.maxsize
+            self.has_dated = bool(cursor.execute(SQL.has_dated_edges).get)
+            self.has_aliases = bool(cursor.execute(SQL.has_aliases).get)

@@ -20,7 +20,8 @@ from msgspec import Struct
 from ...errors import StoreBusyError, StoreError, StoreFullError
 from ..indexed_text import searchable_text
 from .database import Database, translate
-from .rows import COLUMNS, decode
+from .rows import decode
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
@@ -114,9 +115,7 @@ class IndexManager:
     def _fresh(self, kind: str) -> _State:
         state = self._states.get(kind)
         with translate(self._database.path):
-            lid, vid, doc, dead, model = self._database.reader.execute(
-                "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
-            ).get
+            lid, vid, doc, dead, model = self._database.reader.execute(SQL.newest_numbers).get
         newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
         if (
             state is not None
@@ -130,9 +129,7 @@ class IndexManager:
 
     def _catch_up(self, kind: str, cursor: apsw.Cursor) -> _State:
         state = self._states.get(kind)
-        lid, vid, doc, dead, model = cursor.execute(
-            "SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current=1) FROM sequence"
-        ).get
+        lid, vid, doc, dead, model = cursor.execute(SQL.newest_numbers).get
         newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
         outdated = state is not None and (
             state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0))
@@ -310,10 +307,7 @@ def prune(cursor: apsw.Cursor) -> None:
     """Drop the record of burials that every snapshot knows of, but for the latest: an index that is
     further behind, in another process, is loaded anew. One at least stays, to tell how far that is.
     """
-    cursor.execute(
-        f"DELETE FROM dead WHERE seq < min((SELECT dead FROM sequence) - {_BURIED},"
-        " (SELECT coalesce(min(dead), 9e18) FROM snapshots))"
-    )
+    cursor.execute(SQL.prune_tombstones, (_BURIED,))
 
 
 def pruned(cursor: apsw.Cursor) -> int:
@@ -358,18 +352,13 @@ def _index_class(kind: str) -> Any:
 
 
 def _add_names(state: _State, cursor: apsw.Cursor) -> None:
-    rows = cursor.execute(
-        "SELECT lid, key FROM labels WHERE lid>? ORDER BY lid", (state.seen,)
-    ).fetchall()
+    rows = cursor.execute(SQL.labels_after, (state.seen,)).fetchall()
     if rows:
         state.index.add([lid for lid, _ in rows], [key for _, key in rows])
 
 
 def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
-    while rows := cursor.execute(
-        f"SELECT r.doc, {COLUMNS} FROM records r WHERE r.doc>? ORDER BY r.doc LIMIT {_FETCH}",
-        (state.seen,),
-    ).fetchall():
+    while rows := cursor.execute(SQL.texts_after, (state.seen, _FETCH)).fetchall():
         texts = [
             searchable_text(decode(schema, body, content)) for _, _, schema, body, content in rows
         ]
@@ -380,10 +369,7 @@ def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
 def _add_vectors(state: _State, cursor: apsw.Cursor) -> None:
     import numpy as np
 
-    while rows := cursor.execute(
-        f"SELECT vid, data FROM vectors WHERE vid>? AND model=? ORDER BY vid LIMIT {_FETCH}",
-        (state.seen, state.model),
-    ).fetchall():
+    while rows := cursor.execute(SQL.vectors_after, (state.seen, state.model, _FETCH)).fetchall():
         matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(
             len(rows), -1
         )

@@ -11,22 +11,14 @@ from ...kv import ALL_KEYS, Entries, Entry, KeyRange
 from ..encoding import TOP
 from ..preconditions import only_entry, version_conflict
 from .database import Database, translate
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
 
 __all__ = ["SqliteKeyValue", "delete_about", "get", "list_entries", "put"]
 
-_COLUMNS = "kind, id, data, coalesce(subjects, '[]'), version"
-_WRITE = """
-INSERT INTO journal (kind, id, version, subjects, data) VALUES (?,?,1,?,?)
-ON CONFLICT (kind, id) DO UPDATE SET version = version + 1, subjects = excluded.subjects, data = excluded.data
-RETURNING entry, version
-"""
-
-
-_GET = f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id=?"
-_VERSION = "SELECT version FROM journal WHERE kind=? AND id=?"
+_LAST = TOP + "\0"  # sorts behind all that a key continues with
 
 
 class SqliteKeyValue:
@@ -62,15 +54,15 @@ def put(
     """Delete and write entries inside a transaction. See `kv.KeyValue.put`."""
     if expected_version is not None:
         only = only_entry(entries)
-        version = cursor.execute(_VERSION, (only.namespace, only.key)).get or 0
+        version = cursor.execute(SQL.entry_version, (only.namespace, only.key)).get or 0
         if version != expected_version:
             raise version_conflict(only, version, expected_version)
     if deleted:
-        cursor.executemany("DELETE FROM journal WHERE kind=? AND id=?", deleted)
+        cursor.executemany(SQL.delete_entry, deleted)
     for entry in entries:
         refs = msgspec.json.encode(entry.refs).decode() if entry.refs else None
         values = (entry.namespace, entry.key, refs, entry.value)
-        number, version = cursor.execute(_WRITE, values).get
+        number, version = cursor.execute(SQL.put_entry, values).get
         if version > 1:
             cursor.execute("DELETE FROM journal_subjects WHERE entry=?", (number,))
         if entry.refs:
@@ -82,30 +74,26 @@ def put(
 
 def delete_about(cursor: apsw.Cursor, ids: Iterable[str]) -> None:
     """Delete the entries that have one of these records among their refs."""
-    cursor.executemany(
-        "DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject=?)",
-        [(id,) for id in ids],
-    )
+    cursor.executemany(SQL.delete_entries_about, [(id,) for id in ids])
 
 
 def list_entries(cursor: apsw.Cursor, namespace: str, within: KeyRange) -> Entries:
     """List the entries of a namespace. See `kv.EntryReads.list`."""
-    order, beyond = ("DESC", "<") if within.newest_first else ("ASC", ">")
-    condition, values = "", [namespace, within.prefix, within.prefix + TOP]
-    if within.after:
-        condition = f" AND id{beyond}?"
-        values.append(within.after)
-    rows = cursor.execute(
-        f"SELECT {_COLUMNS} FROM journal WHERE kind=? AND id>=? AND id<=?{condition}"
-        f" ORDER BY id {order} LIMIT ?",
-        (*values, -1 if within.limit is None else within.limit),
-    ).fetchall()
+    first, end = within.prefix, within.prefix + _LAST
+    # Paging narrows the range itself, so that a page costs what it returns.
+    if within.after and within.newest_first:
+        end = min(end, within.after)
+    elif within.after:
+        first = max(first, within.after + "\0")  # the next key there could be
+    sql = SQL.fill("entries", order="DESC" if within.newest_first else "ASC")
+    limit = -1 if within.limit is None else within.limit
+    rows = cursor.execute(sql, (namespace, first, end, limit)).fetchall()
     return [_entry(*row) for row in rows]
 
 
 def get(cursor: apsw.Cursor, namespace: str, key: str) -> Entry | None:
     """Return the entry, or None."""
-    row = cursor.execute(_GET, (namespace, key)).fetchone()
+    row = cursor.execute(SQL.get_entry, (namespace, key)).fetchone()
     return _entry(*row) if row else None
 
 

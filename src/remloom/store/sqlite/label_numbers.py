@@ -13,6 +13,7 @@ from ...errors import UnknownNameError
 from .database import Database
 from .edge_queries import Fetch
 from .graph_cache import GraphCache
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
@@ -20,19 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["LabelNumbers"]
 
 _MOST_KEYS = 200_000  # label numbers whose keys are remembered
-
-_DEGREE = {
-    "out": "SELECT leaves FROM degrees WHERE lid = ?",
-    "in": "SELECT enters FROM degrees WHERE lid = ?",
-}
-_DEGREES = {
-    end: f"SELECT v.value, coalesce({column}, 0) FROM json_each(?) v LEFT JOIN degrees d ON d.lid = v.value"
-    for end, column in (("out", "d.leaves"), ("in", "d.enters"))
-}
-_ALIASES = (
-    "SELECT a.lid, b.lid FROM json_each(?) v CROSS JOIN names a INDEXED BY names_aliased ON a.lid = v.value"
-    " AND a.total > 1 CROSS JOIN names b ON b.rid = a.rid AND b.lid <> a.lid"
-)
 
 
 class LabelNumbers:
@@ -56,7 +44,7 @@ class LabelNumbers:
         for key in keys:
             label_no = known.get(key)
             if label_no is None:
-                label_no = cursor.execute("SELECT lid FROM labels WHERE key=?", (key,)).get
+                label_no = cursor.execute(SQL.label_no, (key,)).get
                 if label_no is None:
                     continue
                 known[key] = label_no
@@ -84,7 +72,7 @@ class LabelNumbers:
         if key is None:
             if len(self._keys) >= _MOST_KEYS:
                 self._keys.clear()
-            key = cursor.execute("SELECT key FROM labels WHERE lid=?", (label_no,)).get or ""
+            key = cursor.execute(SQL.label_key, (label_no,)).get or ""
             self._keys[label_no] = key
         return key
 
@@ -92,11 +80,7 @@ class LabelNumbers:
         """Load the keys of many labels at once."""
         unknown = [label_no for label_no in label_nos if label_no not in self._keys]
         if len(unknown) > 1:
-            rows = cursor.execute(
-                "SELECT l.lid, l.key FROM json_each(?) v CROSS JOIN labels l ON l.lid = v.value",
-                (str(unknown),),
-            )
-            self._keys.update(rows)
+            self._keys.update(cursor.execute(SQL.label_keys, (str(unknown),)))
 
     def load_aliases(self, cursor: apsw.Cursor, label_nos: Iterable[int]) -> None:
         """Load the other labels of the records that have these labels."""
@@ -109,7 +93,7 @@ class LabelNumbers:
             if label_no not in cache.unaliased and label_no not in cache.aliases
         }
         if unknown:
-            for label_no, other in cursor.execute(_ALIASES, (str(list(unknown)),)):
+            for label_no, other in cursor.execute(SQL.aliases, (str(list(unknown)),)):
                 cache.aliases[label_no] = (*cache.aliases.get(label_no, ()), other)
             cache.unaliased |= unknown - cache.aliases.keys()
             cache.weight += 80 * len(unknown)
@@ -121,7 +105,7 @@ class LabelNumbers:
         known = self.cache.edge_types
         name = known.get(number)
         if name is None:
-            name = cursor.execute("SELECT name FROM rels WHERE rel=?", (number,)).get
+            name = cursor.execute(SQL.edge_type, (number,)).get
             known[number] = name
         return name
 
@@ -135,7 +119,7 @@ class LabelNumbers:
         """
         if names is None:
             return None
-        numbers = dict(cursor.execute("SELECT name, rel FROM rels").fetchall())
+        numbers = dict(cursor.execute(SQL.edge_types).fetchall())
         for name in names:
             if name not in numbers and numbers:
                 raise UnknownNameError("edge type", name, list(numbers))
@@ -151,7 +135,8 @@ class LabelNumbers:
             known = self.cache.degrees
             unknown = [no for no in label_nos if (no, end, None, None) not in known]
             if unknown:
-                for label_no, degree in cursor.execute(_DEGREES[end], (str(unknown),)):
+                sql = SQL.degrees_out if end == "out" else SQL.degrees_in
+                for label_no, degree in cursor.execute(sql, (str(unknown),)):
                     known[label_no, end, None, None] = degree
 
     def degree(self, cursor: apsw.Cursor, label_no: int, end: str, fetch: Fetch, at: int) -> int:
@@ -162,7 +147,8 @@ class LabelNumbers:
         degree = known.get(cache_key)
         if degree is None:
             if fetch.counts_all and not self.cache.has_dated:
-                degree = cursor.execute(_DEGREE[end], (label_no,)).get or 0
+                sql = SQL.degree_out if end == "out" else SQL.degree_in
+                degree = cursor.execute(sql, (label_no,)).get or 0
             else:
                 degree = cursor.execute(fetch.quick.counts[end], (at, label_no)).get
             known[cache_key] = degree

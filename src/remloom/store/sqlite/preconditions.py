@@ -12,34 +12,21 @@ from ..batch import Preconditions
 from ..encoding import moment_of
 from ..preconditions import changed, check_records, record_ids
 from .edge_queries import ends_of
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
 
 __all__ = ["check", "edges_at"]
 
-_EDGE = """
-SELECT s.key, t.name, d.key, e.weight, e.created, e.valid_from, e.valid_to, e.properties FROM {start}
-JOIN labels s ON s.lid = e.src JOIN rels t ON t.rel = e.rel JOIN labels d ON d.lid = e.dst
-"""
-_AT = {
-    end: _EDGE.format(
-        start="json_each(?) v CROSS JOIN labels l ON l.key = v.value"
-        f" CROSS JOIN edges e INDEXED BY edges_{end} ON e.{near} = l.lid"
-    )
-    for end, near in (("out", "src"), ("in", "dst"))
-}
-_ONE = (
-    _EDGE.format(start="edges e") + " WHERE e.src = (SELECT lid FROM labels WHERE key = ?)"
-    " AND e.rel = (SELECT rel FROM rels WHERE name = ?) AND e.dst = (SELECT lid FROM labels WHERE key = ?)"
-)
-_VERSION = "SELECT version FROM journal WHERE kind = ? AND id = ?"
-
 
 def edges_at(cursor: apsw.Cursor, keys: Sequence[str], direction: Direction) -> list[Edge]:
     """List every edge at these very keys. See `components.GraphReads.stored_edges`."""
     values = (_json(list(dict.fromkeys(keys))),)
-    rows = {row[:3]: row for end in ends_of(direction) for row in cursor.execute(_AT[end], values)}
+    rows: dict[Any, Any] = {}
+    for end in ends_of(direction):
+        sql = SQL.stored_edges_out if end == "out" else SQL.stored_edges_in
+        rows.update((row[:3], row) for row in cursor.execute(sql, values))
     return [_edge(row) for row in rows.values()]
 
 
@@ -53,11 +40,11 @@ def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
         sql = "SELECT r.id, r.updated FROM json_each(?) v CROSS JOIN records r ON r.id = v.value"
         check_records(expected, dict(cursor.execute(sql, (_json(ids),)).fetchall()))
     for triple, edge in expected.edges.items():
-        row = cursor.execute(_ONE, triple).fetchone()
+        row = cursor.execute(SQL.stored_edge, triple).fetchone()
         if (_edge(row) if row else None) != edge:
             raise changed(f"the edge {' '.join(triple)!r}")
     for (namespace, key), version in expected.entries.items():
-        stored = cursor.execute(_VERSION, (namespace, key)).get or 0
+        stored = cursor.execute(SQL.entry_version, (namespace, key)).get or 0
         if stored != version:
             raise changed(f"the entry {namespace} {key!r}")
 

@@ -24,6 +24,7 @@ from .graph import SqliteGraph
 from .rows import COLUMNS, decode
 from .sql_functions import bounded
 from .sql_writer import schema_condition, stored_value
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
@@ -31,66 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteRecords"]
 
 _STREAM_CACHE = 8  # MB
-# microseconds; moments longer than this have an index of their own
-_MONTH = 31 * 24 * 3600 * 1_000_000
-
-_GET = f"SELECT {COLUMNS} FROM records r WHERE r.id = ?"
-_LOOKUP_COLUMNS = f"SELECT l.key, n.rank, {COLUMNS}, l.lid, l.linked, n.total"
-_NAMED = "CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
-_LOOKUP = f"{_LOOKUP_COLUMNS} FROM labels l {_NAMED} WHERE l.key = ?"
-_LOOKUP_ALL = (
-    f"{_LOOKUP_COLUMNS} FROM json_each(?) v CROSS JOIN labels l ON l.key = v.value {_NAMED}"
-)
-_FIRST_WORDS = (  # a point is what follows a hyphen in the order of characters
-    "SELECT v.value FROM json_each(?) v"
-    " WHERE EXISTS (SELECT 1 FROM labels l WHERE l.key >= v.value AND l.key < v.value || '.')"
-)
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
-_ORDINAL = "coalesce(r.body ->> '$.ordinal', 0)"
-_CHUNKS = (
-    f"SELECT {COLUMNS} FROM records r WHERE r.schema = 'resources' AND r.body ->> '$.uri' = ?1"
-    f" AND {_ORDINAL} > ?2 AND {_ORDINAL} < coalesce(?3, 9223372036854775807)"
-)
-_MESSAGES = (
-    f"SELECT {COLUMNS} FROM json_each(?2) v CROSS JOIN records r INDEXED BY records_message"
-    " WHERE r.schema = 'resources' AND r.body ->> '$.uri' = ?1 AND r.body ->> '$.metadata.message_ids[0]' = v.value"
-    f" ORDER BY {_ORDINAL}, r.rid"
-)
-_REFERRING = (
-    f"SELECT DISTINCT {COLUMNS} FROM json_each(?1) v CROSS JOIN records o ON o.id = v.value"
-    " CROSS JOIN parents p ON p.parent = o.rid AND p.kind = 1"
-    " CROSS JOIN records r ON r.rid = p.child AND r.schema = 'moments' ORDER BY r.rid"
-)
-_MOMENTS_BETWEEN = (
-    f"SELECT {COLUMNS}, r.starts FROM records r WHERE r.schema = 'moments' AND r.starts >= ?1 - {_MONTH}"
-    f" AND r.starts < ?2 AND (r.ends > ?1 OR r.starts >= ?1) AND r.ends - r.starts <= {_MONTH}"
-    f" UNION ALL SELECT {COLUMNS}, r.starts FROM records r INDEXED BY records_long"
-    f" WHERE r.ends - r.starts > {_MONTH} AND r.ends > ?1 AND r.starts < ?2 AND r.schema = 'moments'"
-    " ORDER BY 5, 1"
-)
-_COMPLETE = (
-    "SELECT r.body ->> '$.name', n.rank, l.key, r.schema, r.body, r.content"
-    " FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid"
-    " WHERE l.key >= ?1 AND l.key < ?2 ORDER BY l.key LIMIT ?3"
-)
-_LABELS = "SELECT lid FROM names WHERE rid = ?"
-_CHILDREN = (
-    "SELECT o.id FROM records r CROSS JOIN parents p ON p.parent = r.rid"
-    " CROSS JOIN records o ON o.rid = p.child WHERE r.id = ? AND p.kind = 0 ORDER BY o.rid"
-)
-_PARENTS = (
-    "SELECT o.id FROM records r CROSS JOIN parents p ON p.child = r.rid"
-    " CROSS JOIN records o ON o.rid = p.parent WHERE r.id = ? AND p.kind = 0 ORDER BY o.rid"
-)
-_PARENTS_OF = (
-    "SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent"
-    " WHERE p.child=? AND p.kind=0 ORDER BY r.rid"
-)
-_ALL = (  # of one schema or all: those written, then the thin entities
-    f"SELECT {COLUMNS} FROM records r WHERE r.thin IS NOT 1 AND (?1 IS NULL OR r.schema = ?1) ORDER BY r.rid",
-    f"SELECT {COLUMNS} FROM records r WHERE r.thin = 1 AND r.schema = 'entities'"
-    " AND coalesce(?1, 'entities') = 'entities' ORDER BY r.id",
-)
 
 
 class SqliteRecords:
@@ -113,7 +55,7 @@ class SqliteRecords:
 
     def get(self, schema: str | None, id: str) -> Record | None:
         with self._translate:
-            row = self._database.reader.execute(_GET, (id,)).get
+            row = self._database.reader.execute(SQL.get_record, (id,)).get
         if row is None or (schema is not None and row[1] != schema):
             return None
         return decode(row[1], row[2], row[3])
@@ -126,11 +68,11 @@ class SqliteRecords:
         if len(records) == 1:
             with self._translate:
                 cursor = self._database.reader
-                rows = cursor.execute(_LOOKUP, tuple(records)).fetchall()
+                rows = cursor.execute(SQL.lookup, tuple(records)).fetchall()
                 self._add_records(records, cursor, rows, edges, as_of)
         else:
             with self._graph.reading() as cursor:
-                rows = cursor.execute(_LOOKUP_ALL, (json.dumps(list(records)),)).fetchall()
+                rows = cursor.execute(SQL.lookup_all, (json.dumps(list(records)),)).fetchall()
                 self._add_records(records, cursor, rows, edges, as_of)
         return records
 
@@ -150,7 +92,9 @@ class SqliteRecords:
             if edges and (linked or total > 1):
                 label_nos: Sequence[int] = (label_no,)
                 if total > 1:
-                    label_nos = [other for (other,) in cursor.execute(_LABELS, (record_no,))]
+                    label_nos = [
+                        other for (other,) in cursor.execute(SQL.record_labels, (record_no,))
+                    ]
                 if paths := self._graph.outgoing(cursor, label_nos, edges, as_of):
                     force_setattr(record, "graph_paths", paths)
             records[key].append(record)
@@ -158,7 +102,7 @@ class SqliteRecords:
     def complete(self, prefix: str, limit: int) -> list[str]:
         with self._translate:
             bounds = (prefix, prefix + TOP, limit * 4)
-            rows = self._database.reader.execute(_COMPLETE, bounds).fetchall()
+            rows = self._database.reader.execute(SQL.complete, bounds).fetchall()
         names = (
             name if rank == 0 else _alias(decode(schema, body, content), key)
             for name, rank, key, schema, body, content in rows
@@ -167,28 +111,27 @@ class SqliteRecords:
 
     def first_words(self, words: Sequence[str]) -> set[str]:
         with self._translate:
-            rows = self._database.reader.execute(_FIRST_WORDS, (json.dumps(list(words)),))
+            rows = self._database.reader.execute(SQL.first_words, (json.dumps(list(words)),))
             return {word for (word,) in rows}
 
     # -- by document and provenance ----------------------------------------------------------------
 
     def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
-        way = "DESC" if within.last else "ASC"
-        sql = f"{_CHUNKS} ORDER BY {_ORDINAL} {way}, r.rid {way} LIMIT coalesce(?4, -1)"
+        sql = SQL.fill("chunks", way="DESC" if within.last else "ASC")
         chunks = self._records(sql, uri, within.after, within.before, within.limit)
         return chunks[::-1] if within.last else chunks
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
-        return self._records(_MESSAGES, uri, _json_once(ids))
+        return self._records(SQL.messages, _json_once(ids), uri)
 
     def referring(self, ids: Sequence[str]) -> list[Moment]:
-        return self._records(_REFERRING, _json_once(ids))
+        return self._records(SQL.referring, _json_once(ids))
 
     def children(self, id: str) -> list[str]:
-        return self._ids(_CHILDREN, id)
+        return self._ids(SQL.children, id)
 
     def parents(self, id: str) -> list[str]:
-        return self._ids(_PARENTS, id)
+        return self._ids(SQL.parents, id)
 
     # -- by field and time -------------------------------------------------------------------------
 
@@ -218,7 +161,7 @@ class SqliteRecords:
             return self._records(statement, *values, limit, query.skip)
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        return self._records(_MOMENTS_BETWEEN, micros(start), micros(end))
+        return self._records(SQL.moments_between, micros(start), micros(end))
 
     # -- all of them -------------------------------------------------------------------------------
 
@@ -227,11 +170,11 @@ class SqliteRecords:
         with closing(connecting) as connection, self._translate:
             connection.execute("BEGIN")
             parents = connection.cursor()
-            for sql in _ALL:
+            for sql in (SQL.all_written, SQL.all_thin):
                 for record_no, kind, body, content in connection.execute(sql, (schema,)):
                     record = decode(kind, body, content)
                     if isinstance(record, Resource):
-                        ids = parents.execute(_PARENTS_OF, (record_no,)).fetchall()
+                        ids = parents.execute(SQL.parents_of, (record_no,)).fetchall()
                         if ids:
                             force_setattr(record, "parents", tuple(id for (id,) in ids))
                     yield record

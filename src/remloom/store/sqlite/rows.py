@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
-from ...model import Record, Resource
+from ...model import Entity, Record, Resource
+from ..encoding import times_of, type_of
 from ..schemas import SCHEMAS
 
 if TYPE_CHECKING:
     import zstandard
 
-__all__ = ["COLUMNS", "decode", "decompress", "encode"]
+__all__ = ["COLUMNS", "decode", "decompress", "encode", "row_of"]
 
 COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 # Characters: content above this is compressed. A chunk of 300 words is below it: zstd makes 1,800
@@ -48,6 +49,23 @@ def decode(schema: str, body: str, content: bytes | None) -> Record:
     if content is not None:
         force_setattr(record, "content", decompress(content))
     return record
+
+
+def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ...]:
+    """Return the row of a record, in the order of the table's columns."""
+    body, content = encode(record)
+    is_thin = isinstance(record, Entity) and record.thin
+    return (
+        record_no,
+        record.id,
+        record.schema,
+        type_of(record),
+        1 if is_thin else None,
+        *times_of(record),
+        text_no,
+        body,
+        content,
+    )
 
 
 def decompress(content: bytes) -> str:

@@ -21,8 +21,9 @@ from .compilers import Compilers
 from .database import Database
 from .index_manager import IndexManager
 from .label_numbers import LabelNumbers
-from .rows import COLUMNS, decode
+from .rows import decode
 from .sql_functions import bounded
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
@@ -40,42 +41,19 @@ _HIT_ORDER = itemgetter(0, 1, 2)
 _COSTLIER = 4  # times as much as listing a number takes to fetch its record
 _FILTERS = 16  # allow-lists remembered
 
-_NAMED = (
-    f"SELECT f.key, n.rank, {COLUMNS} FROM json_each(?1) f CROSS JOIN names n ON n.lid = f.value"
-    " CROSS JOIN records r ON r.rid = n.rid"
-)
-_OF_TYPE = "(r.type = ?2 OR r.schema = ?2 OR substr(r.type, 1, length(?2) + 1) = ?2 || '/')"
-_NAMED_TYPE = f"{_NAMED} WHERE {_OF_TYPE}"
-_HAS_TYPE = f"SELECT EXISTS (SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid WHERE n.lid = ?1 AND {_OF_TYPE})"
-
 _Hits = list[tuple[int, float]]  # numbers and scores, best first
 _Asking = Callable[[int, Any], _Hits]  # how many, and which numbers are allowed (None: all)
 
 
 class _Numbering(Struct, frozen=True):
-    """How the hits of an index are numbered, and their records found."""
+    """How the hits of an index are numbered."""
 
-    column: str
-    source: str  # what to list all numbers from
-    # One statement for all that an index found, in its order.
-    records: str
-    windows: bool  # several hits may be of one record
+    name: str  # of the statements for it, after `records_of_` and `allowed_`
+    has_windows: bool  # several hits may be of one record
 
 
-_TEXTS = _Numbering(
-    "r.doc",
-    "records r",
-    f"SELECT f.key, 0, 0, {COLUMNS} FROM json_each(?) f CROSS JOIN records r ON r.doc = f.value",
-    windows=False,
-)
-_VECTORS = _Numbering(
-    "v.vid",
-    # a record is looked at once
-    "records r CROSS JOIN vectors v INDEXED BY vectors_rid ON v.rid = r.rid",
-    f"SELECT f.key, v.first, v.last, {COLUMNS} FROM json_each(?) f CROSS JOIN vectors v INDEXED BY vectors_place"
-    " ON v.vid = f.value CROSS JOIN records r ON r.rid = v.rid",
-    windows=True,
-)
+_TEXTS = _Numbering("texts", has_windows=False)
+_VECTORS = _Numbering("vectors", has_windows=True)
 
 
 class _Filter(Struct, frozen=True):
@@ -88,7 +66,7 @@ class _Filter(Struct, frozen=True):
     def state(self, cursor: apsw.Cursor) -> Any:
         """Identify the filter and the state of the file, as this thread's connection tells it."""
         version = cursor.execute("PRAGMA data_version").get
-        return self.numbering.column, self.condition, tuple(self.values), version, id(cursor)
+        return self.numbering.name, self.condition, tuple(self.values), version, id(cursor)
 
 
 class SqliteSearch:
@@ -115,15 +93,17 @@ class SqliteSearch:
         with self._database.snapshot() as cursor:
 
             def has_type(label_no: int) -> bool:
-                return bool(cursor.execute(_HAS_TYPE, (label_no, spec.type)).get)
+                return bool(cursor.execute(SQL.label_has_type, (label_no, spec.type)).get)
 
             accept = None if spec.type is None else has_type
             hits = index.search(key, threshold=spec.threshold, limit=spec.limit, accept=accept)
             label_nos = str([label_no for label_no, _ in hits])
             if spec.type is None:
-                rows = cursor.execute(_NAMED, (label_nos,)).fetchall()
+                rows = cursor.execute(SQL.records_of_labels, (label_nos,)).fetchall()
             else:
-                rows = cursor.execute(_NAMED_TYPE, (label_nos, spec.type)).fetchall()
+                rows = cursor.execute(
+                    SQL.records_of_labels_and_type, (label_nos, spec.type)
+                ).fetchall()
             if len(rows) > 1:
                 rows.sort(key=_HIT_ORDER)
             best: dict[int, Match] = {}
@@ -190,7 +170,7 @@ class SqliteSearch:
         allows, so that no filter costs recall. The list is kept until something is written; a
         filter that comes a second time until then gets its list, and is quick from then on.
         """
-        exact = not filter.condition and not filter.numbering.windows
+        exact = not filter.condition and not filter.numbering.has_windows
         count = limit if exact else limit * _SPARE
         with self._database.snapshot() as cursor, bounded():
             state = filter.state(cursor)
@@ -222,11 +202,8 @@ class SqliteSearch:
         """List every number that passes the filter, ascending, and remember the list."""
         import numpy as np
 
-        column, source = filter.numbering.column, filter.numbering.source
-        rows = cursor.execute(
-            f"SELECT {column} FROM {source} WHERE {column} IS NOT NULL AND {filter.condition}",
-            filter.values,
-        ).fetchall()
+        sql = SQL.fill(f"allowed_{filter.numbering.name}", filter=filter.condition)
+        rows = cursor.execute(sql, filter.values).fetchall()
         allowed = np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
         self._allowed[filter.state(cursor)] = allowed
         while len(self._allowed) > _FILTERS:
@@ -239,14 +216,13 @@ def _records(
 ) -> tuple[list[Match], bool]:
     """Return the records of hits, best first, and whether these are all that can be had: there are
     as many as wanted, or the index had no more to give than these."""
-    sql = filter.numbering.records
-    if filter.condition:
-        sql += f" WHERE {filter.condition}"
+    condition = f"WHERE {filter.condition}" if filter.condition else ""
+    sql = SQL.fill(f"records_of_{filter.numbering.name}", filter=condition)
     numbers = str([number for number, _ in hits])
     best: dict[int, Match] = {}
     for position, first, last, record_no, *row in cursor.execute(sql, (numbers, *filter.values)):
         if record_no not in best:
-            window = f"{first}:{last}" if filter.numbering.windows else ""
+            window = f"{first}:{last}" if filter.numbering.has_windows else ""
             best[record_no] = Match(decode(*row), hits[position][1], window)
             if len(best) == limit:
                 break

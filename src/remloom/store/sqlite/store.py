@@ -17,6 +17,7 @@ from . import batch_writer
 from .admin import SqliteAdmin
 from .compilers import Compilers
 from .database import Database, TransactionDatabase
+from .deletion import delete
 from .embedding_queue import SqliteVectors
 from .erasure import Erasures
 from .graph import SqliteGraph
@@ -28,13 +29,12 @@ from .search import SqliteSearch
 from .select import SqliteSql
 from .sql_functions import prepare
 from .sweep import sweep
+from .write_session import Tombstones
 
 if TYPE_CHECKING:
     import apsw
 
 __all__ = ["SqliteStore"]
-
-_Tombstones = dict[str, list[int]]  # numbers that were deleted, by index
 
 
 class SqliteStore:
@@ -109,8 +109,8 @@ class SqliteStore:
         if erase and derived:
             return self.erase(lambda _: Batch(deleted=given))
 
-        def work(cursor: apsw.Cursor) -> tuple[Deletion, _Tombstones]:
-            return batch_writer.delete(cursor, given, derived=derived, erase=erase)
+        def work(cursor: apsw.Cursor) -> tuple[Deletion, Tombstones]:
+            return delete(cursor, given, derived=derived, erase=erase)
 
         return self._erase(work) if erase else self._database.write(work)[0]
 
@@ -119,10 +119,10 @@ class SqliteStore:
             lambda cursor: batch_writer.erase(cursor, work(_TransactionReads(self.path, cursor)))
         )
 
-    def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, _Tombstones]]) -> Deletion:
+    def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, Tombstones]]) -> Deletion:
         """Delete, empty the log of what was deleted, and look for what is left of it."""
 
-        def run(cursor: apsw.Cursor) -> tuple[Deletion, _Tombstones]:
+        def run(cursor: apsw.Cursor) -> tuple[Deletion, Tombstones]:
             self._erasures.record(cursor)
             return work(cursor)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..results import Deletion
-from .batch_writer import OUTDATED
 from .database import Database
 from .index_manager import IndexManager
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
@@ -54,5 +54,5 @@ def _in_tables(
         rows = cursor.execute(_NUMBERED[kind], (str(list(numbers)),))
         remaining += [f"{kind} {number}" for (number,) in rows]
     remaining += [f"journal {id}" for (id,) in cursor.execute(_ENTRIES, (as_json,))]
-    remaining += [f"the snapshot of {kind}" for (kind,) in cursor.execute(OUTDATED)]
+    remaining += [f"the snapshot of {kind}" for (kind,) in cursor.execute(SQL.outdated_snapshots)]
     return remaining

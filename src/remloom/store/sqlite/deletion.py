@@ -1,0 +1,108 @@
+"""What a delete does inside its transaction. The caller commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ...model import Moment
+from ..references import without_refs
+from ..results import Deletion
+from . import kv
+from .index_manager import prune
+from .label_writer import LabelWriter
+from .rows import decode, encode
+from .statements import SQL
+from .vector_writer import delete_vectors
+from .write_session import Tombstones, WriteSession
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["delete", "delete_snapshots"]
+
+
+def delete(
+    cursor: apsw.Cursor, ids: Iterable[str], *, derived: bool, erase: bool
+) -> tuple[Deletion, Tombstones]:
+    """Remove records and everything that hangs on them. See `contract.Store.delete`."""
+    session = WriteSession(cursor)
+    labels = LabelWriter(session, {})
+    given = list(ids)
+    to_delete: dict[int, str] = {}  # ids by number
+    for id in given:
+        record_no = cursor.execute("SELECT rid FROM records WHERE id = ?", (id,)).get
+        if record_no is not None:
+            to_delete[record_no] = id
+    asked_for = len(to_delete)
+    if derived:
+        _add_derived(cursor, to_delete)
+    vectors = keys = edges = 0
+    for record_no, id in to_delete.items():
+        _delete_references(cursor, record_no, id, to_delete)
+        text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
+        if text_no is not None:
+            session.bury("terms", text_no)
+        vectors += delete_vectors(session, record_no)
+        rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
+        label_nos = [label_no for (label_no,) in rows.fetchall()]
+        cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
+        keys += len(label_nos)
+        for label_no in label_nos:
+            edges += _delete_label(session, labels, label_no)
+    kv.delete_about(cursor, {*given, *to_delete.values()})
+    session.close()
+    if erase:
+        delete_snapshots(cursor)
+    deleted = tuple(to_delete.values())
+    return Deletion(deleted, vectors, keys, edges, len(deleted) - asked_for), session.tombstones
+
+
+def delete_snapshots(cursor: apsw.Cursor) -> None:
+    """Remove the snapshots that hold what was deleted, and tombstones that no snapshot needs."""
+    cursor.execute(SQL.delete_outdated_snapshots)
+    prune(cursor)
+
+
+def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
+    """Add the records that were derived from these, transitively."""
+    queue = list(to_delete)
+    while queue:
+        for record_no, id in cursor.execute(SQL.children_nos, (queue.pop(),)).fetchall():
+            if record_no not in to_delete:
+                to_delete[record_no] = id
+                queue.append(record_no)
+
+
+def _delete_references(
+    cursor: apsw.Cursor, record_no: int, id: str, to_delete: dict[int, str]
+) -> None:
+    """Take the record out of the moments that refer to it or lie in it, and its rows out of the
+    provenance."""
+    for moment_no, *row in cursor.execute(SQL.referring_to, (record_no,)).fetchall():
+        moment = decode(*row)
+        if moment_no not in to_delete and isinstance(moment, Moment):
+            body, _ = encode(without_refs(moment, {id}))
+            cursor.execute("UPDATE records SET body = ? WHERE rid = ?", (body, moment_no))
+    cursor.execute("DELETE FROM parents WHERE parent = ?1 OR child = ?1", (record_no,))
+
+
+def _delete_label(session: WriteSession, labels: LabelWriter, label_no: int) -> int:
+    """Remove a label that nothing has any more, its edges, and thin entities that are left without
+    any; returns how many edges went. One that a thin entity only shows stays, without the edges:
+    they were not that one's."""
+    cursor = session.cursor
+    is_owned = cursor.execute(SQL.is_owned, (label_no,)).get
+    if is_owned:
+        return 0
+    others = {other for (other,) in cursor.execute(SQL.neighbour_labels, (label_no,))}
+    edges = 0
+    for end in ("src", "dst"):
+        cursor.execute(f"DELETE FROM edges WHERE {end} = ?", (label_no,))
+        edges += cursor.connection.changes()
+    if is_owned is None:  # not even a thin entity shows it
+        cursor.execute("DELETE FROM labels WHERE lid = ?", (label_no,))
+        session.bury("names", label_no)
+    for other in others - {label_no}:
+        labels.drop_thin(other)
+    return edges

@@ -1,0 +1,88 @@
+"""Edges on their way into the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...model import Edge
+from ..encoding import micros
+from .label_writer import LabelWriter
+from .statements import SQL
+from .write_session import WriteSession
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["EdgeWriter"]
+
+
+class EdgeWriter:
+    """Writes, moves and deletes edges in one write."""
+
+    def __init__(self, session: WriteSession, labels: LabelWriter) -> None:
+        self._session = session
+        self._cursor: apsw.Cursor = session.cursor
+        self._labels = labels
+
+    def write(self, edges: Sequence[Edge]) -> int:
+        """Store edges, or merge them into those stored; returns how many there were."""
+        if not edges:
+            return 0
+        type_nos: dict[str, int] = {}
+        rows: list[tuple[Any, ...]] = []
+        for edge in edges:
+            if edge.rel_type not in type_nos:
+                type_nos[edge.rel_type] = self._type_no(edge.rel_type)
+            rows.append(self._row(edge, type_nos[edge.rel_type]))
+        self._session.flush()
+        self._mark_linked(rows)
+        rows.sort(key=lambda row: row[:3])  # neighbours in the tree, written together
+        self._cursor.executemany(SQL.add_edge, rows)
+        return len(rows)
+
+    def delete(self, edges: Sequence[tuple[str, str, str]]) -> set[int]:
+        """Delete edges by their keys; returns the labels that were at their ends."""
+        ends: set[int] = set()
+        for edge in edges:
+            ends.update(self._cursor.execute(SQL.delete_edge, edge).fetchone() or ())
+        return ends
+
+    def move(self, moved: Mapping[int, int]) -> None:
+        """Let the edges at labels go over to other labels, all at once: two may change names."""
+        # A type goes with the last of its edges, and these are away for a moment.
+        self._cursor.execute("UPDATE rels SET edges = edges + 1")
+        taken = self._cursor.execute(SQL.take_edges, (json.dumps(list(moved)),)).fetchall()
+        rows = [
+            (moved.get(src, src), type_no, moved.get(dst, dst), *values)
+            for src, type_no, dst, *values in taken
+        ]
+        self._mark_linked(rows)
+        self._cursor.executemany(SQL.add_edge, rows)
+        self._cursor.execute("UPDATE rels SET edges = edges - 1")
+
+    def _mark_linked(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._cursor.executemany(SQL.mark_linked, [(src,) for src in {row[0] for row in rows}])
+
+    def _row(self, edge: Edge, type_no: int) -> tuple[Any, ...]:
+        properties = msgspec.json.encode(edge.properties).decode() if edge.properties else None
+        return (
+            self._labels.edge_end(edge.src),
+            type_no,
+            self._labels.edge_end(edge.dst),
+            edge.weight,
+            micros(edge.created_at),
+            micros(edge.valid_from),
+            micros(edge.valid_to),
+            properties,
+        )
+
+    def _type_no(self, name: str) -> int:
+        number = self._cursor.execute(SQL.edge_type_no, (name,)).get
+        if number is None:
+            sql = "INSERT INTO rels (name) VALUES (?) RETURNING rel"
+            number = self._cursor.execute(sql, (name,)).get
+        return int(number)

@@ -1,0 +1,26 @@
+-- name: put_entry
+-- Stores an entry, or a new version of it.
+INSERT INTO journal (kind, id, version, subjects, data) VALUES (:namespace, :key, 1, :refs, :value)
+ON CONFLICT (kind, id) DO UPDATE SET version = version + 1, subjects = excluded.subjects, data = excluded.data
+RETURNING entry, version;
+
+-- name: get_entry
+-- An entry by its namespace and key.
+SELECT kind, id, data, coalesce(subjects, '[]'), version FROM journal WHERE kind = :namespace AND id = :key;
+
+-- name: entry_version
+-- The version of an entry.
+SELECT version FROM journal WHERE kind = :namespace AND id = :key;
+
+-- name: entries
+-- The entries of a namespace whose keys are in a range, by key.
+SELECT kind, id, data, coalesce(subjects, '[]'), version FROM journal
+WHERE kind = :namespace AND id >= :first AND id < :end ORDER BY id {order} LIMIT :limit;
+
+-- name: delete_entry
+-- Deletes an entry.
+DELETE FROM journal WHERE kind = ? AND id = ?;
+
+-- name: delete_entries_about
+-- Deletes the entries that have a record among their refs.
+DELETE FROM journal WHERE entry IN (SELECT entry FROM journal_subjects WHERE subject = ?);

@@ -1,0 +1,88 @@
+-- name: get_record
+-- A record by its id.
+SELECT r.rid, r.schema, r.body, r.content FROM records r WHERE r.id = :id;
+
+-- name: lookup
+-- The records that have one key, among their names and aliases.
+SELECT l.key, n.rank, r.rid, r.schema, r.body, r.content, l.lid, l.linked, n.total
+FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid
+WHERE l.key = :key;
+
+-- name: lookup_all
+-- The records that have one of some keys.
+SELECT l.key, n.rank, r.rid, r.schema, r.body, r.content, l.lid, l.linked, n.total
+FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value
+CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid;
+
+-- name: complete
+-- The records whose keys are in a range, in the order of the keys.
+SELECT r.body ->> '$.name', n.rank, l.key, r.schema, r.body, r.content
+FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid
+WHERE l.key >= :first AND l.key < :last ORDER BY l.key LIMIT :limit;
+
+-- name: first_words
+-- Of some words, those that a key is or begins with.
+SELECT w.value FROM json_each(:words) w
+-- A point is what follows a hyphen in the order of characters.
+WHERE EXISTS (SELECT 1 FROM labels l WHERE l.key >= w.value AND l.key < w.value || '.');
+
+-- name: chunks
+-- The resources of a document within a range of ordinals.
+SELECT r.rid, r.schema, r.body, r.content FROM records r
+WHERE r.schema = 'resources' AND r.body ->> '$.uri' = :uri
+  AND coalesce(r.body ->> '$.ordinal', 0) > :after
+  AND coalesce(r.body ->> '$.ordinal', 0) < coalesce(:before, 9223372036854775807)
+ORDER BY coalesce(r.body ->> '$.ordinal', 0) {way}, r.rid {way} LIMIT coalesce(:limit, -1);
+
+-- name: messages
+-- The turns of a chat that began with one of some messages.
+SELECT r.rid, r.schema, r.body, r.content
+FROM json_each(:ids) m CROSS JOIN records r INDEXED BY records_message
+WHERE r.schema = 'resources' AND r.body ->> '$.uri' = :uri
+  AND r.body ->> '$.metadata.message_ids[0]' = m.value
+ORDER BY coalesce(r.body ->> '$.ordinal', 0), r.rid;
+
+-- name: referring
+-- The moments that refer to one of some records.
+SELECT DISTINCT r.rid, r.schema, r.body, r.content
+FROM json_each(:ids) i CROSS JOIN records o ON o.id = i.value
+CROSS JOIN parents p ON p.parent = o.rid AND p.kind = 1
+CROSS JOIN records r ON r.rid = p.child AND r.schema = 'moments'
+ORDER BY r.rid;
+
+-- name: children
+-- The ids of the records derived from a record.
+SELECT o.id FROM records r CROSS JOIN parents p ON p.parent = r.rid CROSS JOIN records o ON o.rid = p.child
+WHERE r.id = :id AND p.kind = 0 ORDER BY o.rid;
+
+-- name: parents
+-- The ids of the records that a record was derived from.
+SELECT o.id FROM records r CROSS JOIN parents p ON p.child = r.rid CROSS JOIN records o ON o.rid = p.parent
+WHERE r.id = :id AND p.kind = 0 ORDER BY o.rid;
+
+-- name: parents_of
+-- The same, by the number of the record.
+SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent
+WHERE p.child = :record_no AND p.kind = 0 ORDER BY r.rid;
+
+-- name: moments_between
+-- The moments that overlap a window of time, in the order of their starts.
+SELECT r.rid, r.schema, r.body, r.content, r.starts FROM records r
+WHERE r.schema = 'moments'
+  -- Those of up to 31 days, in microseconds: none of them began earlier than that before the window.
+  AND r.starts >= :start - 2678400000000 AND r.starts < :end
+  AND (r.ends > :start OR r.starts >= :start) AND r.ends - r.starts <= 2678400000000
+UNION ALL
+SELECT r.rid, r.schema, r.body, r.content, r.starts FROM records r INDEXED BY records_long
+WHERE r.ends - r.starts > 2678400000000 AND r.ends > :start AND r.starts < :end AND r.schema = 'moments'
+ORDER BY 5, 1;
+
+-- name: all_written
+-- Every record of one schema or of all, but for the thin entities. Full scan.
+SELECT r.rid, r.schema, r.body, r.content FROM records r
+WHERE r.thin IS NOT 1 AND (:schema IS NULL OR r.schema = :schema) ORDER BY r.rid;
+
+-- name: all_thin
+-- The thin entities, if they are of the schema that is asked for.
+SELECT r.rid, r.schema, r.body, r.content FROM records r
+WHERE r.thin = 1 AND r.schema = 'entities' AND coalesce(:schema, 'entities') = 'entities' ORDER BY r.id;

@@ -1,0 +1,52 @@
+-- name: pending
+-- The texts that wait for their vectors, those tried least often first.
+SELECT r.rid, r.schema, r.body, r.content, p.attempts, p.error, r.doc FROM pending p CROSS JOIN records r ON r.rid = p.rid
+WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT :limit;
+
+-- name: unembedded
+-- The records with a text that has no vectors of a model, in the order of their texts.
+SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r
+WHERE r.doc > :after AND NOT EXISTS (
+  SELECT 1 FROM vectors v JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = :model
+)
+ORDER BY r.doc LIMIT :limit;
+
+-- name: park
+-- Counts a failed attempt, and parks the text after the last that is allowed.
+UPDATE pending SET attempts = attempts + 1, error = :error, parked = (attempts + 1 >= :allowed)
+WHERE rid = (SELECT rid FROM records WHERE id = :id);
+
+-- name: unpark
+-- Puts every parked text back in the queue.
+UPDATE pending SET parked = 0, attempts = 0 WHERE parked = 1;
+
+-- name: cached_vector
+-- A vector of a text embedded before by a model.
+SELECT v.data FROM vectors v JOIN models m USING (model) WHERE v.hash = :digest AND m.name = :model LIMIT 1;
+
+-- name: windows
+-- The windows of some records that serve, in order.
+SELECT r.id, v.first, v.last, v.data, v.hash
+FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value CROSS JOIN vectors v ON v.rid = r.rid
+JOIN models m USING (model) WHERE m.current = 1 ORDER BY v.vid;
+
+-- name: newest_numbers
+-- The highest numbers given out and the model that serves: what an index has to be compared with.
+SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current = 1) FROM sequence;
+
+-- name: texts_after
+-- The texts above a number, as many as are read at a time.
+SELECT r.doc, r.rid, r.schema, r.body, r.content FROM records r WHERE r.doc > :after ORDER BY r.doc LIMIT :limit;
+
+-- name: vectors_after
+-- The vectors of a model above a number, as many as are read at a time.
+SELECT vid, data FROM vectors WHERE vid > :after AND model = :model ORDER BY vid LIMIT :limit;
+
+-- name: labels_after
+-- The labels above a number.
+SELECT lid, key FROM labels WHERE lid > :after ORDER BY lid;
+
+-- name: prune_tombstones
+-- Drops the tombstones that every snapshot knows of, but for the latest.
+DELETE FROM dead
+WHERE seq < min((SELECT dead FROM sequence) - :latest, (SELECT coalesce(min(dead), 9e18) FROM snapshots));

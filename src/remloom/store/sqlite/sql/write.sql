@@ -1,0 +1,125 @@
+-- name: numbers
+-- The highest numbers given out: of records, labels, vectors, texts and tombstones.
+SELECT rid, lid, vid, doc, dead FROM sequence;
+
+-- name: store_numbers
+-- Stores the highest numbers given out.
+UPDATE sequence SET rid = :record_no, lid = :label_no, vid = :vector_no, doc = :text_no, dead = :tombstone_no;
+
+-- name: stored_record
+-- A record by its id, with the number of its text.
+SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r WHERE r.id = :id;
+
+-- name: namesakes
+-- The entities that a label names, or that are thin and have it: id, type, whether thin, whether it is their own.
+SELECT r.id, r.type, r.thin, n.rank > 0 OR n.total = 1 FROM names n CROSS JOIN records r ON r.rid = n.rid
+WHERE n.lid = :label_no AND (n.rank = 0 OR r.thin = 1) AND r.schema = 'entities' ORDER BY r.rid;
+
+-- name: others_named
+-- The other records that had a label for their name before this batch; not those that got it just now.
+SELECT n.rid FROM names n JOIN records r USING (rid)
+WHERE n.lid = :label_no AND n.rank = 0 AND n.rid <> :record_no AND n.rid <= :last_before AND r.thin IS NOT 1;
+
+-- name: add_record
+-- Stores a record.
+INSERT INTO records (rid, id, schema, type, thin, starts, ends, created, updated, doc, body, content)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_label
+-- Stores a label that no edge leaves yet.
+INSERT INTO labels (lid, key, linked) VALUES (?, ?, 0);
+
+-- name: add_name
+-- Gives a record a label.
+INSERT OR IGNORE INTO names (lid, rid, rank, total) VALUES (?, ?, ?, ?);
+
+-- name: add_vector
+-- Stores a window of a record.
+INSERT INTO vectors (vid, rid, model, first, last, hash, data) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: queue_text
+-- Queues the text of a record for its vectors.
+INSERT OR REPLACE INTO pending (rid, attempts, error, parked) VALUES (?, 0, NULL, 0);
+
+-- name: add_parent
+-- Says that a record was derived from another (kind 0) or refers to it (1), if that is stored.
+INSERT OR IGNORE INTO parents (child, parent, kind) SELECT ?, rid, ? FROM records WHERE id = ?;
+
+-- name: add_edge
+-- Stores an edge, or merges it into the one of its ends and type as `merge_edge` does.
+INSERT INTO edges (src, rel, dst, weight, created, valid_from, valid_to, properties) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (src, rel, dst) DO UPDATE SET
+  weight = max(weight, excluded.weight),
+  created = min(created, excluded.created),
+  valid_from = coalesce(min(valid_from, excluded.valid_from), valid_from, excluded.valid_from),
+  valid_to = CASE WHEN excluded.valid_to IS NOT NULL THEN excluded.valid_to
+                  WHEN excluded.valid_from > valid_to THEN NULL ELSE valid_to END,
+  properties = merge_properties(properties, excluded.properties);
+
+-- name: mark_linked
+-- Notes that an edge leaves a label.
+UPDATE labels SET linked = 1 WHERE lid = ? AND linked = 0;
+
+-- name: take_edges
+-- Removes every edge at some labels, and returns them whole.
+DELETE FROM edges
+WHERE src IN (SELECT value FROM json_each(:label_nos)) OR dst IN (SELECT value FROM json_each(:label_nos))
+RETURNING src, rel, dst, weight, created, valid_from, valid_to, properties;
+
+-- name: delete_edge
+-- Removes an edge by its keys, and returns its ends.
+DELETE FROM edges
+WHERE src = (SELECT lid FROM labels WHERE key = :src) AND rel = (SELECT rel FROM rels WHERE name = :rel_type)
+  AND dst = (SELECT lid FROM labels WHERE key = :dst)
+RETURNING src, dst;
+
+-- name: neighbour_labels
+-- The labels at the far ends of the edges of a label.
+SELECT dst FROM edges WHERE src = :label_no UNION SELECT src FROM edges WHERE dst = :label_no;
+
+-- name: has_edges
+-- Whether there is an edge at a label.
+SELECT 1 FROM edges WHERE src = :label_no UNION ALL SELECT 1 FROM edges WHERE dst = :label_no LIMIT 1;
+
+-- name: thin_owners
+-- The other, thin entities whose own label this is.
+SELECT r.rid FROM names n JOIN records r USING (rid)
+WHERE n.lid = :label_no AND r.thin = 1 AND r.rid <> :record_no AND (n.rank > 0 OR n.total = 1);
+
+-- name: thin_without_edges
+-- The thin entities at a label that no edge is left to.
+SELECT r.rid FROM names n JOIN records r USING (rid)
+WHERE n.lid = :label_no AND r.thin = 1 AND NOT EXISTS (
+  SELECT 1 FROM names o
+  WHERE o.rid = r.rid AND (EXISTS (SELECT 1 FROM edges WHERE src = o.lid) OR EXISTS (SELECT 1 FROM edges WHERE dst = o.lid))
+    -- Else it only shows the label, and the edges are another's.
+    AND (o.rank > 0 OR o.total = 1 OR NOT EXISTS (SELECT 1 FROM names p WHERE p.lid = o.lid AND p.rid <> o.rid))
+);
+
+-- name: is_owned
+-- Whether some record has a label for its own: NULL when none has it at all.
+SELECT max(r.thin IS NOT 1 OR n.rank > 0 OR n.total = 1) FROM names n JOIN records r USING (rid) WHERE n.lid = :label_no;
+
+-- name: children_nos
+-- The records derived from a record, with their ids.
+SELECT r.rid, r.id FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent = :record_no AND p.kind = 0;
+
+-- name: referring_to
+-- The moments that refer to a record.
+SELECT r.rid, r.schema, r.body, r.content FROM parents p JOIN records r ON r.rid = p.child
+WHERE p.parent = :record_no AND p.kind = 1;
+
+-- name: outdated_snapshots
+-- The snapshots of indexes that hold what was deleted since.
+SELECT DISTINCT s.kind FROM snapshots s
+WHERE EXISTS (SELECT 1 FROM dead d WHERE d.seq > s.dead AND d.kind = s.kind);
+
+-- name: delete_outdated_snapshots
+-- Removes the snapshots of indexes that hold what was deleted since.
+DELETE FROM snapshots AS s WHERE EXISTS (SELECT 1 FROM dead d WHERE d.seq > s.dead AND d.kind = s.kind);
+
+-- name: queue_without_vectors
+-- Queues every text that has no vectors: it reads the numbers of all texts.
+INSERT INTO pending (rid, attempts, error, parked)
+SELECT r.rid, 0, NULL, 0 FROM records r
+WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.rid = r.rid);
