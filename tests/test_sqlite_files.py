@@ -485,9 +485,9 @@ def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_on
             patched.setattr(opened.admin.store.graph, "all_edges", _interrupted)
             patched.setattr("remloom.store.home.folders.write_new", _interrupted)
             with pytest.raises(KeyboardInterrupt):
-                getattr(opened, how)(tmp_path / "copy")
+                getattr(opened.admin, how)(tmp_path / "copy")
         assert not (tmp_path / "copy").exists()
-        getattr(opened, how)(tmp_path / "copy")
+        getattr(opened.admin, how)(tmp_path / "copy")
 
 
 def _interrupted(*_: object) -> None:
