@@ -115,7 +115,7 @@ def test_a_forgotten_turn_does_not_come_back(memory: Memory) -> None:
 
 def test_only_a_chat_from_messages_can_be_appended_to(memory: Memory, tmp_path: Path) -> None:
     memory.read_text("A note.", uri="notes/1")
-    with pytest.raises(InvalidInputError, match="'notes/1' is no chat"):
+    with pytest.raises(InvalidInputError, match="'notes/1' is not a chat"):
         memory.read_chat([turn(1, "Hello.")], uri="notes/1", append=True)
     file = tmp_path / "chat.txt"
     file.write_text(

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from .. import labels
-from ..ingest.remake import moved as move_edges
-from ..ingest.remake import untrue as outdated_edges
+from ..ingest.remake import outdated_edges
+from ..ingest.unname import move_edges
 from ..model import Edge, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED

@@ -9,26 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ..model import Entity, Moment, Resource
+from ..model import Edge, Entity, Moment, Resource
 from ..sources import Document, Turn, from_messages
 from ..sources.files import title_of
 from ..store.contract import Reads
 from ..store.specs import ChunkRange
 from . import chats
-from .documents import Prepared, chain, digest, entity, follows
-from .names.name import Extractor
+from .documents import digest, to_entity
+from .links import chain, follows
+from .names.name import Extractor, Name
+from .prepared import Prepared
 
-__all__ = ["following", "whole"]
+__all__ = ["join_stored", "prepare_new_turns"]
 
-_NAMED = 4  # turns before the new ones in which their names are looked for too
-_TAIL = chats.MOST  # turns that are read of what is there
+_NAMES_BEFORE = 4  # turns before the new ones in which their names are looked for too
+_TAIL = chats.MOST  # stored turns that are read
 
 assert _TAIL > chats.BEFORE + chats.AFTER  # noqa: S101 - else contexts would be cut short
 
 
-def following(
+def prepare_new_turns(
     store: Reads,
     document: Document,
     *,
@@ -36,183 +39,257 @@ def following(
     extractor: Extractor,
     category: str | None = None,
 ) -> Prepared | None:
-    """What is to be written of a chat of which a beginning was read: nothing, if that is all.
+    """Make what is to be written of a chat of which a beginning was read: nothing, if that is all.
 
     None when there is no such beginning: it was not read yet, or what was read of it changed.
     """
-    itself = store.records.get("entities", chats.chat_id(document.uri))
-    if not isinstance(itself, Entity) or any(turn.session for turn in document.turns):
+    chat = store.records.get("entities", chats.chat_id(document.uri))
+    if not isinstance(chat, Entity) or any(turn.session for turn in document.turns):
         return None
     if document.follows:
-        tail = store.records.chunks(document.uri, ChunkRange(limit=_TAIL, last=True))
-        if not tail or document.title not in ("", tail[-1].metadata["title"]):
-            return None
-        there, new = _unsaid(store, document)
-        document = replace(document, title=tail[-1].metadata["title"])
+        beginning = _beginning_by_ids(store, document)
     else:
-        tail = store.records.chunks(document.uri)
-        kind = category or document.category
-        if (
-            not tail
-            or itself.properties.get("digest") != digest(document)
-            or not _begins(document, tail, kind)
-        ):
-            return None
-        there, new = tail, document.turns[len(tail) :]
-    if new is None:
+        beginning = _beginning_by_turns(store, document, chat, category or document.category)
+    if beginning is None:
         return None
-    ids = tuple(turn.id for turn in there)
-    if not new:
-        return Prepared(document.uri, (), (), (), there=ids)
-    prepared = _Following(document, itself, tail[-_TAIL:], new).prepare(
-        store, tenant, extractor, category
-    )
-    return replace(prepared, there=ids)
+    stored_ids = tuple(turn.id for turn in beginning.given)
+    if not beginning.new:
+        return Prepared(document.uri, (), (), (), stored_ids=stored_ids)
+    following = _Following(beginning.document, chat, beginning.tail, beginning.new)
+    prepared = following.prepare(store, tenant, extractor, category)
+    return replace(prepared, stored_ids=stored_ids)
 
 
-def whole(store: Reads, document: Document) -> tuple[Document, dict[str, object]]:
-    """The whole chat that is there once a document that follows it is joined to it, and what that
-    rests on."""
-    before = chats.stored(store, document.uri)
+def join_stored(store: Reads, document: Document) -> tuple[Document, dict[str, object]]:
+    """Join a document to the chat that it follows.
+
+    Returns: the whole chat, and the stored record that it rests on, as id to `updated_at`.
+    """
+    before = chats.stored_chat(store, document.uri)
     title = document.title or before.title or title_of("", document.uri)
     messages = before.followed_by(turn.message for turn in document.turns)
-    return from_messages(messages, uri=document.uri, name=title), {before.id: before.updated_at}
+    whole = from_messages(messages, uri=document.uri, name=title)
+    return whole, {before.id: before.updated_at}
 
 
-def _unsaid(store: Reads, document: Document) -> tuple[list[Resource], tuple[Turn, ...] | None]:
-    """What is there of the document, and the turns that are not; None when one is there with other
-    words."""
-    # of an id, the last counts
-    last = {turn.message.id or place: turn for place, turn in enumerate(document.turns)}
+class _Beginning(Struct, frozen=True):
+    """What is stored of a chat, and what is new."""
+
+    document: Document
+    given: Sequence[Resource]  # turns of the document that are stored
+    tail: Sequence[Resource]  # the last stored turns
+    new: Sequence[Turn]
+
+
+def _beginning_by_ids(store: Reads, document: Document) -> _Beginning | None:
+    """The beginning of a chat that the document only goes on with: messages are known by id.
+
+    None when one of them was stored with other words.
+    """
+    tail = store.records.chunks(document.uri, ChunkRange(limit=_TAIL, last=True))
+    if not tail or document.title not in ("", tail[-1].metadata["title"]):
+        return None
+    # of several messages with one id the last counts; those without are all new
+    last = {turn.message.id or position: turn for position, turn in enumerate(document.turns)}
     ids = [id for id in last if isinstance(id, str)]
-    stored = store.records.messages(document.uri, ids) if ids else []
-    there = {message.id: message for message in map(chats.message_of, stored)}
-    if any(last[id].message != message for id, message in there.items()):
-        return stored, None
-    return stored, tuple(turn for id, turn in last.items() if id not in there)
+    given = store.records.messages(document.uri, ids) if ids else []
+    stored = {message.id: message for message in map(chats.message_of, given)}
+    if any(last[id].message != message for id, message in stored.items()):
+        return None
+    new = [turn for id, turn in last.items() if id not in stored]
+    titled = replace(document, title=tail[-1].metadata["title"])
+    return _Beginning(titled, given, tail, new)
 
 
-def _begins(document: Document, stored: Sequence[Resource], category: str) -> bool:
-    """Whether these are the first turns of the document, in every respect."""
+def _beginning_by_turns(
+    store: Reads, document: Document, chat: Entity, category: str
+) -> _Beginning | None:
+    """The beginning of a chat that the document holds whole; None when it changed since."""
+    stored = store.records.chunks(document.uri)
+    if not stored or chat.properties.get("digest") != digest(document):
+        return None
     if len(stored) > len(document.turns):
-        return False
-    return all(
-        old.ordinal == place
-        and old.category == category
-        and old.metadata.get("title") == document.title
-        and "speaker" in old.metadata
-        and chats.message_of(old) == turn.message
-        and old.metadata.get("lines")
-        == (list(turn.lines) if turn.lines and document.lined else None)
-        for place, (old, turn) in enumerate(zip(stored, document.turns, strict=False))
+        return None
+    for position, (resource, turn) in enumerate(zip(stored, document.turns, strict=False)):
+        if not _is_stored_as(resource, document, position, turn, category):
+            return None
+    return _Beginning(document, stored, stored[-_TAIL:], document.turns[len(stored) :])
+
+
+def _is_stored_as(
+    resource: Resource, document: Document, position: int, turn: Turn, category: str
+) -> bool:
+    """Whether a resource is this turn of the document, in every respect."""
+    lines = list(turn.lines) if turn.lines and document.lined else None
+    return (
+        resource.ordinal == position
+        and resource.category == category
+        and resource.metadata.get("title") == document.title
+        and chats.is_turn(resource)
+        and chats.message_of(resource) == turn.message
+        and resource.metadata.get("lines") == lines
     )
 
 
 class _Following:
-    """New turns behind the last ones of a chat."""
+    """New turns behind the last ones of a chat. Positions count from the first turn of the tail."""
 
     def __init__(
-        self, document: Document, itself: Entity, tail: Sequence[Resource], new: Sequence[Turn]
+        self, document: Document, chat: Entity, tail: Sequence[Resource], new: Sequence[Turn]
     ) -> None:
-        self._document, self._itself, self._tail, self._new = document, itself, tail, new
-        self._turns = [*(Turn(message=chats.message_of(turn)) for turn in tail), *new]
-        sessions = chats.sessions(self._turns)
+        self._document = document
+        self._chat = chat
+        self._tail = tail
+        self._new = new
+        self._size = len(tail)
+        stored = [Turn(message=chats.message_of(turn)) for turn in tail]
+        self._turns = [*stored, *new]
         # those with something new
-        self._sessions = [span for span in sessions if span[1] > len(tail)]
+        self._sessions = [span for span in chats.part_sessions(self._turns) if span[1] > self._size]
 
     def prepare(
         self, store: Reads, tenant: str, extractor: Extractor, category: str | None
     ) -> Prepared:
-        document, itself, size = self._document, self._itself, len(self._tail)
-        names, by_turn = chats.named(self._turns[max(0, size - _NAMED) :], extractor)
-        by_turn = by_turn[-len(self._new) :]
-        contexts = {
-            place: chats.context(self._turns[first:last], place - first)
-            for first, last in self._sessions
-            for place in range(max(first, size - chats.AFTER), last)
-        }
+        names, names_by_turn = self._find_names(extractor)
+        contexts = self._contexts()
         ordinal = self._tail[-1].ordinal + 1
         resources = [
-            chats.said(
-                document, itself.name, tenant, ordinal + place, turn,
-                names=found, context=contexts[size + place], category=category,
+            chats.turn_resource(
+                self._document,
+                self._chat.name,
+                tenant,
+                ordinal + number,
+                turn,
+                names=named,
+                context=contexts[self._size + number],
+                category=category,
             )
-            for place, (turn, found) in enumerate(zip(self._new, by_turn, strict=True))
-        ]  # fmt: skip
-        all_turns = [*self._tail, *resources]
-        edges = []
-        for turn, resource, found in zip(self._new, resources, by_turn, strict=True):
-            edges += chats.spoken(resource, turn, found)
-        for first, last in self._sessions:
-            edges += chain(all_turns[max(first, size) : last], itself.name, "chat")
-            if first < size:
-                edges.append(follows(all_turns[size - 1], all_turns[size]))
-        moments = []
-        for moment, some in self._moments(store, all_turns):
-            moments.append(moment)
-            edges += chats.part_of(moment, some)
-        changed = [
-            replace(self._tail[place], context=text)
-            for place, text in contexts.items()
-            if place < size and text != self._tail[place].context
+            for number, (turn, named) in enumerate(zip(self._new, names_by_turn, strict=True))
         ]
-        spoken = {turn.message.speaker for turn in self._new}
-        named = {id(name) for found in by_turn for name in found}
-        people = [
-            entity(name)
-            for name in names
-            if id(name) in named or (not name.spans and name.name in spoken)
+        edges: list[Edge] = []
+        for turn, resource, named in zip(self._new, resources, names_by_turn, strict=True):
+            edges += chats.edges_of_turn(resource, turn, named)
+        every = [*self._tail, *resources]
+        edges += self._chain(every)
+        moments = self._moments(store, every)
+        for moment, turns in moments:
+            edges += chats.edges_of_moment(moment, turns)
+        others: list[Entity | Moment] = [
+            self._grown_chat(),
+            *map(to_entity, self._new_names(names, names_by_turn)),
+            *(moment for moment, _ in moments),
         ]
-        begun = sum(first >= size for first, _ in self._sessions)
-        counted = {
-            "turns": itself.properties.get("turns", 0) + len(self._new),
-            "sessions": itself.properties.get("sessions", 0) + begun,
-        }
-        grown = replace(itself, properties={**itself.properties, **counted})
         return Prepared(
-            document.uri, tuple(resources), (grown, *people, *moments), tuple(edges),
-            whole=False, changed=tuple(changed), expected={itself.id: itself.updated_at},
-        )  # fmt: skip
+            self._document.uri,
+            tuple(resources),
+            tuple(others),
+            tuple(edges),
+            whole=False,
+            changed=tuple(self._changed(contexts)),
+            expected={self._chat.id: self._chat.updated_at},
+        )
+
+    def _find_names(self, extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:
+        """The names in the new turns and a few before them, and those of each new turn."""
+        start = max(0, self._size - _NAMES_BEFORE)
+        names, names_by_turn = chats.find_names(self._turns[start:], extractor)
+        return names, names_by_turn[-len(self._new) :]
+
+    def _new_names(
+        self, names: Sequence[Name], names_by_turn: Sequence[Sequence[Name]]
+    ) -> list[Name]:
+        """The names that the new turns have, with their speakers."""
+        speakers = {turn.message.speaker for turn in self._new}
+        named = {id(name) for turn_names in names_by_turn for name in turn_names}
+        return [
+            name
+            for name in names
+            if id(name) in named or (not name.spans and name.name in speakers)
+        ]
+
+    def _contexts(self) -> dict[int, str]:
+        """The contexts of the new turns, and of the stored ones that they stand beside."""
+        contexts = {}
+        for first, last in self._sessions:
+            session = self._turns[first:last]
+            for position in range(max(first, self._size - chats.AFTER), last):
+                contexts[position] = chats.turn_context(session, position - first)
+        return contexts
+
+    def _changed(self, contexts: dict[int, str]) -> list[Resource]:
+        """The stored turns that have another context now."""
+        return [
+            replace(self._tail[position], context=context)
+            for position, context in contexts.items()
+            if position < self._size and context != self._tail[position].context
+        ]
+
+    def _chain(self, turns: Sequence[Resource]) -> list[Edge]:
+        edges: list[Edge] = []
+        for first, last in self._sessions:
+            edges += chain(turns[max(first, self._size) : last], self._chat.name, "chat")
+            if first < self._size:
+                edges.append(follows(turns[self._size - 1], turns[self._size]))
+        return edges
+
+    def _grown_chat(self) -> Entity:
+        """The chat with its new turns and sessions counted."""
+        properties = self._chat.properties
+        begun = sum(first >= self._size for first, _ in self._sessions)
+        counts = {
+            "turns": properties.get("turns", 0) + len(self._new),
+            "sessions": properties.get("sessions", 0) + begun,
+        }
+        return replace(self._chat, properties={**properties, **counts})
 
     def _moments(
         self, store: Reads, turns: Sequence[Resource]
     ) -> list[tuple[Moment, list[Resource]]]:
         """The moments that change or begin, each with the new turns in it."""
-        size, made = len(self._tail), []
-        number = self._itself.properties.get("sessions", 0)
+        moments: list[tuple[Moment, list[Resource]]] = []
+        number = self._chat.properties.get("sessions", 0)
         for first, last in self._sessions:
-            start, part = max(first, size), 1
-            open_ = self._last_moment(store) if first < size else None
-            session = str(open_.metadata["session"]) if open_ else str(number := number + 1)
-            if open_:
-                members = self._members(store, open_)
-                part = int(open_.metadata.get("part", 1))
-                room = chats.MOST - len(members)
-                if room > 0:
-                    some = list(turns[start : min(start + room, last)])
-                    made.append((chats.retold(open_, [*members, *some]), some))
-                    start += len(some)
-                part += 1
+            start = max(first, self._size)
+            part = 1
+            open_moment = self._last_moment(store) if first < self._size else None
+            if open_moment:
+                session = str(open_moment.metadata["session"])
+                grown, added = self._grow(store, open_moment, turns[start:last])
+                if added:
+                    moments.append((grown, added))
+                start += len(added)
+                part = int(open_moment.metadata.get("part", 1)) + 1
+            else:
+                number += 1
+                session = str(number)
             while start < last:
-                some = list(turns[start : min(start + chats.MOST, last)])
-                made.append(
-                    (chats.moment(self._document.uri, self._itself.name, session, part, some), some)
-                )
-                start, part = start + len(some), part + 1
-        return made
+                members = list(turns[start : min(start + chats.MOST, last)])
+                uri, title = self._document.uri, self._chat.name
+                moments.append((chats.moment(uri, title, session, part, members), members))
+                start += len(members)
+                part += 1
+        return moments
+
+    def _grow(
+        self, store: Reads, moment: Moment, turns: Sequence[Resource]
+    ) -> tuple[Moment, list[Resource]]:
+        """A moment with as many of these turns as it has room for; and those."""
+        members = self._members(store, moment)
+        added = list(turns[: max(0, chats.MOST - len(members))])
+        return chats.describe(moment, [*members, *added]), added
 
     def _last_moment(self, store: Reads) -> Moment | None:
-        """The moment of the last turn that is there."""
-        found = store.records.referring([self._tail[-1].id])
-        ours = (
-            one
-            for one in found
-            if one.metadata.get("uri") == self._document.uri and "session" in one.metadata
-        )
-        return next(ours, None)
+        """The moment of the last turn that is stored."""
+        for moment in store.records.referring([self._tail[-1].id]):
+            if moment.metadata.get("uri") == self._document.uri and "session" in moment.metadata:
+                return moment
+        return None
 
     def _members(self, store: Reads, moment: Moment) -> list[Resource]:
         """The turns that a moment refers to."""
         near = {turn.id: turn for turn in self._tail}
-        found = (near.get(id) or store.records.get("resources", id) for id in moment.resource_refs)
-        return [turn for turn in found if isinstance(turn, Resource) and "speaker" in turn.metadata]
+        records = [
+            near.get(id) or store.records.get("resources", id) for id in moment.resource_refs
+        ]
+        resources = [record for record in records if isinstance(record, Resource)]
+        return [resource for resource in resources if chats.is_turn(resource)]

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,11 +22,11 @@ from ..store.merge import keys_of
 from ..store.results import Written
 from ..store.specs import EdgeSpec
 from . import chats, documents
-from .chat_append import following, whole
-from .documents import Prepared
+from .chat_append import join_stored, prepare_new_turns
 from .names.known import KnownNames
 from .names.name import Extractor
 from .names.rules import CapitalizedNames
+from .prepared import Prepared
 
 __all__ = ["BATCH", "ingest"]
 
@@ -37,7 +38,8 @@ Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
 # to write; ids and edges to remove before
 Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]
 Update = Callable[[Callable[[Reads], Items]], Written]
-Again = Callable[[Reads], Prepared]  # a document once more, under a name that is free there
+# a document once more, under a name that is free there
+PrepareAgain = Callable[[Reads], Prepared]
 Write = Callable[
     [list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None], Written
 ]
@@ -47,9 +49,9 @@ class _Waiting(Struct, frozen=True):
     """A document that waits to be written."""
 
     prepared: Prepared
-    new: int  # resources that are not there yet
-    place: int  # in the report
-    again: Again | None = None  # None: its name is its own already
+    new: int  # resources that are not stored yet
+    position: int  # in the report
+    prepare_again: PrepareAgain | None = None  # None: its name is its own already
 
 
 def ingest(
@@ -63,7 +65,7 @@ def ingest(
     extractor: Extractor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReadReport:
-    """Read every document and report what became of each.
+    """Read every document, and report what became of each.
 
     A document is written in one transaction, small ones several together. One whose records are all
     there is `unchanged` and writes nothing. Of one that changed, what is no longer in it is removed
@@ -90,7 +92,7 @@ def ingest(
     total = len(source) if isinstance(source, Sized) else 0
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
-            reading.items.append(_passed_over(document))
+            reading.items.append(_skipped_item(document))
         else:
             reading.take(document)
         if progress:
@@ -99,9 +101,11 @@ def ingest(
     return reading.report(time.monotonic() - began)
 
 
-def _passed_over(skipped: Skipped) -> ReadItem:
+def _skipped_item(skipped: Skipped) -> ReadItem:
     return ReadItem(
-        uri=skipped.uri, status="failed" if skipped.failed else "skipped", reason=skipped.reason
+        uri=skipped.uri,
+        status="failed" if skipped.failed else "skipped",
+        reason=skipped.reason,
     )
 
 
@@ -126,183 +130,45 @@ class _Reading:
         # key of a name: uri of the first document that has it
         self._names: dict[str, str] = {}
         self._waiting: list[_Waiting] = []
-        self._size = 0
-        self._ids: list[str] = []
-        self._resources = self._moments = self._edges = 0
-        self._entities: set[tuple[str, str]] = set()
+        self._size = 0  # records and edges that wait
         self.items: list[ReadItem] = []
+        # what was written
+        self._ids: list[str] = []
+        self._entities: set[tuple[str, str]] = set()
+        self._resources = self._moments = self._edges = 0
 
     def take(self, document: Document) -> None:
         """Prepare a document, unless it is known, and write it with the next batch."""
         try:
             if document.turns or document.follows:
-                self._chat(document)
+                self._take_chat(document)
             else:
-                self._document(document)
+                self._take_document(document)
         except (StoreError, ChangedError):
             raise
         except (RemloomError, ValueError, RecursionError) as error:
-            self.items.append(ReadItem(uri=document.uri, status="failed", reason=_reason(error)))
-
-    def _document(self, document: Document) -> None:
-        outline = documents.outline(document, tenant=self._tenant, category=self._category)
-        if not outline.resources:
-            self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
-            return
-        known = {record.id for record in self._store.records.chunks(document.uri)}
-        ids = tuple(resource.id for resource in outline.resources)
-        if known.issuperset(ids) and self._is_stored(outline):
-            self._unchanged(document.uri, ids)
-            return
-
-        def prepared(reads: Reads) -> Prepared:
-            return documents.prepare(
-                outline, extractor=self._extractor, name=self._name(document, reads)
-            )
-
-        self._add(prepared(self._store), known, prepared)
-
-    def _is_stored(self, outline: documents.Outline) -> bool:
-        """Whether all that a document is, besides its chunks, is what is stored of it."""
-        itself = self._store.records.get("entities", outline.id)
-        if not isinstance(itself, Entity) or itself.properties.get("digest") != outline.digest:
-            return False
-        return (
-            not outline.moment_id
-            or self._store.records.get("moments", outline.moment_id) is not None
-        )
-
-    def _chat(self, document: Document) -> None:
-        """A chat of which a beginning was read goes on behind it; else it is read like any
-        document."""
-        for attempt in range(_TRIES):
-            prepared, known = self._chat_from(self._store, document)
-            if not prepared.resources:
-                self._unchanged(document.uri, prepared.there)
-                return
-            if not prepared.expected:
-                self._add(prepared, known, lambda reads: self._chat_from(reads, document)[0])
-                return
-            # what rests on what was there is written at once, and alone
-            self.flush()
-            try:
-                self._add(prepared, known, None)
-                self.flush()
-                return
-            except ChangedError:  # others went on with it meanwhile
-                self._waiting, self._size = [], 0
-                del self.items[-1]
-                if self._update is None:
-                    raise
-                time.sleep(random.uniform(0, _PAUSE) * (attempt + 1))  # noqa: S311
-        self._chat_held(document)
-
-    def _chat_from(self, reads: Reads, document: Document) -> tuple[Prepared, set[str]]:
-        """What is to be written of a chat, and the ids of the resources that are there of what it
-        replaces."""
-        extractor, category = self._extractor, self._category
-        if found := following(
-            reads, document, tenant=self._tenant, extractor=extractor, category=category
-        ):
-            return found, set()
-        joined, expected = whole(reads, document) if document.follows else (document, {})
-        name = self._name(joined, reads)
-        prepared = chats.prepare(
-            joined, tenant=self._tenant, extractor=extractor, name=name, category=category
-        )
-        return replace(prepared, expected=expected), {
-            turn.id for turn in reads.records.chunks(document.uri)
-        }
-
-    def _chat_held(self, document: Document) -> None:
-        """Others write to the chat again and again: it is read and written while nobody else can."""
-        assert self._update is not None  # noqa: S101
-        found: list[tuple[Prepared, set[str]]] = []
-
-        def work(reads: Reads) -> Items:
-            prepared, known = self._chat_from(reads, document)
-            found[:] = [(prepared, known)]
-            return _cleared(reads, prepared.items, *_superseded(reads, prepared))
-
-        written = self._update(work)
-        ((prepared, known),) = found
-        if not prepared.resources:
-            self._unchanged(document.uri, prepared.there)
-            return
-        self._add(prepared, known, None, flush=False)
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        self._done(waiting, written)
-
-    def _unchanged(self, uri: str, ids: Sequence[str]) -> None:
-        self._ids += ids
-        self.items.append(ReadItem(uri=uri, status="unchanged", chunks=len(ids)))
-
-    def _add(
-        self, prepared: Prepared, known: Collection[str], again: Again | None, *, flush: bool = True
-    ) -> None:
-        """Write it with the next batch. `known` are ids of resources that are there."""
-        new = sum(resource.id not in known for resource in prepared.resources)
-        entities = sum(isinstance(record, Entity) for record in prepared.others)
-        chunks = len(prepared.there) + len(prepared.resources)
-        self._waiting.append(_Waiting(prepared, new, len(self.items), again))
-        self.items.append(
-            ReadItem(uri=prepared.uri, status="read", chunks=chunks, entities=entities)
-        )
-        self._size += len(prepared.items)
-        if flush and self._size >= BATCH:
-            self.flush()
+            reason = _describe(error)
+            self.items.append(ReadItem(uri=document.uri, status="failed", reason=reason))
 
     def flush(self) -> None:
-        """Write what waits, together; if that fails, one by one, so that only the one at fault is
-        lost."""
-        waiting, self._waiting, self._size = self._waiting, [], 0
+        """Write what waits, together; if that fails, one by one.
+
+        So only the document at fault is lost.
+        """
+        waiting = self._take_waiting()
         if not waiting:
             return
-        expected: dict[str, datetime | None] = {}
-        for one in waiting:
-            expected |= one.prepared.expected
-
-        def work(reads: Reads) -> Items:
-            waiting[:] = [_named(reads, one) for one in waiting]
-            items = [item for one in waiting for item in one.prepared.items]
-            found = [_superseded(reads, one.prepared) for one in waiting]
-            removed, unlinked = (
-                [id for ids, _ in found for id in ids],
-                [link for _, links in found for link in links],
-            )
-            return _cleared(reads, items, removed, unlinked)
-
         try:
-            if self._update is not None and not expected:
-                written = self._update(work)
-            else:
-                written = self._write(
-                    *work(self._store), Preconditions(records=expected) if expected else None
-                )
-            self._done(waiting, written)
+            self._write_together(waiting)
         except (StoreError, ChangedError):
             raise
         except RemloomError as error:
             if len(waiting) == 1:
-                one = waiting[0]
-                self.items[one.place] = ReadItem(
-                    uri=one.prepared.uri, status="failed", reason=_reason(error)
-                )
+                self._fail(waiting[0], error)
                 return
             for one in waiting:
                 self._waiting = [one]
                 self.flush()
-
-    def _done(self, waiting: Sequence[_Waiting], written: Written) -> None:
-        self._edges += written.edges
-        for one in waiting:
-            prepared = one.prepared
-            self._ids += [*prepared.there, *(resource.id for resource in prepared.resources)]
-            self._resources += one.new
-            for record in prepared.others:
-                if isinstance(record, Entity):
-                    self._entities.add((labels.key(record.name), record.type))
-                self._moments += isinstance(record, Moment)
 
     def report(self, seconds: float) -> ReadReport:
         return ReadReport(
@@ -315,42 +181,221 @@ class _Reading:
             ids=tuple(self._ids),
         )
 
-    def _name(self, document: Document, reads: Reads | None = None) -> str:
-        """The document's title, made one that no other document has: edges go by labels and would
-        mix them."""
+    # -- documents -----------------------------------------------------------------------------
+
+    def _take_document(self, document: Document) -> None:
+        outline = documents.outline(document, tenant=self._tenant, category=self._category)
+        if not outline.resources:
+            self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
+            return
+        stored = {record.id for record in self._store.records.chunks(document.uri)}
+        ids = tuple(resource.id for resource in outline.resources)
+        if stored.issuperset(ids) and self._is_stored(outline):
+            self._add_unchanged(document.uri, ids)
+            return
+
+        def prepare(reads: Reads) -> Prepared:
+            name = self._free_name(document, reads)
+            return documents.prepare(outline, extractor=self._extractor, name=name)
+
+        self._add(prepare(self._store), stored, prepare)
+
+    def _is_stored(self, outline: documents.Outline) -> bool:
+        """Whether all that a document is, besides its chunks, is what is stored of it."""
+        records = self._store.records
+        entity = records.get("entities", outline.id)
+        if not isinstance(entity, Entity) or entity.properties.get("digest") != outline.digest:
+            return False
+        if not outline.moment_id:
+            return True
+        return records.get("moments", outline.moment_id) is not None
+
+    # -- chats ---------------------------------------------------------------------------------
+
+    def _take_chat(self, document: Document) -> None:
+        """Read a chat behind its beginning, if that was read; else like any document."""
+        for attempt in range(_TRIES):
+            prepared, stored = self._prepare_chat(self._store, document)
+            if not prepared.resources:
+                self._add_unchanged(document.uri, prepared.stored_ids)
+                return
+            if not prepared.expected:
+                self._add(prepared, stored, lambda reads: self._prepare_chat(reads, document)[0])
+                return
+            # what rests on what is stored is written at once, and alone
+            self.flush()
+            try:
+                self._add(prepared, stored, None)
+                self.flush()
+                return
+            except ChangedError:
+                # others went on with it meanwhile
+                self._take_waiting()
+                del self.items[-1]
+                if self._update is None:
+                    raise
+                time.sleep(random.uniform(0, _PAUSE) * (attempt + 1))  # noqa: S311
+        self._take_chat_exclusively(document, self._update)
+
+    def _prepare_chat(self, reads: Reads, document: Document) -> tuple[Prepared, set[str]]:
+        """What is to be written of a chat, and the ids of the stored resources that it replaces."""
+        following = prepare_new_turns(
+            reads,
+            document,
+            tenant=self._tenant,
+            extractor=self._extractor,
+            category=self._category,
+        )
+        if following:
+            return following, set()
+        expected: dict[str, Any] = {}
+        whole = document
+        if document.follows:
+            whole, expected = join_stored(reads, document)
+        prepared = chats.prepare(
+            whole,
+            tenant=self._tenant,
+            extractor=self._extractor,
+            name=self._free_name(whole, reads),
+            category=self._category,
+        )
+        stored = {turn.id for turn in reads.records.chunks(document.uri)}
+        return replace(prepared, expected=expected), stored
+
+    def _take_chat_exclusively(self, document: Document, update: Update | None) -> None:
+        """Read and write a chat while nobody else can: others write to it again and again."""
+        assert update is not None  # noqa: S101 - else the error was raised
+        result: list[tuple[Prepared, set[str]]] = []
+
+        def work(reads: Reads) -> Items:
+            prepared, stored = self._prepare_chat(reads, document)
+            result[:] = [(prepared, stored)]
+            deleted, links = _replaced(reads, prepared)
+            return _with_orphans(reads, prepared.items, deleted, links)
+
+        written = update(work)
+        ((prepared, stored),) = result
+        if not prepared.resources:
+            self._add_unchanged(document.uri, prepared.stored_ids)
+            return
+        self._add(prepared, stored, None, flush=False)
+        self._count_written(self._take_waiting(), written)
+
+    # -- what waits ----------------------------------------------------------------------------
+
+    def _add_unchanged(self, uri: str, ids: Sequence[str]) -> None:
+        self._ids += ids
+        self.items.append(ReadItem(uri=uri, status="unchanged", chunks=len(ids)))
+
+    def _add(
+        self,
+        prepared: Prepared,
+        stored: Collection[str],
+        prepare_again: PrepareAgain | None,
+        *,
+        flush: bool = True,
+    ) -> None:
+        """Write a document with the next batch. `stored` are ids of resources that are there."""
+        new = sum(resource.id not in stored for resource in prepared.resources)
+        self._waiting.append(_Waiting(prepared, new, len(self.items), prepare_again))
+        item = ReadItem(
+            uri=prepared.uri,
+            status="read",
+            chunks=len(prepared.stored_ids) + len(prepared.resources),
+            entities=sum(isinstance(record, Entity) for record in prepared.others),
+        )
+        self.items.append(item)
+        self._size += len(prepared.items)
+        if flush and self._size >= BATCH:
+            self.flush()
+
+    def _take_waiting(self) -> list[_Waiting]:
+        waiting, self._waiting = self._waiting, []
+        self._size = 0
+        return waiting
+
+    def _write_together(self, waiting: list[_Waiting]) -> None:
+        expected: dict[str, datetime | None] = {}
+        for one in waiting:
+            expected |= one.prepared.expected
+
+        def work(reads: Reads) -> Items:
+            # names may have been given to others since: what counts is the name that is written
+            waiting[:] = [_with_free_name(reads, one) for one in waiting]
+            items: list[Record | Edge] = []
+            deleted: list[str] = []
+            links: list[Link] = []
+            for one in waiting:
+                items += one.prepared.items
+                replaced_ids, replaced_links = _replaced(reads, one.prepared)
+                deleted += replaced_ids
+                links += replaced_links
+            return _with_orphans(reads, items, deleted, links)
+
+        if self._update is not None and not expected:
+            written = self._update(work)
+        else:
+            preconditions = Preconditions(records=expected) if expected else None
+            written = self._write(*work(self._store), preconditions)
+        self._count_written(waiting, written)
+
+    def _fail(self, waiting: _Waiting, error: RemloomError) -> None:
+        item = ReadItem(uri=waiting.prepared.uri, status="failed", reason=_describe(error))
+        self.items[waiting.position] = item
+
+    def _count_written(self, waiting: Sequence[_Waiting], written: Written) -> None:
+        self._edges += written.edges
+        for one in waiting:
+            prepared = one.prepared
+            self._ids += prepared.stored_ids
+            self._ids += [resource.id for resource in prepared.resources]
+            self._resources += one.new
+            for record in prepared.others:
+                if isinstance(record, Entity):
+                    self._entities.add((labels.key(record.name), record.type))
+                self._moments += isinstance(record, Moment)
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def _free_name(self, document: Document, reads: Reads) -> str:
+        """The document's title, made one that no other document has.
+
+        Edges go by labels and would mix two documents of one name.
+        """
         uri = document.uri.replace("\\", "/")
-        places = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
-        for name in (
+        folders = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
+        candidates = (
             document.title,
-            f"{document.title} ({places[-1]})",
-            f"{document.title} ({'/'.join(places)})",
-        ):
+            f"{document.title} ({folders[-1]})",
+            f"{document.title} ({'/'.join(folders)})",
+        )
+        for name in candidates:
             key = labels.key(documents.label(name))
-            if (
-                not _taken(reads or self._store, key, document.uri)
-                and self._names.setdefault(key, document.uri) == document.uri
-            ):
+            if _is_taken(reads, key, document.uri):
+                continue
+            # nor one that waits to be written
+            if self._names.setdefault(key, document.uri) == document.uri:
                 return name
         return f"{document.title} ({uri})"
 
 
-def _named(reads: Reads, waiting: _Waiting) -> _Waiting:
-    """What waits, under another name if another document was given its name since it was prepared."""
+def _with_free_name(reads: Reads, waiting: _Waiting) -> _Waiting:
+    """What waits, under another name if its name was given to another document meanwhile."""
+    if waiting.prepare_again is None:
+        return waiting
     prepared = waiting.prepared
-    own = (
+    own_names = [
         record.name
         for record in prepared.others
         if isinstance(record, Entity) and "uri" in record.properties
-    )
-    if waiting.again is None or not any(
-        _taken(reads, labels.key(name), prepared.uri) for name in own
-    ):
-        return waiting
-    return replace(waiting, prepared=waiting.again(reads))
+    ]
+    if any(_is_taken(reads, labels.key(name), prepared.uri) for name in own_names):
+        return replace(waiting, prepared=waiting.prepare_again(reads))
+    return waiting
 
 
-def _taken(reads: Reads, key: str, uri: str) -> bool:
-    """Whether a document read before, from another place, has this name."""
+def _is_taken(reads: Reads, key: str, uri: str) -> bool:
+    """Whether a document read before, from another place, has the name with this key."""
     return any(
         isinstance(record, Entity)
         and labels.key(record.name) == key
@@ -359,55 +404,68 @@ def _taken(reads: Reads, key: str, uri: str) -> bool:
     )
 
 
-def _superseded(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
+# -- what is deleted -----------------------------------------------------------------------------
+
+
+def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
     """What was read from the same place before and is no longer in it: ids of records, and edges.
 
     Of the edges that leave the document's labels only those that reading makes: others are
     somebody's own.
     """
-    before: list[Record] = [*store.records.chunks(prepared.uri)] if prepared.whole else []
+    before = _records_before(store, prepared)
     if not before:
-        return [], []  # it is new, or all that is there stays
-    referring = store.records.referring([record.id for record in before])
-    before += (moment for moment in referring if moment.metadata.get("uri") == prepared.uri)
-    for kind in ("document", "chat"):
-        if (
-            itself := store.records.get("entities", documents.identity(kind, prepared.uri))
-        ) is not None:
-            before.append(itself)
-    keep: Collection[str] = set(prepared.ids)
+        return [], []
+    keep = set(prepared.ids)
     made = {(labels.key(edge.src), edge.rel_type, labels.key(edge.dst)) for edge in prepared.edges}
     keys = list({labels.key(record.name) for record in before})
-    linked = (
-        (edge.src, edge.rel_type, edge.dst)
-        for edge in store.graph.edges(EdgeSpec(keys, direction="out"))
-        if edge.rel_type in edge_types.READ
-    )
-    return [record.id for record in before if record.id not in keep], [
-        link for link in linked if link not in made
+    stored = store.graph.edges(EdgeSpec(keys, direction="out"))
+    links = [
+        (edge.src, edge.rel_type, edge.dst) for edge in stored if edge.rel_type in edge_types.READ
     ]
-
-
-def _cleared(
-    reads: Reads, items: list[Record | Edge], removed: Sequence[str], unlinked: Sequence[Link]
-) -> Items:
-    """What is to be written, and to be removed with the rest whom nothing leads to once it is."""
-    if not unlinked:
-        return items, removed, unlinked
-    named = {
-        labels.key(end) for item in items if isinstance(item, Edge) for end in (item.src, item.dst)
-    }
-    named.update(key for item in items if isinstance(item, Entity) for key in keys_of(item))
-    going = {id: record for id in removed if (record := reads.records.get(None, id)) is not None}
-    found = orphans(reads, going, unlinked, named={dst for _, _, dst in unlinked})
     return (
-        items,
-        [*removed, *(entity.id for entity in found if named.isdisjoint(keys_of(entity)))],
-        unlinked,
+        [record.id for record in before if record.id not in keep],
+        [link for link in links if link not in made],
     )
 
 
-def _reason(error: Exception) -> str:
+def _records_before(store: Reads, prepared: Prepared) -> list[Record]:
+    """What a source became when it was read before; nothing of what it only goes on with."""
+    before: list[Record] = []
+    if prepared.whole:
+        before += store.records.chunks(prepared.uri)
+    if not before:
+        return before
+    for moment in store.records.referring([record.id for record in before]):
+        if moment.metadata.get("uri") == prepared.uri:
+            before.append(moment)
+    for kind in ("document", "chat"):
+        entity = store.records.get("entities", documents.identity(kind, prepared.uri))
+        if entity is not None:
+            before.append(entity)
+    return before
+
+
+def _with_orphans(
+    reads: Reads, items: list[Record | Edge], deleted: Sequence[str], links: Sequence[Link]
+) -> Items:
+    """What is to be written and deleted; with it the entities that nothing leads to any more."""
+    if not links:
+        return items, deleted, links
+    named: set[str] = set()
+    for item in items:
+        if isinstance(item, Edge):
+            named.update((labels.key(item.src), labels.key(item.dst)))
+        elif isinstance(item, Entity):
+            named.update(keys_of(item))
+    records = [reads.records.get(None, id) for id in deleted]
+    going = {record.id: record for record in records if record is not None}
+    orphaned = orphans(reads, going, links, named={dst for _, _, dst in links})
+    lost = [entity.id for entity in orphaned if named.isdisjoint(keys_of(entity))]
+    return items, [*deleted, *lost], links
+
+
+def _describe(error: Exception) -> str:
     if isinstance(error, RemloomError):
         return f"{error.message}: {error.remedy}" if error.remedy else error.message
     return f"{type(error).__name__}: {error}"

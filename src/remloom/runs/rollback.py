@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import labels
 from ..errors import ChangedError, ConflictError
 from ..kv import Entry, KeyRange
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.indexed_text import searchable_text
+from ..store.merge import keys_of
 from ..store.schemas import SCHEMAS
 from .before_images import (
     BEFORE_EDGE,
@@ -161,7 +161,7 @@ class _Rollback:
             run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt
         )
         # where edges of others stay at a label, a placeholder keeps its name
-        placeholders = {key: (record.name, "") for record in removed for key in _keys(record)}
+        placeholders = {key: (record.name, "") for record in removed for key in keys_of(record)}
         model, dims = store.vectors.model() or ("", 0)
         batch = Batch(
             tuple(records.written),
@@ -278,8 +278,8 @@ class _Rollback:
     def _plan_edges(self) -> _EdgePlan:
         """Edges of the run go, or are as they were; those of others at its records' labels stay."""
         store = self._store
-        keys = [key for record in self._removed.values() for key in _keys(record)]
-        lost_keys = self._lost_keys(keys)
+        keys = [key for record in self._removed.values() for key in keys_of(record)]
+        lost_keys = self._lostkeys_of(keys)
         sources = list(dict.fromkeys(image.after.src for image in self._edge_images.values()))
         stored = [
             *(store.graph.stored_edges(keys, direction="both") if keys else ()),
@@ -305,7 +305,7 @@ class _Rollback:
             plan.current[key] = edge
         return replace(plan, kept=kept)
 
-    def _lost_keys(self, keys: Sequence[str]) -> set[str]:
+    def _lostkeys_of(self, keys: Sequence[str]) -> set[str]:
         """Of these keys, those that no record has any more afterwards."""
         records_by_key = self._store.records.lookup(keys, edges=0) if keys else {}
         return {key for key, records in records_by_key.items() if self._are_removed(records)}
@@ -338,7 +338,7 @@ class _Rollback:
                 continue
             if stored is None:
                 if self._is_needed_placeholder(before, ends):
-                    keys = tuple(_keys(before))
+                    keys = tuple(keys_of(before))
                     written.append(BatchRecord(before, keys, searchable_text(before)))
             elif stored.updated_at == before.updated_at:
                 # the run did not change it in the end
@@ -357,7 +357,7 @@ class _Rollback:
         usable = reworded and model is not None and image.model == model[0]
         return BatchRecord(
             before,
-            tuple(_keys(before)),
+            tuple(keys_of(before)),
             searchable_text(before),
             vectors=image.vectors if usable else (),
             parents=image.parents,
@@ -367,7 +367,7 @@ class _Rollback:
     def _is_needed_placeholder(self, record: Record, ends: Collection[str]) -> bool:
         if not isinstance(record, Entity) or not record.thin:
             return False
-        keys = _keys(record)
+        keys = keys_of(record)
         if not set(keys) & set(ends):
             return False
         records_by_key = self._store.records.lookup(keys, edges=0)
@@ -415,9 +415,3 @@ def _created(store: Store, run_id: str) -> Iterator[Created]:
 
 def _metadata(record: Record) -> Mapping[str, object]:
     return record.metadata if isinstance(record, Resource | Moment) else {}
-
-
-def _keys(record: Record) -> list[str]:
-    """The keys of a record's name and aliases, none twice."""
-    names = (record.name, *getattr(record, "aliases", ()))
-    return list(dict.fromkeys(map(labels.key, names)))

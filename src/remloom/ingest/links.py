@@ -1,0 +1,77 @@
+"""The edges that reading makes: between the parts of a source, and to what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from .. import labels
+from ..model import Edge, Resource
+from ..model.edge_types import (
+    AUTHORED_BY,
+    MENTIONS,
+    NEXT,
+    PART_OF,
+    REFERENCES,
+    SPOKEN_BY,
+    EdgeType,
+)
+from .names.name import Name
+
+__all__ = ["authored_by", "chain", "follows", "mentions", "part_of", "references", "spoken_by"]
+
+
+def mentions(src: str, name: Name) -> Edge:
+    """The edge from a text to what it names."""
+    return _edge(src, MENTIONS, name.name, name.type)
+
+
+def part_of(resources: Iterable[Resource], whole: str, kind: str) -> list[Edge]:
+    """The edges from parts to the whole of this name and type."""
+    key = labels.key(whole)
+    return [
+        _edge(resource.name, PART_OF, whole, kind)
+        for resource in resources
+        # a document of one chunk has its name
+        if labels.key(resource.name) != key
+    ]
+
+
+def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
+    """Each resource `part_of` the whole, and `next` the one after it."""
+    in_order = [follows(resource, following) for resource, following in pairwise(resources)]
+    return [*part_of(resources, whole, kind), *in_order]
+
+
+def follows(resource: Resource, following: Resource) -> Edge:
+    """The edge from a resource to the `next`."""
+    return _edge(resource.name, NEXT, following.name, "resource/chunk")
+
+
+def spoken_by(turn: str, speaker: str) -> Edge:
+    """The edge from a turn of a chat to who said it."""
+    return _edge(turn, SPOKEN_BY, speaker, "person")
+
+
+def authored_by(document: str, author: str) -> Edge:
+    """The edge from a document to who wrote it."""
+    return _edge(document, AUTHORED_BY, author, "person")
+
+
+def references(document: str, other: str) -> Edge:
+    """The edge from a document to one that it links to."""
+    return _edge(document, REFERENCES, other, "document")
+
+
+def _edge(src: str, edge_type: EdgeType, dst: str, kind: str) -> Edge:
+    properties: dict[str, Any] = {"dst_name": dst}
+    if kind:
+        properties["dst_entity_type"] = kind
+    return Edge(
+        src=src,
+        rel_type=edge_type.name,
+        dst=dst,
+        weight=edge_type.weight,
+        properties=properties,
+    )
