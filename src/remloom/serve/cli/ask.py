@@ -55,15 +55,15 @@ def _turn(number: int, turn: AskTurn) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import line, plural
+    from .text_formats import one_line, plural
 
-    lines = [Text.assemble((f"{number}. ", "green"), (line(turn.statement), "bold"))]
+    lines = [Text.assemble((f"{number}. ", "green"), (one_line(turn.statement), "bold"))]
     if number == 1 and turn.staged_plan:
-        lines.append(Text(f"   plan: {'; '.join(map(line, turn.staged_plan))}", "dim"))
+        lines.append(Text(f"   plan: {'; '.join(map(one_line, turn.staged_plan))}", "dim"))
     if turn.memo and turn.memo not in turn.statement:
-        lines.append(Text(f"   memo: {line(turn.memo)}", "dim italic"))
+        lines.append(Text(f"   memo: {one_line(turn.memo)}", "dim italic"))
     if turn.answer is None:
-        lines.append(Text(f"   {line(turn.error)}", "yellow"))
+        lines.append(Text(f"   {one_line(turn.error)}", "yellow"))
     else:
         edges = (
             f", {plural(len(turn.answer.edge_summary), 'edge')}" if turn.answer.edge_summary else ""
@@ -76,18 +76,18 @@ def _answered(asked: AskResult) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import line, place
+    from .text_formats import one_line, short_source
 
     parts = [Text(visible(asked.answer) or "no answer", "" if asked.answer else "yellow")]
-    parts += [Text(line(said), "dim") for said in asked.connections if said not in asked.answer]
+    parts += [Text(one_line(said), "dim") for said in asked.connections if said not in asked.answer]
     for citation in asked.citations:
         parts.append(
             Text.assemble(
                 (f"[{citation.number}] ", "green"),
-                (line(citation.name or citation.statement), "bold"),
+                (one_line(citation.name or citation.statement), "bold"),
             )
         )
         if citation.uri:
-            parts[-1].append("  ").append(place(citation.source), "blue")
-    parts += [Text(line(doubt), "yellow") for doubt in asked.doubts]
+            parts[-1].append("  ").append(short_source(citation.source), "blue")
+    parts += [Text(one_line(doubt), "yellow") for doubt in asked.doubts]
     return Group(*parts)

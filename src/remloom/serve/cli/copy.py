@@ -47,7 +47,7 @@ def copy(
         )
 
     def view() -> str:
-        from .render import plural
+        from .text_formats import plural
 
         what = ", ".join(
             (

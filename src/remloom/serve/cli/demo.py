@@ -152,7 +152,7 @@ def _heading(text: str) -> None:
 
 def _cite(where: Call) -> None:
     """Quote the lines that the best hit was read from."""
-    from .render import place
+    from .text_formats import short_source
 
     with where.open() as memory:
         hit = memory.search_text(
@@ -160,7 +160,7 @@ def _cite(where: Call) -> None:
         ).records[0]
     first, last = hit.lines or (1, QUOTED_LINES)
     quoted = Path(hit.uri).read_text(encoding="utf-8").splitlines()[first - 1 : last][:QUOTED_LINES]
-    console().print(place(hit.source), style="blue")
+    console().print(short_source(hit.source), style="blue")
     for number, text in enumerate(quoted, first):
         console().print(f"{number:4}  {text}")
 

@@ -84,7 +84,8 @@ def _view(found: dict[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import nested, stats
+    from .render import draw_stats
+    from .tables import draw_nested
 
     facts = {
         name: value
@@ -95,9 +96,9 @@ def _view(found: dict[str, Any]) -> RenderableType:
         Text.assemble(("problem: ", "bold red"), visible(problem)) for problem in found["problems"]
     ]
     done = [Text.assemble(("repaired: ", "bold"), visible(line)) for line in found["repaired"]]
-    held = [Text(), stats(found["store"])] if "store" in found else []
+    held = [Text(), draw_stats(found["store"])] if "store" in found else []
     return Group(
-        nested(facts),
+        draw_nested(facts),
         *held,
         Text(),
         *done,

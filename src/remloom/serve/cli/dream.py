@@ -96,7 +96,7 @@ def learn(
 
         from .failures import parked_view
         from .reading import report_view
-        from .render import plural
+        from .text_formats import plural
 
         parts: list[RenderableType] = [report_view(learned.read)] if learned.read else []
         parts += [_run_view(learned.run), *map(_dream_view, told)]
@@ -201,13 +201,14 @@ def runs(call: Call, kind: str, limit: int) -> None:
         found = memory.runs.list(kind, limit=limit)
 
     def view() -> RenderableType:
-        from .render import short, table
+        from .tables import draw_table
+        from .text_formats import short_id
 
         if not found:
             return "nothing ran yet"
         rows = [
             (
-                short(run.id),
+                short_id(run.id),
                 run.kind,
                 run.state,
                 f"{run.started_at:%Y-%m-%d %H:%M}",
@@ -216,7 +217,7 @@ def runs(call: Call, kind: str, limit: int) -> None:
             )
             for run in found
         ]
-        return table(("run", "kind", "state", "began", "did", "wrote"), rows)
+        return draw_table(("run", "kind", "state", "began", "did", "wrote"), rows)
 
     call.show([msgspec.to_builtins(run) | {"state": run.state} for run in found], view)
 
@@ -229,7 +230,7 @@ def rollback(call: Call, run: str) -> None:
     RUN is the id of any run, or one end of it. Refused when later runs build on it, which are
     named.
     """
-    from .render import short
+    from .text_formats import short_id
 
     with call.open() as memory:
         done = memory.runs.rollback(run)
@@ -237,7 +238,7 @@ def rollback(call: Call, run: str) -> None:
     call.show(
         msgspec.to_builtins(done),
         lambda: (
-            f"rolled back {done.kind} run {short(done.id)}: {_counts(undone) or 'nothing to undo'}"
+            f"rolled back {done.kind} run {short_id(done.id)}: {_counts(undone) or 'nothing to undo'}"
         ),
     )
 
@@ -262,15 +263,19 @@ def _dream_view(dream: dict[str, Any]) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from .render import line, place
+    from .text_formats import one_line, short_source
 
     years = dream["years"]
     span = f"{years[0]} to {years[-1]}" if len(years) > 1 else str(years[0]) if years else "undated"
-    sources = [Text(f"  {place(source)}", "dim") for source in dream["sources"][:SHOWN_SOURCES]]
+    sources = [
+        Text(f"  {short_source(source)}", "dim") for source in dream["sources"][:SHOWN_SOURCES]
+    ]
     if len(dream["sources"]) > SHOWN_SOURCES:
         sources.append(Text(f"  … and {len(dream['sources']) - SHOWN_SOURCES:,} more", "dim"))
     return Group(
-        Text.assemble((line(dream["question"]), "bold cyan"), (f"  {span}  {dream['id']}", "dim")),
+        Text.assemble(
+            (one_line(dream["question"]), "bold cyan"), (f"  {span}  {dream['id']}", "dim")
+        ),
         Padding(Text(visible(dream["text"])), (0, 0, 0, 2)),
         *sources,
         Text(""),
@@ -309,7 +314,7 @@ def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import short
+    from .text_formats import short_id
 
     done = {name: count for name, count in run.counts.items() if name != "parked" or not listed}
     wrote = {name: run.receipt.get(name, 0) for name in ("records", "edges")}
@@ -322,7 +327,7 @@ def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
     if any(wrote.values()):
         lines.append(
             Text(
-                f"wrote {_counts(wrote)}; `remloom dream rollback {short(run.id)}` takes it back",
+                f"wrote {_counts(wrote)}; `remloom dream rollback {short_id(run.id)}` takes it back",
                 "dim",
             )
         )

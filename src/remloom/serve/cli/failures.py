@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from .render import line, plural
 from .terminal import visible
+from .text_formats import one_line, plural
 
 if TYPE_CHECKING:
     from ...runs.failures import FailedItem
@@ -27,7 +27,7 @@ def parked_view(items: Sequence[FailedItem]) -> list[RenderableType]:
     lines: list[RenderableType] = []
     remedies: dict[str, None] = {}
     for item in items[:SHOWN]:
-        name = line(item.name or item.item)
+        name = one_line(item.name or item.item)
         name = name if len(name) <= NAME else name[: NAME - 1] + "…"
         said = [visible(part).strip() for part in item.reason.splitlines()] or [""]
         lines.append(Text.assemble(("parked  ", "yellow"), name, (f"  {said[0]}", "dim")))

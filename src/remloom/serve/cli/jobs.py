@@ -12,6 +12,7 @@ import msgspec
 
 from ...errors import InvalidInputError
 from .app import Call, command, program
+from .times import Time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,15 +48,17 @@ def list_jobs(call: Call, state: Any) -> None:
     metavar="NAME",
     help="Adding the same job under the same key again changes nothing.",
 )
-@click.option("--at", metavar="TIME", help="Not before this time, such as 2026-01-15T02:00.")
-def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: str | None) -> None:
+@click.option(
+    "--at", type=Time(), metavar="TIME", help="Not before this time, such as 2026-01-15T02:00."
+)
+def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: datetime | None) -> None:
     """Have a method called by a worker, once.
 
     KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending or
     reembed. For example: remloom jobs add read source=notes/
     """
     with call.open(create=True) as memory:
-        job = memory.jobs.add(kind, payload(arguments), key=key, not_before=_time(at))
+        job = memory.jobs.add(kind, payload(arguments), key=key, not_before=at)
     call.show(
         msgspec.to_builtins(job),
         lambda: f"added {job.kind} as {job.id}; `remloom schedule run` does it",
@@ -101,10 +104,10 @@ def payload(arguments: tuple[str, ...]) -> dict[str, Any]:
 
 def _drawn(found: list[Job]) -> RenderableType:
     """Jobs as a table."""
-    from .render import table
+    from .tables import draw_table
 
     rows = [(job.id, work(job), job.state, moment(job.not_before), outcome(job)) for job in found]
-    return table(("job", "does", "state", "not before", "last outcome"), rows)
+    return draw_table(("job", "does", "state", "not before", "last outcome"), rows)
 
 
 def told(job: Job) -> str:
@@ -158,14 +161,3 @@ def _counts(result: Any) -> list[tuple[str, int]]:
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _time(text: str | None) -> datetime | None:
-    """A time without a zone is one in UTC."""
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInputError(f"{text!r} is not a time", remedy="--at 2026-01-15T02:00") from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)

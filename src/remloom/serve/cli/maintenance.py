@@ -59,7 +59,7 @@ def moments(
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
-        from .render import plural
+        from .text_formats import plural
 
         lines = [f"looked at {plural(counts.get('sessions', 0), 'session')}"]
         if counts.get("parts"):
@@ -110,7 +110,7 @@ def affinity(
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
-        from .render import plural
+        from .text_formats import plural
 
         lines = [f"compared {plural(counts.get('resources', 0), 'resource')}"]
         if counts.get("ambiguous"):
@@ -141,7 +141,7 @@ def consolidate(
         )  # fmt: skip
 
     def told(counts: dict[str, int]) -> list[str]:
-        from .render import plural
+        from .text_formats import plural
 
         lines = [f"looked at {plural(counts.get('insights', 0), 'insight')}"]
         if counts.get("duplicates"):
@@ -180,14 +180,14 @@ def _show(
         from rich.text import Text
 
         from .failures import parked_view
-        from .render import line, plural, short
+        from .text_formats import one_line, plural, short_id
 
         run, receipt = done.run, done.run.receipt
         lines = [Text(", ".join(told(run.counts)))]
         lines += [
             Text.assemble(
                 "  ",
-                (line(", ".join(theme.topics)), "bold"),
+                (one_line(", ".join(theme.topics)), "bold"),
                 f"  {plural(len(theme.insights), 'insight')}",
             )
             for theme in done.themes[:SHOWN]
@@ -212,7 +212,7 @@ def _show(
             lines.append(Text(f"stopped: {run.reason}", "yellow"))
         if written and done.diff is None:
             lines += [
-                Text(f"undo: remloom dream rollback {short(run.id)}", "dim"),
+                Text(f"undo: remloom dream rollback {short_id(run.id)}", "dim"),
                 Text(f"next: {hint}", "dim"),
             ]
         return Group(*lines, *parked_view(done.failed))
@@ -224,15 +224,15 @@ def _show(
 
 def _differences(done: MaintenanceResult) -> list[str]:
     """The first lines of what a dry run would write."""
-    from .render import line
+    from .text_formats import one_line
 
     diff = done.diff
     if diff is None:
         return []
-    found = [f"{record.schema[:-1]}  {line(record.name)}" for record in diff.records]
+    found = [f"{record.schema[:-1]}  {one_line(record.name)}" for record in diff.records]
     found += [f"superseded  {old} by {new}" for old, new in diff.superseded]
     # of what the edges of such a run come from
     schema = "moments" if done.run.kind == "moments" else "resources"
-    edges = [f"{line(after.paths(schema)[0])}  {after.weight:.2f}" for _, after in diff.edges]
+    edges = [f"{one_line(after.paths(schema)[0])}  {after.weight:.2f}" for _, after in diff.edges]
     shown = [*found[:SHOWN], *(["…"] if len(found) > SHOWN else []), *edges[:SHOWN]]
     return [*shown, *(["… (--json has them all)"] if len(edges) > SHOWN else [])]

@@ -44,7 +44,8 @@ def _view(found: Metrics) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import pairs, plural, table
+    from .tables import draw_pairs, draw_table
+    from .text_formats import plural
 
     if not found.insights:
         return Text(
@@ -70,7 +71,7 @@ def _view(found: Metrics) -> RenderableType:
     if cost.per_insight_tokens is not None:
         each = "" if cost.per_insight_dollars is None else f", ${cost.per_insight_dollars:,.6f}"
         rows.append(("per insight", f"{cost.per_insight_tokens:,.0f} tokens{each}"))
-    generations = table(
+    generations = draw_table(
         ("generation", "insights", "support", "novelty", "quality", "kinds"),
         [
             (str(g.generation), f"{g.records:,}", f"{g.support:.2f}", f"{g.novelty:.2f}", f"{g.quality:.2f}",
@@ -78,7 +79,7 @@ def _view(found: Metrics) -> RenderableType:
             for g in found.generations
         ],
     )  # fmt: skip
-    return Group(pairs(rows), generations)
+    return Group(draw_pairs(rows), generations)
 
 
 def _plain(value: float | None) -> str:

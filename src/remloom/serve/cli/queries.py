@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from click import Choice, argument, option
 
 from ...errors import InvalidInputError
 from .app import Call, command
+from .times import Time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,22 +20,27 @@ if TYPE_CHECKING:
     from ...model import Answer, Direction
     from ...query.statements import Strategy
 
-__all__ = ["STRATEGIES", "instant", "show_answer"]
+__all__ = ["STRATEGIES", "show_answer"]
 
+AS_OF = Time(needs_zone=True)
 STRATEGIES = ("breadth-first", "depth-first")
 
 
 @command("lookup")
 @argument("labels", metavar="LABEL...", nargs=-1, required=True)
-@option("--as-of", metavar="TIME", help="What had these names then, as it was, such as 2025-01-15.")
-def lookup(call: Call, labels: tuple[str, ...], as_of: str | None) -> None:
+@option(
+    "--as-of",
+    type=AS_OF,
+    metavar="TIME",
+    help="What had these names then, as it was, such as 2025-01-15.",
+)
+def lookup(call: Call, labels: tuple[str, ...], as_of: datetime | None) -> None:
     """Find records by their exact names or aliases.
 
     Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest
     names are suggested.
     """
-    time = instant(as_of)
-    _ask(call, lambda memory: memory.lookup(*labels, as_of=time))
+    _ask(call, lambda memory: memory.lookup(*labels, as_of=as_of))
 
 
 @command("fuzzy")
@@ -119,7 +125,12 @@ def search(
     help="Their order, which the limit cuts.",
 )
 @option("--memo", metavar="TEXT", default="", help="A note that every stage of the answer repeats.")
-@option("--as-of", metavar="TIME", help="Follow the edges that held then, such as 2025-01-15.")
+@option(
+    "--as-of",
+    type=AS_OF,
+    metavar="TIME",
+    help="Follow the edges that held then, such as 2025-01-15.",
+)
 @option("--plan", is_flag=True, help="Only count the edges, follow none.")
 def traverse(
     call: Call,
@@ -132,11 +143,11 @@ def traverse(
     limit: int,
     strategy: Strategy,
     memo: str,
-    as_of: str | None,
+    as_of: datetime | None,
     plan: bool,
 ) -> None:
     """Follow the edges of a record, and draw the tree."""
-    width, time = _breadth(breadth), instant(as_of)
+    width = _breadth(breadth)
     _ask(
         call,
         lambda memory: memory.traverse(
@@ -148,7 +159,7 @@ def traverse(
             order_by=order_by,
             limit=limit,
             plan_memo=memo,
-            as_of=time,
+            as_of=as_of,
             strategy=strategy,
         ),
     )
@@ -169,9 +180,9 @@ def show_answer(call: Call, answer: Answer) -> None:
     """Print an answer: the seeds' JSON, or text."""
 
     def view() -> RenderableType:
-        from .render import answer as rendered
+        from .render import draw_answer
 
-        return rendered(answer)
+        return draw_answer(answer)
 
     call.show(answer.as_dict(), view)
 
@@ -193,14 +204,3 @@ def _breadth(text: str | None) -> int | Literal["all"] | None:
         raise InvalidInputError(
             f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20"
         ) from None
-
-
-def instant(text: str | None) -> datetime | None:
-    """`--as-of` as AS OF takes it: a bare date is the start of that day in UTC."""
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInputError(f"{text!r} is not a time", remedy="--as-of 2025-01-15") from None
-    return at.replace(tzinfo=UTC) if len(text) <= len("2025-01-15") else at

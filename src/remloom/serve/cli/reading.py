@@ -90,7 +90,7 @@ def reembed(call: Call, embedder: str | None) -> None:
             done = memory.admin.reembed(chosen, progress=progress)
 
     def view() -> str:
-        from .render import plural
+        from .text_formats import plural
 
         return f"embedded {plural(done, 'text')} with {chosen}"
 
@@ -118,7 +118,7 @@ def report_view(report: ReadReport) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from .render import place, plural
+    from .text_formats import plural, short_source
 
     counts = dict.fromkeys(("read", "unchanged", "skipped", "failed"), 0)
     for item in report.items:
@@ -145,7 +145,9 @@ def report_view(report: ReadReport) -> RenderableType:
         style = "red" if status == "failed" else "yellow"
         more = f" and {len(uris) - 1:,} more" if len(uris) > 1 else ""
         lines.append(
-            Text.assemble((f"{status}  ", style), place(uris[0]), more, (f"  {reason}", "dim"))
+            Text.assemble(
+                (f"{status}  ", style), short_source(uris[0]), more, (f"  {reason}", "dim")
+            )
         )
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from click import Choice, argument, option
@@ -10,6 +10,7 @@ from click import Choice, argument, option
 from ...errors import InvalidInputError
 from .app import Call, command, model_option
 from .terminal import echo
+from .times import Time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,7 +33,12 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
     multiple=True,
     help="What was said before the question; repeat it, oldest first.",
 )
-@option("--now", metavar="TIME", help='What "last week" counts from. [default: the present]')
+@option(
+    "--now",
+    type=Time(),
+    metavar="TIME",
+    help='What "last week" counts from. [default: the present]',
+)
 @option(
     "--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\"."
 )
@@ -69,7 +75,7 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 )
 def recall(
     call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, neighbours: int,
-    said: tuple[str, ...], now: str | None, where: str | None, exclude: tuple[str, ...], prefer: tuple[str, ...],
+    said: tuple[str, ...], now: datetime | None, where: str | None, exclude: tuple[str, ...], prefer: tuple[str, ...],
     half_life: float | None, rerank: str | None, anyway: bool, explain: bool, as_context: bool,
 ) -> None:  # fmt: skip
     """Ask in plain words: what answers the question, best first.
@@ -77,10 +83,9 @@ def recall(
     By words, meaning, names and relations together, minding the time that the question names. When
     nothing answers, it says so.
     """
-    at = _time(now)
     with call.open() as memory:
         found = memory.recall(
-            question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=at, where=where,
+            question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=now, where=where,
             exclude=exclude, hops=hops, neighbours=neighbours,
             preferences=dict(map(_preference, prefer)), half_life=half_life, rerank=rerank, abstain=not anyway,
             explain=explain,
@@ -107,14 +112,3 @@ def _preference(text: str) -> tuple[str, float]:
         raise InvalidInputError(
             f"{text!r} is no preference", remedy='--prefer "Project Alpha=1"'
         ) from None
-
-
-def _time(text: str | None) -> datetime | None:
-    """A bare date is the start of that day in UTC."""
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInputError(f"{text!r} is not a time", remedy="--now 2025-01-15") from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)

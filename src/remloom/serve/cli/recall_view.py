@@ -9,7 +9,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ...model import Reason, Recall, RecallHit
-from .render import hits, line, place, plural, snippet
+from .hit_list import draw_hits, snippet
+from .text_formats import one_line, plural, short_source
 
 __all__ = ["drawn"]
 
@@ -21,26 +22,28 @@ def drawn(found: Recall, *, explain: bool) -> RenderableType:
     understood."""
     parts: list[RenderableType] = list(_understood(found)) if explain else []
     if found.abstained:
-        parts.append(Text(f"not answered: {line(found.reason)}", "yellow"))
+        parts.append(Text(f"not answered: {one_line(found.reason)}", "yellow"))
     elif found.mode == "iterated":
         parts.append(_tree(found, explain=explain))
     elif explain:
         parts += [_reasoned(number, hit) for number, hit in enumerate(found.hits, 1)]
     else:
-        parts.append(hits(found.hits))
+        parts.append(draw_hits(found.hits))
     return Group(*parts)
 
 
 def _understood(found: Recall) -> Iterator[Text]:
     told = found.explained
     if found.asked not in ("", found.question):
-        yield Text(f"asked as    {line(found.asked)}", "dim")
+        yield Text(f"asked as    {one_line(found.asked)}", "dim")
     if found.window:
         yield Text(
             f"time        {found.window[0]:%Y-%m-%d} until {found.window[1]:%Y-%m-%d}", "dim"
         )
     if told.get("names"):
-        yield Text(f"names       {', '.join(line(name['name']) for name in told['names'])}", "dim")
+        yield Text(
+            f"names       {', '.join(one_line(name['name']) for name in told['names'])}", "dim"
+        )
     if told.get("found"):
         counts = ", ".join(f"{part} {count}" for part, count in told["found"].items())
         yield Text(
@@ -51,9 +54,9 @@ def _understood(found: Recall) -> Iterator[Text]:
 
 def _reasoned(number: int, hit: RecallHit) -> RenderableType:
     """A hit with what brought it up."""
-    head = Text.assemble((f"{number:>2}. {hit.score:.2f}  ", "green"), (line(hit.name), "bold"))
+    head = Text.assemble((f"{number:>2}. {hit.score:.2f}  ", "green"), (one_line(hit.name), "bold"))
     if hit.uri:
-        head.append("  ").append(place(hit.source), "blue")
+        head.append("  ").append(short_source(hit.source), "blue")
     why = Text(f"    {_because(hit)}", "cyan")
     said = Text(f"    {snippet(hit)}", "dim", no_wrap=True, overflow="ellipsis")
     way = [Text(f"    by {' → '.join(_steps(hit))}", "magenta")] if hit.path else []
@@ -71,36 +74,40 @@ def _told(reason: Reason) -> str:
         "entity": f"names in the question (place {reason.rank})",
         "graph": f"relations of what is named (place {reason.rank})",
         "rerank": f"a second look (place {reason.rank})",
-        "hops": f"reached {line(reason.note)}",
-    }.get(reason.part, line(reason.note) or reason.part)
+        "hops": f"reached {one_line(reason.note)}",
+    }.get(reason.part, one_line(reason.note) or reason.part)
     return f"{how} {reason.share:+.2f}"
 
 
 def _steps(hit: RecallHit) -> list[str]:
-    return [f"{line(src)} –{line(type)}– {line(dst)}" for src, type, dst in hit.path]
+    return [f"{one_line(src)} –{one_line(type)}– {one_line(dst)}" for src, type, dst in hit.path]
 
 
 def _tree(found: Recall, *, explain: bool) -> RenderableType:
     """The hits found directly at the root, those found by hops below what led to them."""
-    root = Tree(Text(line(found.question), "bold"), guide_style="dim")
+    root = Tree(Text(one_line(found.question), "bold"), guide_style="dim")
     branches: dict[tuple[str, ...], Tree] = {}
     for hit in found.hits:
         by_hops = any(reason.part == "hops" for reason in hit.reasons)
-        at = branches.get((line(hit.path[0][0]),), root) if by_hops and hit.path else root
-        trail: tuple[str, ...] = (line(hit.path[0][0]),) if by_hops and hit.path else ()
+        at = branches.get((one_line(hit.path[0][0]),), root) if by_hops and hit.path else root
+        trail: tuple[str, ...] = (one_line(hit.path[0][0]),) if by_hops and hit.path else ()
         for src, type, dst in hit.path[:-1] if by_hops else ():
             here = trail[-1]
-            there, way = (src, f"← {line(type)} ") if dst == here else (dst, f"{line(type)} → ")
+            there, way = (
+                (src, f"← {one_line(type)} ") if dst == here else (dst, f"{one_line(type)} → ")
+            )
             trail = (*trail, there)
             if trail not in branches:
-                branches[trail] = at.add(Text.assemble((way, "green"), (line(there), "magenta")))
+                branches[trail] = at.add(
+                    Text.assemble((way, "green"), (one_line(there), "magenta"))
+                )
             at = branches[trail]
-        label = Text.assemble((f"{hit.score:.2f}  ", "green"), (line(hit.name), "bold"))
+        label = Text.assemble((f"{hit.score:.2f}  ", "green"), (one_line(hit.name), "bold"))
         if hit.uri:
-            label.append("  ").append(place(hit.source), "blue")
+            label.append("  ").append(short_source(hit.source), "blue")
         said = snippet(hit)
         label.append(f"\n{said if len(said) <= CUT else said[: CUT - 1] + '…'}", "dim")
         if explain:
             label.append(f"\n{_because(hit)}", "cyan")
-        branches.setdefault((line(hit.name),), at.add(label))
+        branches.setdefault((one_line(hit.name),), at.add(label))
     return root

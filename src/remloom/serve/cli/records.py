@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from click.exceptions import Exit
 
 from ...errors import InvalidInputError, NotFoundError
 from .app import Call, command
+from .times import Time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,25 +25,28 @@ if TYPE_CHECKING:
 __all__ = ["show_stats"]
 
 T = TypeVar("T")
+AS_OF = Time(needs_zone=True)
 
 
 @command("show")
 @argument("what", metavar="ID|LABEL")
-@option("--as-of", metavar="TIME", help="What had this label then, as it was, such as 2025-01-15.")
-def show(call: Call, what: str, as_of: str | None) -> None:
+@option(
+    "--as-of",
+    type=AS_OF,
+    metavar="TIME",
+    help="What had this label then, as it was, such as 2025-01-15.",
+)
+def show(call: Call, what: str, as_of: datetime | None) -> None:
     """Show one record whole, with its edges and its sources."""
-    from .queries import instant
-
-    time = instant(as_of)
     with call.open() as memory:
-        shown = _as_named(what, lambda named: memory.describe(named, as_of=time)).as_dict()
+        shown = _as_named(what, lambda named: memory.describe(named, as_of=as_of))
 
     def view() -> RenderableType:
-        from .render import shown as rendered
+        from .render import draw_record_view
 
-        return rendered(shown)
+        return draw_record_view(shown)
 
-    call.show(shown, view)
+    call.show(shown.as_dict(), view)
 
 
 @command("stats")
@@ -56,9 +61,9 @@ def show_stats(call: Call, memory: Memory) -> None:
     found = memory.admin.stats()
 
     def view() -> RenderableType:
-        from .render import stats as rendered
+        from .render import draw_stats
 
-        return rendered(found)
+        return draw_stats(found)
 
     call.show(found, view)
 
@@ -115,7 +120,7 @@ def _as_named(name: str, ask: Callable[[str], T]) -> T:
 
 
 def _counted(receipt: Receipt) -> str:
-    from .render import plural
+    from .text_formats import plural
 
     derived = f" ({receipt.derived:,} of them derived from the others)" if receipt.derived else ""
     return (

@@ -9,19 +9,20 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...model import Answer
-from .render import line, pairs, plural, table
+from .tables import draw_pairs, draw_table
 from .terminal import visible
+from .text_formats import one_line, plural
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["rows"]
+__all__ = ["draw_rows"]
 
 NARROW = 9  # cells for a column, and the space beside it
 
 
-def rows(found: Answer) -> RenderableType:
-    """What a SELECT returned, and whether there was more."""
+def draw_rows(found: Answer) -> RenderableType:
+    """Draw what a SELECT returned, and whether there was more."""
     if not found.rows:
         return Text("no rows", "yellow")
     drawn = _Rows(found)
@@ -49,12 +50,12 @@ class _Rows:
                     isinstance(row[at], int | float) or row[at] is None for row in self.found.rows
                 )
             ]
-            yield table(columns, self.found.rows, right=numeric)
+            yield draw_table(columns, self.found.rows, right=numeric)
             return
         for number, row in enumerate(self.found.rows):
             if number:
                 yield ""
-            yield pairs(
-                (line(column), Text("null", "dim") if value is None else Text(visible(value)))
+            yield draw_pairs(
+                (one_line(column), Text("null", "dim") if value is None else Text(visible(value)))
                 for column, value in zip(columns, row, strict=True)
             )

@@ -56,14 +56,14 @@ def list_schedule(call: Call) -> None:
 
     def view() -> RenderableType:
         from .jobs import outcome, work
-        from .render import table
+        from .tables import draw_table
 
         if not found:
             return 'nothing is scheduled: remloom schedule add "0 2 * * *" affinity'
         rows = [
             (job.id, work(job), _when(job), moment(job.not_before), outcome(job)) for job in found
         ]
-        return table(("name", "does", "when", "next", "last outcome"), rows)
+        return draw_table(("name", "does", "when", "next", "last outcome"), rows)
 
     call.show(msgspec.to_builtins(found), view)
 

@@ -116,13 +116,13 @@ class Shell:
         from rich.console import Group
         from rich.text import Text
 
-        from .render import pairs
+        from .tables import draw_pairs
 
         console().print(
             Group(
                 Text(EXAMPLES),
                 Text(""),
-                pairs((name, Text(what)) for name, what in COMMANDS.items()),
+                draw_pairs((name, Text(what)) for name, what in COMMANDS.items()),
             )
         )
 

@@ -30,7 +30,8 @@ def list_tenants(call: Call) -> None:
     found = Home(settings.home).tenants()
 
     def view() -> RenderableType:
-        from .render import size, table
+        from .tables import draw_table
+        from .text_formats import byte_size
 
         if not found:
             return f"no tenants in {home}"
@@ -38,11 +39,11 @@ def list_tenants(call: Call) -> None:
             (
                 info.name,
                 "damaged" if info.damaged else "yes" if info.encrypted else "no",
-                size(info.bytes),
+                byte_size(info.bytes),
             )
             for info in found
         ]
-        return table(("tenant", "encrypted", "on disk"), rows, right=("on disk",))
+        return draw_table(("tenant", "encrypted", "on disk"), rows, right=("on disk",))
 
     call.show(msgspec.to_builtins(found), view)
 

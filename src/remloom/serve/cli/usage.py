@@ -58,12 +58,13 @@ def _view(found: UsageReport) -> RenderableType:
 
 
 def _table(name: str, lines: list[UsageLine] | tuple[UsageLine, ...]) -> RenderableType:
-    from .render import short, table
+    from .tables import draw_table
+    from .text_formats import short_id
 
     if name == "run":
-        lines = [msgspec.structs.replace(line, name=short(line.name)) for line in lines]
+        lines = [msgspec.structs.replace(line, name=short_id(line.name)) for line in lines]
     columns = [name, "calls", "failed", "tokens in", "tokens out", "cost", "median"]
-    return table(columns, [_row(line) for line in lines], right=columns[1:])
+    return draw_table(columns, [_row(line) for line in lines], right=columns[1:])
 
 
 def _row(line: UsageLine) -> list[str]:

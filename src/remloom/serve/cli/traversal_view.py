@@ -1,0 +1,141 @@
+"""Traversals as trees, drawn along the paths by which their nodes were reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from ...labels import key
+from ...model import Answer, Direction, Node, Stage, TraverseReport, TypeCount, cited
+from .hit_list import STYLES, kind_of
+from .tables import draw_table
+from .text_formats import one_line, plural, short_source
+
+__all__ = ["draw_edges", "draw_traversal", "styled_kind"]
+
+SHOWN_EDGES = 12  # of an edge summary; --json has them all
+
+
+def draw_traversal(found: Answer) -> RenderableType:
+    report = found.report
+    assert isinstance(report, TraverseReport)  # noqa: S101 - that of every traversal
+    parts: list[RenderableType] = [_forest(found, report.direction)]
+    if report.edge_counts is not None:
+        parts += [Text(), _edge_counts(report.edge_counts), Text()]
+        parts += draw_edges(found.edge_summary, "edges")
+    parts += [Text(), _stages(found.stages), *_left_out(report)]
+    return Group(*parts)
+
+
+def _forest(found: Answer, direction: Direction) -> RenderableType:
+    """Trees from the start nodes, drawn along the path by which each node was reached."""
+    forest = _Forest(found, direction)
+    at: dict[tuple[str, ...], list[Node]] = {}
+    for node in found.nodes:
+        at.setdefault(node.path, []).append(node)
+    for path in sorted(at, key=len):
+        for end in range(1, len(path)):
+            if path[:end] not in forest.branches:  # on the way, but left out by LIMIT
+                forest.plant(path[:end], Text(one_line(path[end - 1]), "dim italic"))
+        forest.plant(path, _label(at[path]))
+    return Group(*forest.roots)
+
+
+def _names(nodes: Sequence[Node]) -> dict[str, str]:
+    """Every key of a node, as the one it was reached by: an edge may lead to its name or to an
+    alias."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        for name in (node.name, *node.get("aliases", ())):
+            names.setdefault(key(name), node.path[-1])
+    return names
+
+
+class _Forest:
+    def __init__(self, found: Answer, direction: Direction) -> None:
+        self.roots: list[Tree] = []
+        self.branches: dict[tuple[str, ...], Tree] = {}  # by path
+        self._between: dict[tuple[str, str], list[str]] = {}
+        names = _names(found.nodes)
+        for src, rel_type, dst in found.edge_summary:
+            start, end = names.get(src, src), names.get(dst, dst)
+            if direction != "in":
+                self._between.setdefault((start, end), []).append(f"{one_line(rel_type)} →")
+            if direction != "out":
+                self._between.setdefault((end, start), []).append(f"← {one_line(rel_type)}")
+
+    def plant(self, path: tuple[str, ...], label: Text) -> None:
+        if len(path) == 1:
+            self.branches[path] = Tree(label, guide_style="dim")
+            self.roots.append(self.branches[path])
+            return
+        named = ", ".join(dict.fromkeys(self._between.get((path[-2], path[-1]), ())))
+        label = Text.assemble((f"{named} " if named else "", "green"), label)
+        self.branches[path] = self.branches[path[:-1]].add(label)
+
+
+def _label(nodes: Sequence[Node]) -> Text:
+    """The records of one key: the name they share, what each is, and where those that were read are
+    from."""
+    label = Text(one_line(nodes[0].name), "bold")
+    for node in nodes:
+        label = Text.assemble(label, "  ", styled_kind(node))
+        if node.get("uri"):
+            label.append("  ").append(
+                short_source(cited(node["uri"], node.get("metadata", {}))), "blue"
+            )
+    return label
+
+
+def styled_kind(record: dict[str, Any] | Node) -> tuple[str, str]:
+    schema = record["schema"]
+    return kind_of(schema, record.get("category") or record.get("type") or ""), STYLES.get(
+        schema, ""
+    )
+
+
+def _edge_counts(counts: Sequence[TypeCount]) -> RenderableType:
+    rows = [(one_line(count.rel_type), count.direction, f"{count.count:,}") for count in counts]
+    return draw_table(("edge type", "direction", "edges"), rows, right=("edges",))
+
+
+def draw_edges(edges: Sequence[tuple[str, str, str]], title: str) -> Iterator[RenderableType]:
+    if edges:
+        yield Text(title, "dim")
+    for src, rel_type, dst in edges[:SHOWN_EDGES]:
+        yield Text.assemble(
+            "  ", one_line(src), (f" {one_line(rel_type)} → ", "green"), one_line(dst)
+        )
+    if len(edges) > SHOWN_EDGES:
+        yield Text(f"  … and {len(edges) - SHOWN_EDGES:,} more (--json shows them)", "dim")
+
+
+def _stages(stages: Sequence[Stage]) -> RenderableType:
+    lines = []
+    for stage in stages:
+        counts = f"{plural(stage.found.nodes, 'node')}, {plural(stage.found.edges, 'edge')}"
+        lines.append(
+            Text.assemble(
+                (f"depth {stage.depth}  ", "dim"), one_line(stage.executed), (f"  {counts}", "dim")
+            )
+        )
+    memo = stages[-1].plan_memo if stages else ""  # every stage echoes the same memo
+    if memo:
+        lines.append(Text.assemble(("memo     ", "dim"), (one_line(memo), "italic")))
+    return Group(*lines)
+
+
+def _left_out(report: TraverseReport) -> Iterator[RenderableType]:
+    if report.omitted_nodes:
+        yield Text(
+            f"{plural(report.omitted_nodes, 'node')} left out by LIMIT {report.limit}", "yellow"
+        )
+    if report.unfollowed_edges:
+        breadth = report.breadth or "all"
+        yield Text(
+            f"{plural(report.unfollowed_edges, 'edge')} not followed (BREADTH {breadth})", "yellow"
+        )
