@@ -1,12 +1,12 @@
-"""How good what was dreamt is: coherence, coverage, novelty, depth, and what it cost. Definitions:
-docs/metrics.md.
+"""How good what was dreamt is: coherence, coverage, novelty, depth, and what it cost.
 
-Source: seed 1, "Evaluation Metrics". Everything is measured with the vectors there are; no model is
-asked.
+Defined in docs/metrics.md. Source: seed 1, "Evaluation Metrics". Everything is measured with the
+vectors there are; no model is asked.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -36,9 +36,9 @@ __all__ = [
     "passages",
 ]
 
-FALLEN = 0.8  # of the first generation's quality, below which quality has degraded
+_FALLEN = 0.8  # of the first generation's quality, below which quality has degraded
 # standard deviations above the mean cosine of two texts, from which one predicts the other
-NEAR = 2.5
+_NEAR = 2.5
 _BLOCK = 1_024  # rows compared with all others at once
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]  # the windows of each text
@@ -100,13 +100,13 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Metrics(Struct, frozen=True, kw_only=True):
-    """What was measured. A part is None, or its score is, where there is nothing to measure it by."""
+    """What was measured. Where there is nothing to measure it by, a part or its score is None."""
 
     sources: int
     insights: int
     coherence: Coherence
     novelty: Novelty
-    # the last generation before quality falls below `FALLEN` of the first one's; 0: there is none
+    # the last generation before quality falls below four fifths of the first one's; 0: none
     depth: int
     generations: tuple[Generation, ...]
     cost: Cost
@@ -142,178 +142,192 @@ def measure(
         if isinstance(record, Resource) and not record.generation and record.content.strip()
     ]
     dreamt = standing_insights(store)
-    pool = _Pool(store, read, dreamt)
-    generations = pool.generations()
+    measured = _Measured(store, read, dreamt)
+    generations = measured.generations()
+    windows = embed(held_out) if embed else []
     return Metrics(
         sources=len(read),
         insights=len(dreamt),
-        coherence=pool.coherence(),
-        novelty=pool.novelties(),
+        coherence=measured.coherence(),
+        novelty=measured.novelty(),
         depth=_depth(generations),
         generations=generations,
         cost=_cost(usage, len(dreamt)),
-        coverage=pool.coverage([whole(windows) for windows in embed(held_out) if windows])
-        if embed
-        else None,
+        coverage=measured.coverage([whole(one) for one in windows if one]),
     )
 
 
 def passages(documents: Iterable[Document | Skipped]) -> list[str]:
     """The texts of documents, in the pieces in which they would be remembered."""
-    found: list[str] = []
+    texts: list[str] = []
     for document in documents:
-        if isinstance(document, Document):
-            turns = [turn.message.text for turn in document.turns]
-            found += turns or [
-                chunk.text for chunk in chunk_text(document.text, start=document.body)
-            ]
-    return [text for text in found if text.strip()]
+        if not isinstance(document, Document):
+            continue
+        if document.turns:
+            texts += [turn.message.text for turn in document.turns]
+        else:
+            chunks = chunk_text(document.text, start=document.body)
+            texts += [chunk.text for chunk in chunks]
+    return [text for text in texts if text.strip()]
 
 
-class _Pool:
-    """Vectors of what was read and of what was dreamt."""
+class _Measured:
+    """The vectors of what was read and of what was dreamt, and what follows from them."""
 
     def __init__(self, store: Store, read: Sequence[Resource], dreamt: Sequence[Resource]) -> None:
-        read_vectors = matrix(store, [record.id for record in read])
-        vectors = matrix(store, [record.id for record in dreamt])
         self._store = store
         self._model = (store.vectors.model() or ("", 0))[0]
-        self._read = [
-            record for record, vector in zip(read, read_vectors, strict=True) if vector.any()
-        ]
-        self._of_read = read_vectors[read_vectors.any(axis=1)]
-        self._dreamt = [
-            record for record, vector in zip(dreamt, vectors, strict=True) if vector.any()
-        ]
-        self._of_dreamt = vectors[vectors.any(axis=1)]
+        self._read, self._read_vectors = _with_vectors(store, read)
+        self._dreamt, self._dreamt_vectors = _with_vectors(store, dreamt)
         self._parents = {record.id: store.records.parents(record.id) for record in self._dreamt}
-        self._novelty = self._novelties()
+        self._novelties = self._dreamt_novelties()
 
-    def _novelties(self) -> list[float]:
+    # -- depth ---------------------------------------------------------------------------------
+
+    def generations(self) -> tuple[Generation, ...]:
+        by_number: dict[int, list[int]] = {}
+        for position, record in enumerate(self._dreamt):
+            by_number.setdefault(record.generation, []).append(position)
+        return tuple(
+            self._generation(number, positions) for number, positions in sorted(by_number.items())
+        )
+
+    def _generation(self, number: int, positions: Sequence[int]) -> Generation:
+        support = [self._support(position) for position in positions]
+        novelty = [self._novelties[position] for position in positions]
+        # the geometric mean of both
+        quality = [
+            (max(0.0, one) * max(0.0, other)) ** 0.5
+            for one, other in zip(support, novelty, strict=True)
+        ]
+        kinds = Counter(self._dreamt[position].kind for position in positions)
+        return Generation(
+            generation=number,
+            records=len(positions),
+            kinds=dict(kinds),
+            support=_mean(support) or 0.0,
+            novelty=_mean(novelty) or 0.0,
+            quality=_mean(quality) or 0.0,
+        )
+
+    def _support(self, position: int) -> float:
+        """How near an insight is to the middle of its parents, as a cosine."""
+        import numpy as np
+
+        parents = matrix(self._store, self._parents[self._dreamt[position].id])
+        if not len(parents):
+            return 0.0
+        middle = parents.sum(axis=0)
+        length = np.linalg.norm(middle)
+        return float(middle @ self._dreamt_vectors[position] / (length or 1.0))
+
+    # -- coherence -----------------------------------------------------------------------------
+
+    def coherence(self) -> Coherence:
+        by_entity: dict[str, list[int]] = {}
+        names: dict[str, str] = {}
+        for position, record in enumerate(self._dreamt):
+            entity = record.metadata.get("entity")
+            if isinstance(entity, str) and entity.strip():
+                key = labels.key(entity)
+                by_entity.setdefault(key, []).append(position)
+                names.setdefault(key, entity)
+        scored = [
+            (names[key], len(positions), round(self._mean_cosine(positions), 4))
+            for key, positions in by_entity.items()
+            if len(positions) > 1
+        ]
+        if not scored:
+            return Coherence(score=None, across=None)
+        return Coherence(
+            score=_mean([score for _, _, score in scored]),
+            across=self._across(list(by_entity.values())),
+            entities=tuple(sorted(scored, key=lambda item: (item[2], item[0]))),
+        )
+
+    def _across(self, groups: Sequence[Sequence[int]]) -> float | None:
+        """The mean cosine of two insights of different groups."""
+        every = [position for positions in groups for position in positions]
+        inside = sum(self._sum_of_cosines(positions) for positions in groups)
+        total = self._sum_of_cosines(every)
+        pairs = _pairs(len(every)) - sum(_pairs(len(positions)) for positions in groups)
+        return round((total - inside) / pairs, 4) if pairs else None
+
+    def _sum_of_cosines(self, positions: Sequence[int]) -> float:
+        if len(positions) < 2:
+            return 0.0
+        return _pairs(len(positions)) * self._mean_cosine(positions)
+
+    def _mean_cosine(self, positions: Sequence[int]) -> float:
+        return _mean_cosine(self._dreamt_vectors[positions])
+
+    # -- novelty -------------------------------------------------------------------------------
+
+    def novelty(self) -> Novelty:
+        dreams = [
+            position for position, record in enumerate(self._dreamt) if record.kind == "rem_dream"
+        ]
+        own = [self._novelties[position] for position in dreams]
+        parents = [
+            matrix(self._store, self._parents[self._dreamt[position].id]) for position in dreams
+        ]
+        reach = [1 - _mean_cosine(vectors) for vectors in parents if len(vectors) > 1]
+        read = self._read_novelties()
+        return Novelty(
+            score=_mean(own),
+            sources=_mean(read),
+            reach=_mean(reach),
+            dreams=tuple(round(value, 4) for value in own),
+            read=tuple(round(value, 4) for value in read),
+        )
+
+    def _dreamt_novelties(self) -> list[float]:
         """Of each insight, 1 - cosine with the nearest record of a lower generation."""
         import numpy as np
 
         generations = np.array([record.generation for record in self._dreamt], np.int64)
         nearest = np.zeros(len(generations), np.float32)
         for generation in np.unique(generations):
-            rows = np.flatnonzero(generations == generation)
-            lower = np.concatenate([self._of_read, self._of_dreamt[generations < generation]])
-            for low in range(0, len(rows), _BLOCK):
-                some = rows[low : low + _BLOCK]
-                nearest[some] = np.maximum(0.0, _nearest(self._of_dreamt[some], lower))
+            positions = np.flatnonzero(generations == generation)
+            below = self._dreamt_vectors[generations < generation]
+            lower = np.concatenate([self._read_vectors, below])
+            for start in range(0, len(positions), _BLOCK):
+                block = positions[start : start + _BLOCK]
+                cosines = _nearest(self._dreamt_vectors[block], lower)
+                nearest[block] = np.maximum(0.0, cosines)
         return [1 - float(value) for value in nearest]
 
-    def generations(self) -> tuple[Generation, ...]:
-        by_number: dict[int, list[int]] = {}
-        for number, record in enumerate(self._dreamt):
-            by_number.setdefault(record.generation, []).append(number)
-        found = []
-        for generation, numbers in sorted(by_number.items()):
-            support = [self._support(number) for number in numbers]
-            novelty = [self._novelty[number] for number in numbers]
-            kinds: dict[str, int] = {}
-            for number in numbers:
-                kinds[self._dreamt[number].kind] = kinds.get(self._dreamt[number].kind, 0) + 1
-            quality = [
-                (max(0.0, s) * max(0.0, n)) ** 0.5 for s, n in zip(support, novelty, strict=True)
-            ]
-            found.append(
-                Generation(
-                    generation=generation,
-                    records=len(numbers),
-                    kinds=kinds,
-                    support=_mean(support) or 0.0,
-                    novelty=_mean(novelty) or 0.0,
-                    quality=_mean(quality) or 0.0,
-                )
-            )
-        return tuple(found)
-
-    def _support(self, number: int) -> float:
-        import numpy as np
-
-        parents = matrix(self._store, self._parents[self._dreamt[number].id])
-        middle = parents.sum(axis=0)
-        return (
-            float(middle @ self._of_dreamt[number] / (np.linalg.norm(middle) or 1.0))
-            if len(parents)
-            else 0.0
-        )
-
-    def coherence(self) -> Coherence:
-        groups: dict[str, list[int]] = {}
-        names: dict[str, str] = {}
-        for number, record in enumerate(self._dreamt):
-            entity = record.metadata.get("entity")
-            if isinstance(entity, str) and entity.strip():
-                groups.setdefault(labels.key(entity), []).append(number)
-                names.setdefault(labels.key(entity), entity)
-        scored = [
-            (names[key], len(numbers), round(_pairwise(self._of_dreamt[numbers]), 4))
-            for key, numbers in groups.items()
-            if len(numbers) > 1
-        ]
-        if not scored:
-            return Coherence(score=None, across=None)
-        every = [number for numbers in groups.values() for number in numbers]
-        inside = sum(
-            len(n) * (len(n) - 1) * _pairwise(self._of_dreamt[n])
-            for n in groups.values()
-            if len(n) > 1
-        )
-        pairs_inside = sum(len(n) * (len(n) - 1) for n in groups.values())
-        pairs = len(every) * (len(every) - 1) - pairs_inside
-        total = len(every) * (len(every) - 1) * _pairwise(self._of_dreamt[every])
-        return Coherence(
-            score=_mean([score for _, _, score in scored]),
-            across=round((total - inside) / pairs, 4) if pairs else None,
-            entities=tuple(sorted(scored, key=lambda item: (item[2], item[0]))),
-        )
-
-    def novelties(self) -> Novelty:
-        dreams = [
-            number for number, record in enumerate(self._dreamt) if record.kind == "rem_dream"
-        ]
-        reach = [
-            1 - _pairwise(parents)
-            for number in dreams
-            if len(parents := matrix(self._store, self._parents[self._dreamt[number].id])) > 1
-        ]
-        return Novelty(
-            score=_mean([self._novelty[number] for number in dreams]),
-            sources=_mean(read := self._read_novelty()),
-            reach=_mean(reach),
-            dreams=tuple(round(self._novelty[number], 4) for number in dreams),
-            read=tuple(round(value, 4) for value in read),
-        )
-
-    def _read_novelty(self) -> list[float]:
+    def _read_novelties(self) -> list[float]:
+        """Of each chunk, 1 - cosine with the nearest of another source; none of one source only."""
         import numpy as np
 
         sources: dict[str, int] = {}
         numbers = np.array(
             [sources.setdefault(record.uri or record.id, len(sources)) for record in self._read]
         )
-        found: list[float] = []
+        novelties: list[float] = []
         if len(sources) < 2:
-            return found
-        for low in range(0, len(numbers), _BLOCK):
-            scores = self._of_read[low : low + _BLOCK] @ self._of_read.T
-            scores[numbers[low : low + _BLOCK, None] == numbers[None, :]] = -1.0
-            found += (1 - scores.max(axis=1)).tolist()
-        return found
+            return novelties
+        for start in range(0, len(numbers), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            scores = self._read_vectors[block] @ self._read_vectors.T
+            scores[numbers[block, None] == numbers[None, :]] = -1.0
+            novelties += (1 - scores.max(axis=1)).tolist()
+        return novelties
+
+    # -- coverage ------------------------------------------------------------------------------
 
     def coverage(self, vectors: Sequence[Floats]) -> Coverage | None:
+        """How much of texts with these vectors is foreseen; None when there are none."""
         import numpy as np
 
         if not vectors:
             return None
         texts = np.stack(vectors)
-        mean, deviation = typical(self._of_read, self._model)
-        threshold = mean + NEAR * deviation
-        by_insights, by_read = (
-            _nearest(texts, some) >= threshold for some in (self._of_dreamt, self._of_read)
-        )
+        mean, deviation = typical(self._read_vectors, self._model)
+        threshold = mean + _NEAR * deviation
+        by_insights = _nearest(texts, self._dreamt_vectors) >= threshold
+        by_read = _nearest(texts, self._read_vectors) >= threshold
         return Coverage(
             texts=len(texts),
             score=round(float(by_insights.mean()), 4),
@@ -323,50 +337,64 @@ class _Pool:
         )
 
 
-def _nearest(texts: Floats, some: Floats) -> Floats:
-    """The highest cosine of each text with any of these."""
+def _with_vectors(store: Store, records: Sequence[Resource]) -> tuple[list[Resource], Floats]:
+    """The records that have vectors, and these as one matrix."""
     import numpy as np
 
-    return np.asarray(
-        (texts @ some.T).max(axis=1) if len(some) else np.full(len(texts), -1.0), np.float32
-    )
+    vectors = matrix(store, [record.id for record in records])
+    positions = np.flatnonzero(vectors.any(axis=1))
+    return [records[int(position)] for position in positions], vectors[positions]
 
 
-def _pairwise(vectors: Floats) -> float:
+def _nearest(texts: Floats, others: Floats) -> Floats:
+    """The highest cosine of each text with any of the others; -1 when there are none."""
+    import numpy as np
+
+    if not len(others):
+        return np.full(len(texts), -1.0, np.float32)
+    return np.asarray((texts @ others.T).max(axis=1), np.float32)
+
+
+def _mean_cosine(vectors: Floats) -> float:
     """The mean cosine of two of them."""
     import numpy as np
 
     count = len(vectors)
-    return float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum() - count) / (
-        count * (count - 1)
-    )
+    every = np.square(vectors.sum(axis=0, dtype=np.float64)).sum()
+    # without the cosine of each with itself
+    return float(every - count) / _pairs(count)
+
+
+def _pairs(count: int) -> int:
+    """The number of ordered pairs of different things."""
+    return count * (count - 1)
 
 
 def _depth(generations: Sequence[Generation]) -> int:
     reached = 0
     for generation in generations:
-        if generation.quality < FALLEN * generations[0].quality:
+        if generation.quality < _FALLEN * generations[0].quality:
             break
         reached = generation.generation
     return reached
 
 
-def _cost(usage: Sequence[Spent], count: int) -> Cost:
+def _cost(usage: Sequence[Spent], insights: int) -> Cost:
     paid = [one for one in usage if one.run]
     whole = sum_lines("", (one.line for one in paid))
     tokens = whole.input_tokens + whole.output_tokens
     dollars = None if whole.unpriced or not paid else whole.cost
-    tasks: dict[str, int] = {}
+    tasks: Counter[str] = Counter()
     for one in paid:
-        tasks[one.task] = tasks.get(one.task, 0) + one.line.input_tokens + one.line.output_tokens
+        tasks[one.task] += one.line.input_tokens + one.line.output_tokens
     return Cost(
-        insights=count,
+        insights=insights,
         calls=whole.calls,
         tokens=tokens,
         dollars=dollars,
-        per_insight_tokens=round(tokens / count, 1) if count and paid else None,
-        per_insight_dollars=dollars / count if count and dollars is not None else None,
-        tasks=dict(sorted(tasks.items(), key=lambda item: -item[1])),
+        per_insight_tokens=round(tokens / insights, 1) if insights and paid else None,
+        per_insight_dollars=dollars / insights if insights and dollars is not None else None,
+        tasks=dict(tasks.most_common()),
     )
 
 

@@ -25,25 +25,39 @@ _WHERE = rf"(?: (?:here|at all|{_IN}|to (?:this|it|that|{_KNOWN})|beyond {_KNOWN
 _ADDS = "(?:adds?|brings?|contributes?|offers?|provides?|contains?|says?|tells us|holds?)"
 _THERE_IS = "(?:there is|there s|i see|i find|i found|i have|we see|we learn|we find|we have)"
 _FOUND = "(?:found|added|provided|learned|learnt|said|given)"
-# a whole sentence that says so
+_ADVERB = "(?:really |simply |essentially |just )?"
+_SOME_NEW = rf"(?: (?:{_NEW}))?"
+# each is a whole sentence that says so
+_FORMS = (
+    # "This adds nothing new here."
+    rf"{_IT} {_ADVERB}{_ADDS}"
+    rf" (?:(?:absolutely |really |basically )?nothing{_SOME_NEW}|no{_SOME_NEW} (?:{_FACTS}))"
+    rf"{_WHERE}",
+    # "It does not add any information."
+    rf"{_IT} (?:does not|doesn t|do not|don t|did not|didn t) (?:really )?{_ADDS}"
+    rf" (?:anything{_SOME_NEW}|any{_SOME_NEW} (?:{_FACTS})){_WHERE}",
+    # "There is nothing to add."
+    rf"{_THERE_IS} (?:really |simply )?nothing{_SOME_NEW}"
+    rf"(?: (?:here|at all|{_IN}|to (?:be )?(?:add|added|report|learn|learned|note)))*",
+    # "I found no new insights."
+    rf"{_THERE_IS} no{_SOME_NEW} (?:{_FACTS})"
+    rf"(?: (?:here|at all|{_IN}|to (?:add|report)))*",
+    # "No new information found."
+    rf"no (?:{_NEW}) (?:{_FACTS})"
+    rf"(?: (?:here|at all|{_IN}|(?:(?:is|are|was|were) )?{_FOUND}))?",
+    # "Nothing new is learned from this."
+    rf"nothing (?:{_NEW}) (?:is|was|has been|can be) {_FOUND}"
+    rf"(?: (?:here|(?:by|from) this))?",
+    # "It repeats what we know."
+    rf"{_IT} (?:is |s )?(?:simply |merely |only |just )?(?:a )?"
+    rf"(?:repeats?|repetition of|restates?|restatement of|duplicates?|duplicate of) {_KNOWN}",
+    # "We already knew this."
+    "(?:we|i) (?:already knew|know|knew) (?:all )?(?:of )?(?:this|it|that)(?: already)?",
+    "already known",
+)
+_OPENING = "(?:(?:in (?:short|summary|conclusion)|overall|therefore|so) )?"
 _SAYS_NOTHING = re.compile(
-    "|".join(
-        rf"(?:(?:in (?:short|summary|conclusion)|overall|therefore|so) )?(?:{form})"
-        for form in (
-            rf"{_IT} (?:really |simply |essentially |just )?{_ADDS}"
-            rf" (?:(?:absolutely |really |basically )?nothing(?: (?:{_NEW}))?|no(?: (?:{_NEW}))? (?:{_FACTS})){_WHERE}",
-            rf"{_IT} (?:does not|doesn t|do not|don t|did not|didn t) (?:really )?{_ADDS}"
-            rf" (?:anything(?: (?:{_NEW}))?|any(?: (?:{_NEW}))? (?:{_FACTS})){_WHERE}",
-            rf"{_THERE_IS} (?:really |simply )?nothing(?: (?:{_NEW}))?"
-            rf"(?: (?:here|at all|{_IN}|to (?:be )?(?:add|added|report|learn|learned|note)))*",
-            rf"{_THERE_IS} no(?: (?:{_NEW}))? (?:{_FACTS})(?: (?:here|at all|{_IN}|to (?:add|report)))*",
-            rf"no (?:{_NEW}) (?:{_FACTS})(?: (?:here|at all|{_IN}|(?:(?:is|are|was|were) )?{_FOUND}))?",
-            rf"nothing (?:{_NEW}) (?:is|was|has been|can be) {_FOUND}(?: (?:here|(?:by|from) this))?",
-            rf"{_IT} (?:is |s )?(?:simply |merely |only |just )?(?:a )?"
-            rf"(?:repeats?|repetition of|restates?|restatement of|duplicates?|duplicate of) {_KNOWN}",
-            "(?:we|i) (?:already knew|know|knew) (?:all )?(?:of )?(?:this|it|that)(?: already)?|already known",
-        )
-    ),
+    "|".join(rf"{_OPENING}(?:{form})" for form in _FORMS),
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")

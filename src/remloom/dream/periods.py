@@ -1,4 +1,4 @@
-"""Periods of reading: a month, a year, or a number of documents. When one ends, a REM cycle is due."""
+"""Periods of reading: a month, a year, or so many documents. Each ends with a REM cycle."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ class PeriodRule(Struct, frozen=True):
             whole: a document was learned to its end.
         """
         if isinstance(self.unit, int):
+            # such a period has no other bounds than what was read in it
             period = self._current(store) or _next_counted(store)
             period = replace(period, ids=(*period.ids, *ids))
         else:

@@ -1,17 +1,17 @@
 """The metrics as one HTML page: plots as inline SVG, each with its numbers as a table beside it.
-Needs no other file.
 
-The plots are drawn in placeholder colours, which the page's style sheet replaces: so they follow a
-dark mode.
+The page needs no other file. The plots are drawn in placeholder colours, which the page's style
+sheet replaces: so they follow a dark mode.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ from ..errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .metrics import Metrics
+    from .metrics import Cost, Coverage, Metrics
 
 __all__ = ["page"]
 
@@ -33,212 +33,227 @@ _COLOURS = {
     _THIRD: "var(--third)",
 }
 _LARGEST = 15  # bars of one plot
-_STYLE = """
-:root { color-scheme: light dark; --back: #ffffff; --ink: #1c2430; --dim: #5a6472; --line: #d5dae1;
-  --first: #0b62c4; --second: #b3470e; --third: #1f7a4d; }
-@media (prefers-color-scheme: dark) { :root { --back: #14181e; --ink: #e8ecf1; --dim: #a3adba; --line: #39424e;
-  --first: #6db0ff; --second: #ff9e66; --third: #67d39b; } }
-body { margin: 0 auto; max-width: 62rem; padding: 1.5rem; background: var(--back); color: var(--ink);
-  font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.2rem; margin: 2rem 0 .3rem; }
-p { margin: .3rem 0 .8rem; max-width: 46rem; } .dim { color: var(--dim); }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .8rem; margin: 1.2rem 0; }
-dl div { border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
-dt { color: var(--dim); font-size: .85rem; } dd { margin: 0; font-size: 1.5rem; font-variant-numeric: tabular-nums; }
-figure { margin: 0; } svg { width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: .9rem; margin: .4rem 0; }
-th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: left; }
-td:not(:first-child), th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums; }
-summary { cursor: pointer; color: var(--dim); }
-"""
+_CSS = Path(__file__).with_name("report.css")
+_LONGEST_NAME = 32  # characters of a name beside a bar
 
 
-class _Part(Struct, frozen=True):
+class _Section(Struct, frozen=True):
     """A section of the page."""
 
     title: str
-    told: str
+    text: str
     plot: str  # SVG; empty: there is nothing to plot
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
 
 def page(metrics: Metrics) -> str:
-    """The page.
+    """The metrics as an HTML page.
 
     Raises:
         MissingExtraError: the extra `report` is not installed.
     """
-    parts = "".join(map(_section, _parts(metrics)))
+    sections = "".join(map(_section_html, _sections(metrics)))
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     about = f"{metrics.insights:,} insights from {metrics.sources:,} resources. Measured {written}."
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>What was dreamt</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>What was dreamt</h1>\n"
-        f'<p class="dim">{about}</p>\n{_figures(metrics)}\n{parts}</main>\n</body>\n</html>\n'
+    lines = (
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        "<title>What was dreamt</title>",
+        f"<style>\n{_CSS.read_text(encoding='utf-8')}</style>",
+        "</head>",
+        "<body>",
+        "<main>",
+        "<h1>What was dreamt</h1>",
+        f'<p class="dim">{about}</p>',
+        _figures(metrics),
+        f"{sections}</main>",
+        "</body>",
+        "</html>",
+        "",
     )
+    return "\n".join(lines)
 
 
 def _figures(metrics: Metrics) -> str:
     """The numbers at a glance."""
-    cost = metrics.cost
-    shown = {
-        "Coherence": _shown(metrics.coherence.score),
-        "Novelty of dreams": _shown(metrics.novelty.score),
+    cost, coverage = metrics.cost, metrics.coverage
+    tokens, dollars = cost.per_insight_tokens, cost.per_insight_dollars
+    figures = {
+        "Coherence": _format(metrics.coherence.score),
+        "Novelty of dreams": _format(metrics.novelty.score),
         "Depth": str(metrics.depth),
-        "Coverage": f"{metrics.coverage.score:.0%}" if metrics.coverage else "–",
-        "Tokens per insight": "–"
-        if cost.per_insight_tokens is None
-        else f"{cost.per_insight_tokens:,.0f}",
-        "Cost per insight": "–"
-        if cost.per_insight_dollars is None
-        else f"${cost.per_insight_dollars:,.5f}",
+        "Coverage": f"{coverage.score:.0%}" if coverage else "–",
+        "Tokens per insight": "–" if tokens is None else f"{tokens:,.0f}",
+        "Cost per insight": "–" if dollars is None else f"${dollars:,.5f}",
     }
-    return f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{value}</dd></div>' for name, value in shown.items())}</dl>"
+    items = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()]
+    return f"<dl>{''.join(items)}</dl>"
 
 
-def _parts(metrics: Metrics) -> Iterator[_Part]:
+# -- the sections --------------------------------------------------------------------------------
+
+
+def _sections(metrics: Metrics) -> Iterator[_Section]:
     yield _depth(metrics)
     yield _novelty(metrics)
     yield _coherence(metrics)
     if metrics.coverage:
-        held = metrics.coverage
-        yield _Part(
-            "Coverage",
-            f"Of {held.texts:,} texts that were held out, how many does an insight come near to (cosine of at least "
-            f"{held.threshold:.2f})? “Gained” are those to which nothing that was read comes near.",
-            _bars(
-                "Coverage",
-                ["insights", "sources", "gained"],
-                [held.score, held.sources, held.gained],
-                limit=1.0,
-            ),
-            ("by", "share"),
-            [
-                ("insights", f"{held.score:.1%}"),
-                ("sources", f"{held.sources:.1%}"),
-                ("gained", f"{held.gained:.1%}"),
-            ],
-        )
-    tasks = list(metrics.cost.tasks.items())
-    if tasks:
-        yield _Part(
-            "Cost",
-            f"{metrics.cost.calls:,} calls of the model, {metrics.cost.tokens:,} tokens in and out, by task.",
-            _bars("Tokens by task", [name for name, _ in tasks], [count for _, count in tasks]),
-            ("task", "tokens"),
-            [(name, f"{count:,}") for name, count in tasks],
-        )
+        yield _coverage(metrics.coverage)
+    if metrics.cost.tasks:
+        yield _cost(metrics.cost)
 
 
-def _depth(metrics: Metrics) -> _Part:
+def _depth(metrics: Metrics) -> _Section:
     generations = metrics.generations
-    plot = ""
-    if generations:
 
-        def draw(axes: Axes) -> None:
-            numbers = [one.generation for one in generations]
-            for name, colour, mark in (
-                ("quality", _FIRST, "o-"),
-                ("support", _SECOND, "s--"),
-                ("novelty", _THIRD, "^:"),
-            ):
-                values = [getattr(one, name) for one in generations]
-                axes.plot(numbers, values, mark, color=colour, label=name, linewidth=2)
-            axes.set_xticks(numbers)
-            axes.set_xlabel("generation")
-            axes.set_ylim(0, 1)
-            axes.legend(
-                frameon=False,
-                labelcolor=_INK,
-                loc="upper center",
-                bbox_to_anchor=(0.5, 1.18),
-                ncols=3,
-            )
+    def draw(axes: Axes) -> None:
+        numbers = [one.generation for one in generations]
+        lines = (
+            ("quality", _FIRST, "o-"),
+            ("support", _SECOND, "s--"),
+            ("novelty", _THIRD, "^:"),
+        )
+        for name, colour, mark in lines:
+            values = [getattr(one, name) for one in generations]
+            axes.plot(numbers, values, mark, color=colour, label=name, linewidth=2)
+        axes.set_xticks(numbers)
+        axes.set_xlabel("generation")
+        axes.set_ylim(0, 1)
+        # above the plot, where no line is
+        axes.legend(
+            frameon=False,
+            labelcolor=_INK,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 1.18),
+            ncols=3,
+        )
 
-        plot = _svg("Quality, support and novelty by generation", draw)
-    return _Part(
+    rows = [
+        (
+            one.generation,
+            f"{one.records:,}",
+            f"{one.support:.2f}",
+            f"{one.novelty:.2f}",
+            f"{one.quality:.2f}",
+        )
+        for one in generations
+    ]
+    return _Section(
         "Depth",
-        "Support: how near an insight is to what it came from. Novelty: how far it is from anything of a lower "
-        "generation. Quality: the geometric mean of both. Depth is the last generation before quality falls below "
-        "four fifths of the first one's.",
-        plot,
+        "Support: how near an insight is to what it came from. Novelty: how far it is from "
+        "anything of a lower generation. Quality: the geometric mean of both. Depth is the last "
+        "generation before quality falls below four fifths of the first one's.",
+        _svg("Quality, support and novelty by generation", draw) if generations else "",
         ("generation", "insights", "support", "novelty", "quality"),
+        rows,
+    )
+
+
+def _novelty(metrics: Metrics) -> _Section:
+    novelty = metrics.novelty
+
+    def draw(axes: Axes) -> None:
+        histograms = (
+            ("what was read", novelty.read, _SECOND, ""),
+            ("dreams", novelty.dreams, _FIRST, "//"),
+        )
+        for name, values, colour, hatch in histograms:
+            if values:
+                axes.hist(
+                    values,
+                    bins=20,
+                    range=(0, 1),
+                    weights=[1 / len(values)] * len(values),
+                    histtype="step",
+                    color=colour,
+                    linewidth=2,
+                    label=name,
+                    hatch=hatch,
+                )
+        axes.set_xlabel("novelty")
+        axes.set_ylabel("share")
+        axes.legend(frameon=False, labelcolor=_INK)
+
+    has_values = bool(novelty.dreams or novelty.read)
+    return _Section(
+        "Novelty",
+        "How far dreams are from anything of a lower generation, beside how far what was read is "
+        "from what other sources say. Reach, how far apart the parents of a dream are: "
+        f"{_format(novelty.reach)}.",
+        _svg("Novelty of dreams and of what was read", draw) if has_values else "",
+        ("of", "records", "mean novelty"),
         [
-            (
-                one.generation,
-                f"{one.records:,}",
-                f"{one.support:.2f}",
-                f"{one.novelty:.2f}",
-                f"{one.quality:.2f}",
-            )
-            for one in generations
+            ("dreams", len(novelty.dreams), _format(novelty.score)),
+            ("what was read", len(novelty.read), _format(novelty.sources)),
         ],
     )
 
 
-def _novelty(metrics: Metrics) -> _Part:
-    novelty = metrics.novelty
-    told = (
-        "How far dreams are from anything of a lower generation, beside how far what was read is from what other "
-        f"sources say. Reach, how far apart the parents of a dream are: {_shown(novelty.reach)}."
-    )
-    plot = ""
-    if novelty.dreams or novelty.read:
-
-        def draw(axes: Axes) -> None:
-            shown = (
-                ("what was read", novelty.read, _SECOND, ""),
-                ("dreams", novelty.dreams, _FIRST, "//"),
-            )
-            for name, values, colour, hatch in shown:
-                if values:
-                    weights = [1 / len(values)] * len(values)
-                    axes.hist(
-                        values, bins=20, range=(0, 1), weights=weights, histtype="step", color=colour, linewidth=2,
-                        label=name, hatch=hatch,
-                    )  # fmt: skip
-            axes.set_xlabel("novelty")
-            axes.set_ylabel("share")
-            axes.legend(frameon=False, labelcolor=_INK)
-
-        plot = _svg("Novelty of dreams and of what was read", draw)
-    rows = [
-        ("dreams", len(novelty.dreams), _shown(novelty.score)),
-        ("what was read", len(novelty.read), _shown(novelty.sources)),
-    ]
-    return _Part("Novelty", told, plot, ("of", "records", "mean novelty"), rows)
-
-
-def _coherence(metrics: Metrics) -> _Part:
+def _coherence(metrics: Metrics) -> _Section:
     coherence = metrics.coherence
-    told = (
+    shown = coherence.entities[:_LARGEST]
+    names = [name for name, _, _ in shown]
+    scores = [score for _, _, score in shown]
+    return _Section(
+        "Coherence",
         "How alike the insights about one entity are, on average; of different entities it is "
-        f"{_shown(coherence.across)}. The least coherent come first: there, understanding may contradict itself."
+        f"{_format(coherence.across)}. The least coherent come first: there, understanding may "
+        "contradict itself.",
+        _bars("Coherence by entity", names, scores, limit=1.0),
+        ("entity", "insights", "coherence"),
+        [(name, count, f"{score:.2f}") for name, count, score in coherence.entities],
     )
-    some = coherence.entities[:_LARGEST]
-    plot = _bars(
-        "Coherence by entity",
-        [name for name, _, _ in some],
-        [score for _, _, score in some],
-        limit=1.0,
+
+
+def _coverage(coverage: Coverage) -> _Section:
+    shares = {
+        "insights": coverage.score,
+        "sources": coverage.sources,
+        "gained": coverage.gained,
+    }
+    return _Section(
+        "Coverage",
+        f"Of {coverage.texts:,} texts that were held out, how many does an insight come near to "
+        f"(cosine of at least {coverage.threshold:.2f})? “Gained” are those to which nothing that "
+        "was read comes near.",
+        _bars("Coverage", list(shares), list(shares.values()), limit=1.0),
+        ("by", "share"),
+        [(name, f"{share:.1%}") for name, share in shares.items()],
     )
-    rows = [(name, count, f"{score:.2f}") for name, count, score in coherence.entities]
-    return _Part("Coherence", told, plot, ("entity", "insights", "coherence"), rows)
+
+
+def _cost(cost: Cost) -> _Section:
+    return _Section(
+        "Cost",
+        f"{cost.calls:,} calls of the model, {cost.tokens:,} tokens in and out, by task.",
+        _bars("Tokens by task", list(cost.tasks), list(cost.tasks.values())),
+        ("task", "tokens"),
+        [(name, f"{count:,}") for name, count in cost.tasks.items()],
+    )
+
+
+# -- plots ---------------------------------------------------------------------------------------
 
 
 def _bars(
-    title: str, names: Sequence[str], values: Sequence[float], *, limit: float | None = None
+    title: str,
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    limit: float | None = None,
 ) -> str:
+    """A bar for each name, the first on top; `limit` is the right end of the axis."""
     if not names:
         return ""
 
     def draw(axes: Axes) -> None:
-        shown = [name if len(name) <= 32 else name[:31] + "…" for name in names]
-        places = range(len(shown))
-        axes.barh(places, values, color=_FIRST, height=0.6)
-        axes.set_yticks(places, shown)
+        positions = range(len(names))
+        axes.barh(positions, values, color=_FIRST, height=0.6)
+        axes.set_yticks(positions, [_shorten(name) for name in names])
         axes.invert_yaxis()
         if limit is not None:
             axes.set_xlim(0, limit)
@@ -246,8 +261,12 @@ def _bars(
     return _svg(title, draw, height=0.9 + 0.32 * len(names))
 
 
-def _svg(title: str, draw: Any, *, height: float = 3.4) -> str:
-    """A plot as SVG for a page: described for who cannot see it, coloured by the page."""
+def _shorten(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def _svg(title: str, draw: Callable[[Axes], None], *, height: float = 3.4) -> str:
+    """A plot as SVG for a page: with a description to be read out, and coloured by the page."""
     try:
         import matplotlib
         from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -255,14 +274,14 @@ def _svg(title: str, draw: Any, *, height: float = 3.4) -> str:
     except ImportError as error:
         raise MissingExtraError("the page of metrics", "report") from error
 
-    with matplotlib.rc_context(
-        {
-            "svg.fonttype": "none",
-            "svg.hashsalt": title,
-            "font.family": "sans-serif",
-            "text.parse_math": False,
-        }
-    ):
+    settings = {
+        "svg.fonttype": "none",
+        # else the ids inside are others each time
+        "svg.hashsalt": title,
+        "font.family": "sans-serif",
+        "text.parse_math": False,
+    }
+    with matplotlib.rc_context(settings):
         figure = Figure(figsize=(8, height), layout="constrained")
         axes = figure.add_subplot()
         draw(axes)
@@ -273,35 +292,47 @@ def _svg(title: str, draw: Any, *, height: float = 3.4) -> str:
         axes.yaxis.label.set_color(_INK)
         figure.patch.set_alpha(0)
         axes.patch.set_alpha(0)
-        drawn = StringIO()
-        FigureCanvasSVG(figure).print_svg(drawn, metadata={"Date": None, "Creator": None})
-    text = drawn.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"font: ([\d.]+)px[^;\"]*", r"font: \1px system-ui, sans-serif", text)
+        file = StringIO()
+        FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None, "Creator": None})
+    return _inline(file.getvalue(), title)
+
+
+def _inline(svg: str, title: str) -> str:
+    """An SVG file as a part of the page, in the page's font and colours."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"font: ([\d.]+)px[^;\"]*", r"font: \1px system-ui, sans-serif", svg)
     for placeholder, colour in _COLOURS.items():
-        text = text.replace(placeholder, colour)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+        svg = svg.replace(placeholder, colour)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
 
 
-def _section(part: _Part) -> str:
-    shown = (
-        f"<figure>{part.plot}</figure>\n"
-        if part.plot
-        else '<p class="dim">There is nothing to measure it by yet.</p>\n'
-    )
-    rows = _table(part.columns, part.rows) if part.rows else ""
-    details = f"<details><summary>The numbers</summary>{rows}</details>\n" if rows else ""
-    return f"<section>\n<h2>{escape(part.title)}</h2>\n<p>{escape(part.told)}</p>\n{shown}{details}</section>\n"
+# -- HTML ----------------------------------------------------------------------------------------
+
+
+def _section_html(section: _Section) -> str:
+    if section.plot:
+        plot = f"<figure>{section.plot}</figure>"
+    else:
+        plot = '<p class="dim">There is nothing to measure it by yet.</p>'
+    table = ""
+    if section.rows:
+        rows = _table(section.columns, section.rows)
+        table = f"<details><summary>The numbers</summary>{rows}</details>\n"
+    heading = f"<h2>{escape(section.title)}</h2>\n<p>{escape(section.text)}</p>"
+    return f"<section>\n{heading}\n{plot}\n{table}</section>\n"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in row)}</tr>" for row in rows
-    )
+    body = "".join(map(_table_row, rows))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _shown(value: float | None) -> str:
+def _table_row(row: Sequence[Any]) -> str:
+    cells = "".join(f"<td>{escape(str(value))}</td>" for value in row)
+    return f"<tr>{cells}</tr>"
+
+
+def _format(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"

@@ -22,7 +22,7 @@ _NAME_WORTH = 1.5  # of a name, compared with a word
 
 
 class Background:
-    """How common each word is in all texts that are looked at: a topic is more common in its own."""
+    """How common each word is in all texts: a topic is more common in its own."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._size = len(resources)
@@ -46,6 +46,7 @@ def find_topics(resources: Sequence[Resource], background: Background) -> tuple[
         if resource.speaker
         for part in labels.key(resource.speaker).split("-")
     }
+    # who speaks is addressed all the time, which is no topic
     forms, pairs = _count_words(resources, speaker_parts)
     scores: dict[str, float] = {}
     for stem, counts in forms.items():
@@ -106,6 +107,7 @@ def _score_names(
         stems = [stem for stem in map(_stem, name.split()) if stem]
         if not stems or _begins_any(labels.key(name), speaker_parts):
             continue
+        # "New York" is not also "york"
         for part in (name.lower(), *name.lower().split()):
             scores.pop(part, None)
         mentions = sum(name in resource.related_entities for resource in resources)

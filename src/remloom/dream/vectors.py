@@ -28,16 +28,18 @@ def matrix(store: Reads, ids: Sequence[str]) -> Floats:
     """
     import numpy as np
 
-    windows = store.vectors.of(ids)
-    some = next(iter(windows.values()), None)
-    found = np.zeros(
-        (len(ids), len(some[0].data) // 4 if some else (store.vectors.model() or ("", 1))[1]),
-        np.float32,
-    )
+    windows_by_id = store.vectors.of(ids)
+    if windows_by_id:
+        windows = next(iter(windows_by_id.values()))
+        # four bytes a number
+        dims = len(windows[0].data) // 4
+    else:
+        _, dims = store.vectors.model() or ("", 1)
+    rows = np.zeros((len(ids), dims), np.float32)
     for row, id in enumerate(ids):
-        if id in windows:
-            found[row] = whole(windows[id])
-    return found
+        if id in windows_by_id:
+            rows[row] = whole(windows_by_id[id])
+    return rows
 
 
 def typical(vectors: Floats, model: str) -> tuple[float, float]:
@@ -48,13 +50,14 @@ def typical(vectors: Floats, model: str) -> tuple[float, float]:
     """
     import numpy as np
 
-    some = vectors[vectors.any(axis=1)].astype(np.float64)
-    count = len(some)
+    units = vectors[vectors.any(axis=1)].astype(np.float64)
+    count = len(units)
     pairs = count * (count - 1) / 2
     mean = square = 0.0
     if pairs:
-        mean = float(np.square(some.sum(axis=0)).sum() - count) / (2 * pairs)
-        square = float(np.square(some.T @ some).sum() - count) / (2 * pairs)
+        # without a matrix of all pairs: the cosine of each with itself, which is 1, is taken off
+        mean = float(np.square(units.sum(axis=0)).sum() - count) / (2 * pairs)
+        square = float(np.square(units.T @ units).sum() - count) / (2 * pairs)
     profile = profile_named(model)
     if profile is not None:
         share = pairs / (pairs + _PRIOR)
@@ -68,11 +71,12 @@ def whole(windows: Sequence[Vector]) -> Floats:
     import numpy as np
 
     first = windows[0]
-    if first.start <= min(window.start for window in windows) and first.end >= max(
-        window.end for window in windows
-    ):
+    begins_first = first.start <= min(window.start for window in windows)
+    ends_last = first.end >= max(window.end for window in windows)
+    if begins_first and ends_last:
+        # it is of the whole text; the others are sentences of it
         return np.frombuffer(first.data, np.float32)
-    mean = np.mean(
-        [np.frombuffer(window.data, np.float32) for window in windows], axis=0, dtype=np.float32
-    )
-    return np.asarray(mean / (np.linalg.norm(mean) or 1.0), np.float32)
+    vectors = [np.frombuffer(window.data, np.float32) for window in windows]
+    mean = np.mean(vectors, axis=0, dtype=np.float32)
+    length = np.linalg.norm(mean)
+    return np.asarray(mean / (length or 1.0), np.float32)

@@ -1,4 +1,4 @@
-"""What a text is made of: headings, paragraphs, list items, code and tables, each with its place."""
+"""The blocks of a text: headings, paragraphs, list items, code and tables."""
 
 from __future__ import annotations
 
@@ -29,81 +29,105 @@ class Block(Struct, frozen=True):
     title: str = ""  # of a heading, without its marks
 
 
-def blocks(text: str, start: int = 0) -> Iterator[Block]:
-    """The blocks of a text from an offset on, together all of it. Markdown, reStructuredText and
-    plain text."""
-    lines: list[tuple[int, str]] = []
-    offset = start
-    for line in text[start:].split("\n"):
-        lines.append((offset, line))
-        offset += len(line) + 1
-    # of reStructuredText: a mark's level is the order of its first use
-    underlines: list[str] = []
-    at = 0
-    while at < len(lines):
-        opened = at
-        kind: Kind = "prose"
-        level, title = 0, ""
-        line = lines[at][1]
+class _Lines:
+    """The lines of a text from an offset on, read block by block."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._end = len(text)
+        self._starts: list[int] = []
+        self._lines = text[start:].split("\n")
+        offset = start
+        for line in self._lines:
+            self._starts.append(offset)
+            offset += len(line) + 1
+        # of reStructuredText: a mark's level is the order of its first use
+        self._underlines: list[str] = []
+
+    def blocks(self) -> Iterator[Block]:
+        number = 0
+        while number < len(self._lines):
+            first = number
+            kind, level, title, number = self._block_at(number)
+            # blank lines behind a block belong to it
+            while number < len(self._lines) and not self._lines[number].strip():
+                number += 1
+            start, end = self._starts[first], self._offset(number)
+            if end > start:
+                yield Block(start, end, kind, level, title)
+
+    def _offset(self, number: int) -> int:
+        return self._starts[number] if number < len(self._lines) else self._end
+
+    def _block_at(self, number: int) -> tuple[Kind, int, str, int]:
+        """Kind, level and title of the block that begins here, and the line after it."""
+        line = self._lines[number]
         fence = _FENCE.match(line)
-        atx = _ATX.fullmatch(line)
         if fence:
-            kind = "solid"
-            at = _fence_end(lines, at, fence[1])
-        elif atx:
-            kind, level, title = "heading", len(atx[1]), (atx[2] or "").strip()
-            at += 1
-        elif _TABLE.fullmatch(line):
-            kind = "solid"
-            while at < len(lines) and (_TABLE.fullmatch(lines[at][1])):
-                at += 1
-        elif _is_underlined(lines, at):
-            mark = lines[at + 1][1][0]
-            if mark not in underlines:
-                underlines.append(mark)
-            kind, level, title = "heading", underlines.index(mark) + 1, line.strip()
-            at += 2
-        else:
-            kind = "item" if _ITEM.match(line) else "prose"
-            at += 1
-            while at < len(lines) and lines[at][1].strip() and not _begins_block(lines, at):
-                at += 1
-        while at < len(lines) and not lines[at][1].strip():
-            at += 1
-        end = lines[at][0] if at < len(lines) else len(text)
-        if end > lines[opened][0]:
-            yield Block(lines[opened][0], end, kind, level, title)
+            return "solid", 0, "", self._fence_end(number, fence[1])
+        heading = _ATX.fullmatch(line)
+        if heading:
+            return "heading", len(heading[1]), (heading[2] or "").strip(), number + 1
+        if _TABLE.fullmatch(line):
+            return "solid", 0, "", self._table_end(number)
+        if self._is_underlined(number):
+            return "heading", self._underline_level(number), line.strip(), number + 2
+        kind: Kind = "item" if _ITEM.match(line) else "prose"
+        return kind, 0, "", self._paragraph_end(number)
+
+    def _fence_end(self, number: int, mark: str) -> int:
+        """The line after the fence that closes the one here; an open fence runs to the end."""
+        for later in range(number + 1, len(self._lines)):
+            stripped = self._lines[later].strip()
+            if stripped.startswith(mark) and not stripped.strip(mark[0]):
+                return later + 1
+        return len(self._lines)
+
+    def _table_end(self, number: int) -> int:
+        while number < len(self._lines) and _TABLE.fullmatch(self._lines[number]):
+            number += 1
+        return number
+
+    def _paragraph_end(self, number: int) -> int:
+        number += 1
+        while number < len(self._lines):
+            line = self._lines[number]
+            if not line.strip() or _begins_block(line):
+                break
+            number += 1
+        return number
+
+    def _underline_level(self, number: int) -> int:
+        mark = self._lines[number + 1][0]
+        if mark not in self._underlines:
+            self._underlines.append(mark)
+        return self._underlines.index(mark) + 1
+
+    def _is_underlined(self, number: int) -> bool:
+        line = self._lines[number].rstrip()
+        if not line.strip() or number + 1 >= len(self._lines):
+            return False
+        if number > 0 and not self._leaves_room(number - 1):
+            return False
+        underline = self._lines[number + 1].rstrip()
+        if not _UNDERLINE.fullmatch(underline) or len(underline) < len(line.strip()):
+            return False
+        return not _UNDERLINE.fullmatch(line)
+
+    def _leaves_room(self, number: int) -> bool:
+        """Whether a line above a heading is blank, or the overline of a title."""
+        above = self._lines[number].strip()
+        return not above or _UNDERLINE.fullmatch(above) is not None
 
 
-def _fence_end(lines: list[tuple[int, str]], at: int, mark: str) -> int:
-    """The line after the fence that closes the one opened at `at`; an open fence runs to the end."""
-    for number in range(at + 1, len(lines)):
-        stripped = lines[number][1].strip()
-        if stripped.startswith(mark) and not stripped.strip(mark[0]):
-            return number + 1
-    return len(lines)
+def blocks(text: str, start: int = 0) -> Iterator[Block]:
+    """The blocks of a text from an offset on, together all of it.
+
+    Markdown, reStructuredText and plain text.
+    """
+    return _Lines(text, start).blocks()
 
 
-def _is_underlined(lines: list[tuple[int, str]], at: int) -> bool:
-    line = lines[at][1].rstrip()
-    if not line.strip() or at + 1 >= len(lines) or not (at == 0 or _is_free(lines, at - 1)):
-        return False
-    under = lines[at + 1][1].rstrip()
-    return (
-        bool(_UNDERLINE.fullmatch(under))
-        and len(under) >= len(line.strip())
-        and not _UNDERLINE.fullmatch(line)
-    )
-
-
-def _is_free(lines: list[tuple[int, str]], at: int) -> bool:
-    """Whether the line above a heading leaves room for it: blank, or the overline of a title."""
-    above = lines[at][1].strip()
-    return not above or bool(_UNDERLINE.fullmatch(above))
-
-
-def _begins_block(lines: list[tuple[int, str]], at: int) -> bool:
-    line = lines[at][1]
+def _begins_block(line: str) -> bool:
     return bool(
         _FENCE.match(line) or _ATX.fullmatch(line) or _TABLE.fullmatch(line) or _ITEM.match(line)
     )

@@ -1,5 +1,4 @@
-"""Cutting a document into chunks of about 300 words that read on their own and can be cited to the
-line.
+"""Cutting a document into chunks of about 300 words that read on their own and can be cited.
 
 Source: DESIGN section 6.
 """
@@ -10,7 +9,7 @@ import csv
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -47,8 +46,7 @@ class _Piece(Struct, frozen=True):
 
 
 def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
-    """Chunks of a text from an offset on, in order: every character but blank ones between chunks
-    is in one.
+    """Cut a text from an offset on: every character but blank ones between chunks is in one.
 
     A sentence is never broken, unless it alone is longer than `MOST` words. A heading stays with
     what follows it, code and tables stay whole where they fit, and a short rest joins its
@@ -59,88 +57,112 @@ def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
         start: where its content begins.
         title: of the document; left out of the chunks' headings.
     """
-    breaks = [found.start() for found in re.finditer("\n", text)]
-    found = []
-    for group in _packed(_pieces(text, start)):
-        opened, closed = group[0].start, group[-1].end
-        closed -= len(text[opened:closed]) - len(text[opened:closed].rstrip())
-        if opened >= closed:
+    breaks = [match.start() for match in re.finditer("\n", text)]
+    chunks = []
+    for group in _pack(_pieces(text, start)):
+        first, end = _without_blanks(text, group[0].start, group[-1].end)
+        if first >= end:
             continue
-        # Leading blank lines go; the first line keeps its indentation, which means something in
-        # code and lists.
-        first = closed - len(text[opened:closed].lstrip())
-        opened = max(group[0].start, text.rfind("\n", 0, first) + 1)
-        lines = (bisect_right(breaks, opened - 1) + 1, bisect_right(breaks, closed - 1) + 1)
-        path = " > ".join(name for name in group[0].path if name != title)
-        found.append(Chunk(text[opened:closed], opened, closed, lines, path))
-    return found
+        lines = (bisect_right(breaks, first - 1) + 1, bisect_right(breaks, end - 1) + 1)
+        heading = " > ".join(name for name in group[0].path if name != title)
+        chunks.append(Chunk(text[first:end], first, end, lines, heading))
+    return chunks
+
+
+def _without_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without leading blank lines and trailing blanks.
+
+    The first line keeps its indentation, which means something in code and lists.
+    """
+    content = text[start:end]
+    end -= len(content) - len(content.rstrip())
+    first = end - len(text[start:end].lstrip())
+    return max(start, text.rfind("\n", 0, first) + 1), end
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+class _Row(Struct, frozen=True):
+    start: int  # offsets
+    end: int
+    lines: tuple[int, int]  # first and last, from 1
 
 
 def chunk_table(text: str, *, delimiter: str) -> list[Chunk]:
-    """Chunks of a CSV or TSV file: whole rows, each chunk with the header line first.
+    """Cut a CSV or TSV file into chunks of whole rows, each with the header line first.
 
     Rows may hold line ends inside quotes; a row is never cut. `start`, `end` and `lines` are those
     of the rows.
     """
-    spans = list(_rows(text, delimiter))
-    if not spans:
+    rows = list(_rows(text, delimiter))
+    if not rows:
         return []
-    header = text[spans[0][0] : spans[0][1]].strip()
-    found: list[Chunk] = []
-    group: list[tuple[int, int, int, int]] = []
+    header = text[rows[0].start : rows[0].end].strip()
+    if len(rows) == 1:
+        end = rows[0].start + len(header)
+        return [Chunk(header, rows[0].start, end, rows[0].lines)]
+    chunks: list[Chunk] = []
+    group: list[_Row] = []
     words = 0
-    for span in [*spans[1:], None]:
-        size = _size(text[span[0] : span[1]].replace(delimiter, " ")) if span else 0
-        if group and (span is None or words + size > MOST):
-            opened, closed = group[0][0], group[-1][1]
-            rows = text[opened:closed].rstrip("\n")
-            found.append(
-                Chunk(f"{header}\n{rows}", opened, opened + len(rows), (group[0][2], group[-1][3]))
-            )
+    for row in rows[1:]:
+        size = _size(text[row.start : row.end].replace(delimiter, " "))
+        if group and words + size > MOST:
+            chunks.append(_table_chunk(text, header, group))
             group, words = [], 0
-        if span:
-            group.append(span)
-            words += size
-    if not found:  # a header alone
-        found.append(
-            Chunk(header, spans[0][0], spans[0][0] + len(header), (spans[0][2], spans[0][3]))
-        )
-    return found
+        group.append(row)
+        words += size
+    chunks.append(_table_chunk(text, header, group))
+    return chunks
 
 
-def _rows(text: str, delimiter: str) -> Iterator[tuple[int, int, int, int]]:
-    """Start, end, first and last line of each row that is not blank."""
+def _table_chunk(text: str, header: str, rows: Sequence[_Row]) -> Chunk:
+    start = rows[0].start
+    content = text[start : rows[-1].end].rstrip("\n")
+    lines = (rows[0].lines[0], rows[-1].lines[1])
+    return Chunk(f"{header}\n{content}", start, start + len(content), lines)
+
+
+def _rows(text: str, delimiter: str) -> Iterator[_Row]:
+    """The rows that are not blank."""
     lines = io.StringIO(text).readlines()
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line))
+    # a cell may be as long as the file
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     reader = csv.reader(lines, delimiter=delimiter)
     last = 0
     for row in reader:
         first, last = last, reader.line_num
         if any(cell.strip() for cell in row):
-            yield offsets[first], offsets[last], first + 1, last
+            yield _Row(offsets[first], offsets[last], (first + 1, last))
+
+
+# -- pieces --------------------------------------------------------------------------------------
 
 
 def _pieces(text: str, start: int) -> Iterator[_Piece]:
+    """What a text is packed from, each with the headings it stands under."""
     path: list[tuple[int, str]] = []
     for block in blocks(text, start):
-        if block.kind == "heading":
+        is_heading = block.kind == "heading"
+        if is_heading:
             while path and path[-1][0] >= block.level:
                 path.pop()
             if block.title:
                 path.append((block.level, block.title))
         names = tuple(name for _, name in path)
         words = _size(text[block.start : block.end])
-        whole = _Piece(block.start, block.end, words, block.kind == "heading", names)
-        if words <= MOST or block.kind == "heading":
+        whole = _Piece(block.start, block.end, words, is_heading, names)
+        if words <= MOST or is_heading:
             yield whole
         else:
             yield from _sentences(text, block, whole)
 
 
 def _sentences(text: str, block: Block, whole: _Piece) -> Iterator[_Piece]:
+    """A block that is too long for a chunk, in sentences or lines; those cut if need be."""
     content = text[block.start : block.end]
     ends = _line_ends(content) if block.kind == "solid" else sentence_ends(content)
     begin = 0
@@ -148,9 +170,13 @@ def _sentences(text: str, block: Block, whole: _Piece) -> Iterator[_Piece]:
         words = _size(content[begin:end])
         cuts = [end] if words <= MOST else [*_blanks(content, begin, end), end]
         for cut in cuts:
-            size = words if len(cuts) == 1 else _size(content[begin:cut])
             yield _Piece(
-                block.start + begin, block.start + cut, size, False, whole.path, first=begin == 0
+                block.start + begin,
+                block.start + cut,
+                words if len(cuts) == 1 else _size(content[begin:cut]),
+                heading=False,
+                path=whole.path,
+                first=begin == 0,
             )
             begin = cut
 
@@ -161,15 +187,16 @@ def _size(text: str) -> int:
 
 
 def _line_ends(text: str) -> list[int]:
-    return [offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"] + [
-        len(text)
-    ]
+    inside = [offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"]
+    return [*inside, len(text)]
 
 
 def _blanks(text: str, begin: int, end: int) -> Iterator[int]:
     """Cuts inside a sentence too long for a chunk: at line ends or blanks, else anywhere."""
     room = TARGET * 6  # characters of about TARGET words
-    if sum(1 for character in text[begin:end] if character > "\u2fff") * 2 > end - begin:
+    ideographs = sum(1 for character in text[begin:end] if character > "\u2fff")
+    # of which each is a word
+    if ideographs * 2 > end - begin:
         room = TARGET
     while end - begin > room:
         cut = text.rfind("\n", begin + room // 2, begin + room)
@@ -179,7 +206,10 @@ def _blanks(text: str, begin: int, end: int) -> Iterator[int]:
         yield begin
 
 
-def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
+# -- packing -------------------------------------------------------------------------------------
+
+
+def _pack(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
     """Groups of pieces, one a chunk."""
     groups: list[list[_Piece]] = []
     group: list[_Piece] = []
@@ -189,15 +219,11 @@ def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
             groups[-1] += group
             group, words = [], 0
         if group and _closes(group, words, piece):
-            kept = len(group)
-            while kept > 1 and group[kept - 1].heading:
-                kept -= 1
-            # nothing but headings: they wait for a text, unless they are one
-            if group[kept - 1].heading:
-                kept = len(group) if words > MOST // 2 else 0
-            if kept:
-                groups.append(group[:kept])
-                group = group[kept:]  # a heading moves on to what follows it
+            size = _closed_size(group, words)
+            if size:
+                groups.append(group[:size])
+                # a heading moves on to what follows it
+                group = group[size:]
                 words = sum(one.words for one in group)
         group.append(piece)
         words += piece.words
@@ -209,15 +235,27 @@ def _packed(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
     return groups
 
 
+def _closed_size(group: list[_Piece], words: int) -> int:
+    """How many pieces of a group make its chunk: all but the headings at its end."""
+    size = len(group)
+    while size > 1 and group[size - 1].heading:
+        size -= 1
+    if not group[size - 1].heading:
+        return size
+    # nothing but headings: they wait for a text, unless they are one
+    return len(group) if words > MOST // 2 else 0
+
+
 def _belongs(rest: list[_Piece], before: list[_Piece]) -> bool:
-    """Whether what is left at the end of a section should join the chunk before it, which is of
-    that section."""
+    """Whether the rest of a section should join the chunk before it, which is of that section."""
     return rest[0].path == before[-1].path and not rest[0].heading and _fits(rest, before)
 
 
 def _fits(rest: list[_Piece], before: list[_Piece]) -> bool:
+    """Whether a rest is short enough to join the chunk before it."""
     size = sum(piece.words for piece in rest)
-    return size < LEAST and size + sum(piece.words for piece in before) <= MOST + LEAST
+    joined = size + sum(piece.words for piece in before)
+    return size < LEAST and joined <= MOST + LEAST
 
 
 def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:
@@ -228,6 +266,8 @@ def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:
         return words >= _SECTION and not group[-1].heading
     if group[-1].heading:
         return False
-    return words >= TARGET or (
-        piece.first and words + piece.words > TARGET and words >= TARGET * 2 // 3
-    )
+    if words >= TARGET:
+        return True
+    # rather a bit short than a paragraph cut
+    is_long = words + piece.words > TARGET and words >= TARGET * 2 // 3
+    return piece.first and is_long

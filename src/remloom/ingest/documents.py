@@ -1,4 +1,4 @@
-"""A document as records: its chunks, itself, whom and what it names, and how these hang together."""
+"""A document as records: its chunks, itself, whom and what it names, and the edges between."""
 
 from __future__ import annotations
 

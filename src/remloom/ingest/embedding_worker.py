@@ -198,7 +198,8 @@ def _checked(matrix: Any, count: int, embedder: Embedder) -> Any:
     checked = np.ascontiguousarray(matrix, np.float32)
     if checked.shape != (count, embedder.dims):
         raise EmbedderError(
-            f"{embedder.name} answered {checked.shape} for {count} texts of {embedder.dims} dimensions",
+            f"{embedder.name} answered {checked.shape} for {count} texts "
+            f"of {embedder.dims} dimensions",
             remedy="check the embedder's model and endpoint",
         )
     lengths = np.sqrt((checked * checked).sum(axis=1, keepdims=True))

@@ -121,7 +121,7 @@ class AffinityPool:
         return {SHARES + name: names[name] for name in ranked if self._rarity(name)}
 
     def _rarity(self, name: str) -> float:
-        """1 for what only two resources name, towards 0 for what all do; 0 for what tells nothing."""
+        """1 for what two resources name, towards 0 for what all do; 0 for what tells nothing."""
         count = len(self._naming[name])
         if not 1 < count <= _HUB:
             return 0.0

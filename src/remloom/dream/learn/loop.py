@@ -1,4 +1,4 @@
-"""Learning: documents in time order, and a REM cycle whenever a period has ended (seed 1's diagram).
+"""Learning: documents in time order, and a REM cycle when a period has ended (seed 1's diagram).
 
 What a section taught is written together with the note that it was learned, so that of a run that
 was killed nothing is lost and nothing doubled: the next one goes on with what is not learned yet.
@@ -116,7 +116,7 @@ class Learner:
                 self._report("learning", self._done, total, section.uri)
 
     def dream_about_ended_periods(self) -> None:
-        """Go through the REM cycle of each period that has ended, then look how far the next lasts."""
+        """Go through the REM cycle of each ended period, then look how far the next one lasts."""
         store = self.context.store
         # the lesson that was at hand when the run was interrupted may have been written
         while self._lessons and self._is_learned(self._lessons[0]):

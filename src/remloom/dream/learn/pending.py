@@ -1,4 +1,4 @@
-"""What is still to be done about a passage after a call failed, so that nothing is paid for twice."""
+"""What is left to do about a passage after a call failed, so that nothing is paid for twice."""
 
 from __future__ import annotations
 

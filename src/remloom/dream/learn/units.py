@@ -114,7 +114,7 @@ def learned_entries(passage: Passage, run: str) -> list[Entry]:
 def cut_passages(
     store: Store, ids: Sequence[str], pending: Mapping[str, PendingSteps] = {}
 ) -> list[Passage]:
-    """The passages of these resources, in order; of those in `pending` with the steps that are left.
+    """The passages of these resources, in order; those in `pending` with the steps left to do.
 
     What was forgotten by now is left out.
     """

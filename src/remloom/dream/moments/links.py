@@ -1,4 +1,4 @@
-"""How moments are linked, whoever made them: by label, to people, resources, topics and each other."""
+"""How moments are linked by label: to people, resources, topics and each other."""
 
 from __future__ import annotations
 

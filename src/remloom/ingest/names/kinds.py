@@ -84,7 +84,7 @@ def _looks_like_person(parts: Sequence[str]) -> bool:
 
 
 def head_kind(parts: Sequence[str]) -> str:
-    """The kind that the head of a name tells: its last word, or the one before "of", "for", "on"."""
+    """The kind of a name by its head: its last word, or the one before "of", "for", "on"."""
     # "Commission II"
     while len(parts) > 2 and ROMAN.fullmatch(parts[-1]):
         parts = parts[:-1]

@@ -196,7 +196,7 @@ def _run_pattern() -> re.Pattern[str]:
 
 
 def _surroundings(text: str, start: int) -> tuple[bool, bool]:
-    """Whether a phrase at this offset begins a sentence, and whether it stands after "in" or "at"."""
+    """Whether a phrase at this offset begins a sentence, and whether it follows "in" or "at"."""
     before = _BEFORE.search(text, max(0, start - _LOOK_BACK), start)
     if before is None:
         return True, False
@@ -381,7 +381,7 @@ def _named_after_title(run: list[_Word], words: list[str], end: int) -> Iterator
 
 
 def _describing_words(run: list[_Word], words: list[str]) -> int:
-    """1 if the first word only describes: "Pennsylvanian Benjamin Franklin", "Soviet MiG"; else 0."""
+    """1 if the first word only describes ("Pennsylvanian Benjamin Franklin"), else 0."""
     if len(run) > 2:
         describes = words[0] in ENGLISH.demonyms or _DESCRIBES.search(words[0])
         return int(bool(describes) and _is_person_like(run[1].text))
