@@ -85,6 +85,7 @@ def consolidate(
     """
     insights = standing_insights(store)
     duplicates = find_duplicates(store, insights, min_score=min_score)
+    # each in a transaction of its own: an interrupted run goes on with the rest
     for old, new in duplicates.items():
         writer.write(superseded={old: new})
     writer.count(insights=len(insights), duplicates=len(duplicates))
@@ -121,7 +122,10 @@ def standing_insights(store: Store) -> list[Resource]:
 
 
 def find_duplicates(
-    store: Store, records: Sequence[Resource], *, min_score: float = SAME
+    store: Store,
+    records: Sequence[Resource],
+    *,
+    min_score: float = SAME,
 ) -> dict[str, str]:
     """Ids of insights that say what an earlier one in the list says, each with the id of that one.
 
@@ -243,6 +247,7 @@ def _sum_up(
             )
         if progress:
             progress(done, len(waiting))
+    # only now: what was paid for is written
     if spent:
         raise spent
     return ids

@@ -172,7 +172,12 @@ class DreamContext:
         """How far the run has come, with what it has asked of the model so far."""
         calls = self.writer.run.counts.get("calls", 0)
         return Progress(
-            phase=phase, done=done, total=total, name=name, calls=calls, tokens=self.llm.spent
+            phase=phase,
+            done=done,
+            total=total,
+            name=name,
+            calls=calls,
+            tokens=self.llm.spent,
         )
 
 

@@ -52,6 +52,7 @@ def run_maintenance(
     """
     themes: list[Theme] = []
     with run_to_end(store, writer):
+        # what such a run asks is kept as results, so no replies are kept for it
         if llm is None:
             themes = work(None)
         else:
@@ -67,7 +68,9 @@ def run_maintenance(
 
 
 def start_of_lookback(
-    hours: float | None, since: datetime | None, now: datetime
+    hours: float | None,
+    since: datetime | None,
+    now: datetime,
 ) -> datetime | None:
     """From when on a run looks: `since`, or so many hours before now; None: at everything.
 
@@ -77,14 +80,16 @@ def start_of_lookback(
     if since is not None:
         if not isinstance(since, datetime) or since.utcoffset() is None:
             raise InvalidInputError(
-                f"since {since!r} is not a time with a zone", remedy="use datetime.now(UTC)"
+                f"since {since!r} is not a time with a zone",
+                remedy="use datetime.now(UTC)",
             )
         return since.astimezone(UTC)
     if hours is None:
         return None
     if not isinstance(hours, int | float) or hours <= 0:
         raise InvalidInputError(
-            f"hours are a number above 0, not {hours!r}", remedy="None looks at everything"
+            f"hours are a number above 0, not {hours!r}",
+            remedy="None looks at everything",
         )
     try:
         return now - timedelta(hours=hours)

@@ -58,7 +58,13 @@ class PeriodRule(Struct, frozen=True):
             )
 
     def count_learned(
-        self, store: Store, at: datetime | None, ids: Sequence[str], run: str, *, whole: bool
+        self,
+        store: Store,
+        at: datetime | None,
+        ids: Sequence[str],
+        run: str,
+        *,
+        whole: bool,
     ) -> Period | None:
         """The period of what was just learned, with that counted in; None when it has none.
 

@@ -45,6 +45,7 @@ def remake(reads: Reads, going: Going) -> Remade:
     for moment in _moments_of(reads, going):
         left = _resources_left(reads, going, moment)
         by_rules = moment.metadata[MADE_BY] == RULES
+        # what a model wrote of texts cannot be made again without it
         if not left or not by_rules or SUPERSEDED in moment.metadata:
             deleted.append(moment)
             continue
@@ -54,6 +55,7 @@ def remake(reads: Reads, going: Going) -> Remade:
         key = labels.key(moment.name)
         if labels.key(described.name) != key:
             at_new_name, old_places = move_edges(reads, key, described.name)
+            # an edge that is no longer true does not move
             outdated = set(unlinked)
             for edge, old_place in zip(at_new_name, old_places, strict=True):
                 if old_place not in outdated:
@@ -82,6 +84,7 @@ def _restored(reads: Reads, going: Going) -> Iterator[Resource]:
     if not insights:
         return
     kinds = sorted({*_DERIVED, *(record.kind for record in insights)})
+    # narrowed by kind, which has an index
     by_them = In(f"metadata.{SUPERSEDED}.by", [record.id for record in insights])
     query = Query().filter(In("kind", kinds)).filter(by_them)
     for record in reads.records.query("resources", query):

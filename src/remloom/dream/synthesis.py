@@ -64,6 +64,7 @@ def parse_insight(idea: Idea, reply: str) -> Insight | None:
     """The insight in a reply; None when the model said that there is nothing new."""
     if is_nothing(reply):
         return None
+    # it may quote any of them
     sources = idea.sources
     times = [resource.starts_at for resource in idea.parents if resource.starts_at]
     return Insight(

@@ -71,7 +71,8 @@ def common_names(resources: Sequence[Resource]) -> tuple[str, ...]:
 
 
 def _count_words(
-    resources: Sequence[Resource], speaker_parts: Collection[str]
+    resources: Sequence[Resource],
+    speaker_parts: Collection[str],
 ) -> tuple[dict[str, Counter[str]], Counter[tuple[str, str]]]:
     """How often each word is used, by stem and form, but for speakers' names; and each pair."""
     forms: dict[str, Counter[str]] = {}

@@ -58,6 +58,7 @@ def typical(vectors: Floats, model: str) -> tuple[float, float]:
         # without a matrix of all pairs: the cosine of each with itself, which is 1, is taken off
         mean = float(np.square(units.sum(axis=0)).sum() - count) / (2 * pairs)
         square = float(np.square(units.T @ units).sum() - count) / (2 * pairs)
+    # weighed by how much is known
     profile = profile_named(model)
     if profile is not None:
         share = pairs / (pairs + _PRIOR)

@@ -94,6 +94,7 @@ def _beginning_by_ids(store: Reads, document: Document) -> _Beginning | None:
     ids = [id for id in last if isinstance(id, str)]
     given = store.records.messages(document.uri, ids) if ids else []
     stored = {message.id: message for message in map(chats.message_of, given)}
+    # one was edited: the chat is read as a whole again
     if any(last[id].message != message for id, message in stored.items()):
         return None
     new = [turn for id, turn in last.items() if id not in stored]
@@ -102,10 +103,14 @@ def _beginning_by_ids(store: Reads, document: Document) -> _Beginning | None:
 
 
 def _beginning_by_turns(
-    store: Reads, document: Document, chat: Entity, category: str
+    store: Reads,
+    document: Document,
+    chat: Entity,
+    category: str,
 ) -> _Beginning | None:
     """The beginning of a chat that the document holds whole; None when it changed since."""
     stored = store.records.chunks(document.uri)
+    # the digest is of the title and the like, which every record of the chat rests on
     if not stored or chat.properties.get("digest") != digest(document):
         return None
     if len(stored) > len(document.turns):
@@ -117,7 +122,11 @@ def _beginning_by_turns(
 
 
 def _is_stored_as(
-    resource: Resource, document: Document, position: int, turn: Turn, category: str
+    resource: Resource,
+    document: Document,
+    position: int,
+    turn: Turn,
+    category: str,
 ) -> bool:
     """Whether a resource is this turn of the document, in every respect."""
     lines = list(turn.lines) if turn.lines and document.lined else None
@@ -135,7 +144,11 @@ class _Following:
     """New turns behind the last ones of a chat. Positions count from the first turn of the tail."""
 
     def __init__(
-        self, document: Document, chat: Entity, tail: Sequence[Resource], new: Sequence[Turn]
+        self,
+        document: Document,
+        chat: Entity,
+        tail: Sequence[Resource],
+        new: Sequence[Turn],
     ) -> None:
         self._document = document
         self._chat = chat
@@ -148,7 +161,11 @@ class _Following:
         self._sessions = [span for span in chats.part_sessions(self._turns) if span[1] > self._size]
 
     def prepare(
-        self, store: Reads, tenant: str, extractor: Extractor, category: str | None
+        self,
+        store: Reads,
+        tenant: str,
+        extractor: Extractor,
+        category: str | None,
     ) -> Prepared:
         names, names_by_turn = self._find_names(extractor)
         contexts = self._contexts()
@@ -169,6 +186,7 @@ class _Following:
         edges: list[Edge] = []
         for turn, resource, named in zip(self._new, resources, names_by_turn, strict=True):
             edges += chats.edges_of_turn(resource, turn, named)
+        # edges reach back to the last stored turn
         every = [*self._tail, *resources]
         edges += self._chain(every)
         moments = self._moments(store, every)
@@ -196,7 +214,9 @@ class _Following:
         return names, names_by_turn[-len(self._new) :]
 
     def _new_names(
-        self, names: Sequence[Name], names_by_turn: Sequence[Sequence[Name]]
+        self,
+        names: Sequence[Name],
+        names_by_turn: Sequence[Sequence[Name]],
     ) -> list[Name]:
         """The names that the new turns have, with their speakers."""
         speakers = {turn.message.speaker for turn in self._new}
@@ -243,7 +263,9 @@ class _Following:
         return replace(self._chat, properties={**properties, **counts})
 
     def _moments(
-        self, store: Reads, turns: Sequence[Resource]
+        self,
+        store: Reads,
+        turns: Sequence[Resource],
     ) -> list[tuple[Moment, list[Resource]]]:
         """The moments that change or begin, each with the new turns in it."""
         moments: list[tuple[Moment, list[Resource]]] = []
@@ -271,7 +293,10 @@ class _Following:
         return moments
 
     def _grow(
-        self, store: Reads, moment: Moment, turns: Sequence[Resource]
+        self,
+        store: Reads,
+        moment: Moment,
+        turns: Sequence[Resource],
     ) -> tuple[Moment, list[Resource]]:
         """A moment with as many of these turns as it has room for; and those."""
         members = self._members(store, moment)

@@ -351,11 +351,13 @@ def check_appendable(uri: str, resources: Iterable[Resource]) -> None:
     for resource in resources:
         if not is_turn(resource):
             raise InvalidInputError(
-                f"what was read from {uri!r} is not a chat", remedy="append under another uri"
+                f"what was read from {uri!r} is not a chat",
+                remedy="append under another uri",
             )
         if "lines" in resource.metadata:
             raise InvalidInputError(
-                f"{uri!r} was read from a file", remedy="add to the file, and read it again"
+                f"{uri!r} was read from a file",
+                remedy="add to the file, and read it again",
             )
 
 

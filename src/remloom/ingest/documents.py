@@ -111,6 +111,7 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
       `authored_by` person, document `references` document (links to files).
     """
     document = outline.document
+    # in the whole document: how a name is written in one chunk tells what it is in another
     names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
     names_by_chunk = [
         [name for name in names if _is_mentioned(name, chunk)] for chunk in outline.chunks
@@ -150,7 +151,10 @@ def label(title: str) -> str:
 def to_entity(name: Name) -> Entity:
     """A name as an entity; the store gives it the id of the entity that is known by it, if any."""
     return Entity(
-        name=name.name, type=name.type, aliases=name.aliases, properties={EXTRACTED: True}
+        name=name.name,
+        type=name.type,
+        aliases=name.aliases,
+        properties={EXTRACTED: True},
     )
 
 
@@ -196,7 +200,9 @@ def _metadata(document: Document, chunk: Chunk) -> dict[str, Any]:
 
 
 def _named_resources(
-    outline: Outline, title: str, names_by_chunk: Sequence[Sequence[Name]]
+    outline: Outline,
+    title: str,
+    names_by_chunk: Sequence[Sequence[Name]],
 ) -> list[Resource]:
     """The chunks with their own names, and those of what they name."""
     resources = []
@@ -283,6 +289,7 @@ def _references(document: Document, title: str) -> list[Edge]:
 
 
 def _moment(outline: Outline, title: str, at: datetime, names: Sequence[Name]) -> Moment:
+    # the sort is stable: of names as frequent the first one counts
     frequent = sorted(names, key=lambda name: -len(name.spans))
     return Moment(
         id=outline.moment_id,

@@ -1,9 +1,9 @@
-"""The embedding queue at work: texts waiting in the store become vectors, in the background or on
-demand.
+"""The embedding queue at work: texts waiting in the store become vectors.
 
-A text whose embedding fails is tried again, and after three times parked with the reason; it stays
-findable by its words and name. When every text of a batch fails it is the embedder that is broken,
-not the texts: the run stops with its error and nothing is parked.
+In the background or on demand. A text whose embedding fails is tried again, and after three times
+parked with the reason; it can still be found by its words and name. When every text of a batch
+fails it is the embedder that is broken, not the texts: the run stops with its error and nothing is
+parked.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class EmbeddingQueue:
         """Embed in the background until the queue is empty. Does nothing while that is going on."""
         if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():
             self._thread = threading.Thread(
-                target=self._work, name="remloom-embedding", daemon=True
+                target=self._work,
+                name="remloom-embedding",
+                daemon=True,
             )
             self._thread.start()
 
@@ -90,22 +92,14 @@ class EmbeddingQueue:
             self._thread.join()
 
     def move(self, progress: Progress | None = None) -> int:
-        """Embed every text with this embedder beside the vectors that serve, then let its own
-        serve."""
+        """Embed every text with this embedder, then let its vectors serve instead of others."""
         done = seen = 0
         total = sum(self._store.admin.stats().records.values()) if progress else 0
         with self._running:
-            # A text that has no windows, being blank, stays without vectors: what was seen is not
-            # asked for again.
+            # a blank text stays without vectors: what was seen is not asked for again
             while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
                 seen = batch[-1].version
-                versions = {item.id: item.version for item in batch}
-                vectors = self._vectors(batch)
-                name, dims = self._embedder.name, self._embedder.dims
-                self._store.vectors.put(
-                    VectorBatch(vectors, model=name, dims=dims, current=False, versions=versions)
-                )
-                done += sum(map(bool, vectors.values()))
+                done += self._store_vectors(batch, current=False)
                 if progress:
                     progress(done, max(total, done))
             self._store.vectors.adopt(self._embedder.name)
@@ -119,75 +113,96 @@ class EmbeddingQueue:
             self.error = error
 
     def _embed(self, batch: Sequence[Pending]) -> None:
-        name, dims = self._embedder.name, self._embedder.dims
-        versions = {item.id: item.version for item in batch}
+        """Store the vectors of a batch; where that fails, of each text by itself."""
         try:
-            self._store.vectors.put(
-                VectorBatch(self._vectors(batch), model=name, dims=dims, versions=versions)
-            )
+            self._store_vectors(batch)
             return
         except (EmbedderError, VectorError) as error:
             if len(batch) == 1 and not batch[0].attempts:
                 self._store.vectors.park(batch[0].id, str(error))
                 raise
-            whole = error
+            batch_error = error
         failures: dict[str, RemloomError] = {}
         for item in batch:
             try:
-                self._store.vectors.put(
-                    VectorBatch(self._vectors([item]), model=name, dims=dims, versions=versions)
-                )
+                self._store_vectors([item])
             except (EmbedderError, VectorError) as error:
                 failures[item.id] = error
+        # all of several texts: the embedder is broken, not the texts
         if len(failures) == len(batch) > 1:
-            raise whole
+            raise batch_error
         for id, reason in failures.items():
             self._store.vectors.park(id, str(reason))
 
+    def _store_vectors(self, batch: Sequence[Pending], *, current: bool = True) -> int:
+        """Embed a batch and store its vectors; returns how many texts have some.
+
+        `current`: as those that serve. A text that was changed since it was queued gets none.
+        """
+        vectors = self._vectors(batch)
+        self._store.vectors.put(
+            VectorBatch(
+                vectors,
+                model=self._embedder.name,
+                dims=self._embedder.dims,
+                current=current,
+                versions={item.id: item.version for item in batch},
+            )
+        )
+        return sum(map(bool, vectors.values()))
+
     def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
-        spans = {item.id: _spans(self._embedder, item.text) for item in batch}
+        """The windows of each text, by its id."""
+        spans = {item.id: _windows(self._embedder, item.text) for item in batch}
         texts = {item.id: [item.text[start:end] for start, end in spans[item.id]] for item in batch}
-        digests = {
-            text: sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
-            for id in texts
-            for text in texts[id]
-        }
+        digests = {text: _digest(text) for id in texts for text in texts[id]}
         known = self._store.vectors.cached(list(digests.values()), model=self._embedder.name)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
-            try:
-                answered = self._embedder.embed_documents(missing)
-            except RemloomError:
-                raise
-            except Exception as error:  # of an embedder that is somebody else's
-                raise EmbedderError(
-                    f"{self._embedder.name} failed: {type(error).__name__}: {error}"
-                ) from error
-            matrix = _checked(answered, len(missing), self._embedder)
+            rows = self._embed_texts(missing)
             known.update(
-                {digests[text]: row.tobytes() for text, row in zip(missing, matrix, strict=True)}
+                {digests[text]: row.tobytes() for text, row in zip(missing, rows, strict=True)}
             )
-        return {
-            item.id: tuple(
+        windows: dict[str, tuple[Vector, ...]] = {}
+        for item in batch:
+            pairs = zip(spans[item.id], texts[item.id], strict=True)
+            windows[item.id] = tuple(
                 Vector(start, end, known[digests[text]], digests[text])
-                for (start, end), text in zip(spans[item.id], texts[item.id], strict=True)
+                for (start, end), text in pairs
             )
-            for item in batch
-        }
+        return windows
+
+    def _embed_texts(self, texts: Sequence[str]) -> Any:
+        """The vectors of texts as rows of unit length."""
+        try:
+            answered = self._embedder.embed_documents(texts)
+        except RemloomError:
+            raise
+        except Exception as error:
+            # an embedder of somebody else's may raise anything
+            raise EmbedderError(
+                f"{self._embedder.name} failed: {type(error).__name__}: {error}"
+            ) from error
+        return _checked(answered, len(texts), self._embedder)
 
 
-def _spans(embedder: Embedder, text: str) -> list[tuple[int, int]]:
-    """The windows of a text. One that fits the model whole has its sentences besides: a question is
-    often answered by one of them, which the vector of the whole blurs."""
+def _digest(text: str) -> bytes:
+    """The key of a text among the vectors that are known."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+
+
+def _windows(embedder: Embedder, text: str) -> list[tuple[int, int]]:
+    """The windows of a text, as spans of it.
+
+    One that fits the model whole has its sentences besides: a question is often answered by one of
+    them, which the vector of the whole blurs.
+    """
     spans = embedder.windows(text)
-    if len(spans) == 1:
-        ends = sentence_ends(text)
+    ends = sentence_ends(text) if len(spans) == 1 else []
+    if len(ends) > 1:
         sentences = zip([0, *ends], ends, strict=False)
-        if len(ends) > 1:
-            spans = [
-                *spans,
-                *(span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE),
-            ]
+        long = [span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE]
+        spans = [*spans, *long]
     return [(start, end) for start, end in spans if text[start:end].strip()]
 
 

@@ -41,7 +41,8 @@ Update = Callable[[Callable[[Reads], Items]], Written]
 # a document once more, under a name that is free there
 PrepareAgain = Callable[[Reads], Prepared]
 Write = Callable[
-    [list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None], Written
+    [list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None],
+    Written,
 ]
 
 
@@ -447,7 +448,10 @@ def _records_before(store: Reads, prepared: Prepared) -> list[Record]:
 
 
 def _with_orphans(
-    reads: Reads, items: list[Record | Edge], deleted: Sequence[str], links: Sequence[Link]
+    reads: Reads,
+    items: list[Record | Edge],
+    deleted: Sequence[str],
+    links: Sequence[Link],
 ) -> Items:
     """What is to be written and deleted; with it the entities that nothing leads to any more."""
     if not links:

@@ -142,7 +142,10 @@ def _stays_between(reads: Reads, uri: str, after: int, before: int) -> bool:
 
 
 def _close_gap(
-    reads: Reads, going: Going, gap: Sequence[Resource], records: dict[str, Record]
+    reads: Reads,
+    going: Going,
+    gap: Sequence[Resource],
+    records: dict[str, Record],
 ) -> Iterator[Edge]:
     """Make again what stands on both sides of a gap; gives the edge that closes their chain."""
     uri, first, last = gap[0].uri, gap[0].ordinal, gap[-1].ordinal
@@ -182,7 +185,9 @@ def _staying(fetch: Callable[[int], list[Resource]], going: Going) -> list[Resou
 
 
 def _remake_contexts(
-    before: Sequence[Resource], after: Sequence[Resource], records: dict[str, Record]
+    before: Sequence[Resource],
+    after: Sequence[Resource],
+    records: dict[str, Record],
 ) -> None:
     """The contexts of the turns on both sides of a gap, each of which is in some of the others."""
     resources = [*before, *after]
@@ -226,7 +231,10 @@ def _remove_headings(
 
 
 def _recount(
-    reads: Reads, going: Going, parts: Sequence[Resource], records: dict[str, Record]
+    reads: Reads,
+    going: Going,
+    parts: Sequence[Resource],
+    records: dict[str, Record],
 ) -> None:
     """Say of each source how many chunks or turns it still has."""
     by_source: dict[str, list[Resource]] = {}

@@ -43,6 +43,7 @@ class Unnaming:
         """Rename what is known only from reading, and was named by these parts, which go."""
         texts = [part.content for part in parts]
         for entity in self._mentioned(parts):
+            # only names that the texts which go say may be theirs alone
             names = (entity.name, *entity.aliases)
             doubtful = {name for name in names if any(says(text, name) for text in texts)}
             if not doubtful:
@@ -100,6 +101,7 @@ class Unnaming:
     def _replace_name(self, old: str, new: str) -> None:
         """Have what led to a name lead to another one, and call it so wherever reading did."""
         key = labels.key(old)
+        # looked up before its edges move
         incoming = self._reads.graph.stored_edges([key], direction="in")
         edges, places = move_edges(self._reads, key, new)
         self.edges += edges

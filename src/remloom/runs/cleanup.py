@@ -21,6 +21,7 @@ def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
 
 def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
     """The keys of what a run wrote after a record that it quotes was forgotten."""
+    # many replies quote the same few records
     known: dict[str, bool] = {}
 
     def is_gone(id: str) -> bool:

@@ -61,6 +61,7 @@ def failed_item_entry(
         name, details, run_id: see `FailedItem`.
     """
     key = failed_item_key(kind, item)
+    # attempts are counted over runs
     stored = store.kv.get(*key)
     attempts = msgspec.json.decode(stored.value, type=FailedItem).attempts if stored else 0
     failed = FailedItem(

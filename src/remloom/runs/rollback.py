@@ -158,7 +158,10 @@ class _Rollback:
             "kept": edges.kept + records.kept + len(self._standing) - len(removed),
         }
         rolled_back = replace(
-            run, status="rolled_back", finished_at=datetime.now(UTC), receipt=run.receipt | receipt
+            run,
+            status="rolled_back",
+            finished_at=datetime.now(UTC),
+            receipt=run.receipt | receipt,
         )
         # where edges of others stay at a label, a placeholder keeps its name
         placeholders = {key: (record.name, "") for record in removed for key in keys_of(record)}
@@ -399,7 +402,10 @@ class _Rollback:
         return _EntryPlan(deleted, written)
 
     def _is_own(
-        self, key: tuple[str, str], stored: Entry, created: Collection[tuple[str, str]]
+        self,
+        key: tuple[str, str],
+        stored: Entry,
+        created: Collection[tuple[str, str]],
     ) -> bool:
         """Whether the run was the last to write an entry, as far as the entry says."""
         return key in created and last_writer(stored) in ("", self._run.id)

@@ -111,6 +111,7 @@ def _is_findable(store: Store, record: Resource) -> bool:
         matches = store.search.vector(vector, SearchSpec(schema="resources", limit=_SEARCH_LIMIT))
     else:
         matches = store.search.text(
-            record.content, SearchSpec(schema="resources", limit=_SEARCH_LIMIT)
+            record.content,
+            SearchSpec(schema="resources", limit=_SEARCH_LIMIT),
         )
     return any(match.record.id == record.id for match in matches)

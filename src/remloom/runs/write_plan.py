@@ -92,6 +92,7 @@ class WritePlan(Struct, frozen=True):
 
     def failed_items(self, run_id: str) -> int:
         """How many more failed items the run has; each counts once, however often it fails."""
+        # those that this run counted before
         own = {
             key
             for key, stored in self.stored_entries.items()
@@ -119,6 +120,7 @@ class WritePlan(Struct, frozen=True):
         namesakes = [record for key in item.keys for record in self.by_key.get(key, ())]
         replaced = [record for record in namesakes if _is_placeholder(record)]
         stored = self.existing.get(item.record.id)
+        # what the run made itself needs no image: a rollback deletes it
         if stored is None or made_by_run(stored, run_id):
             return replaced
         return [stored, *replaced]
@@ -143,6 +145,7 @@ class WritePlan(Struct, frozen=True):
         at_new_labels = self.edges_at_new_labels()
         entries = [images.of_record(record, item) for record, item in self.overwritten(run_id)]
         for digest, change in edges.items():
+            # an edge may be given several times: its last state counts
             if digest not in at_new_labels:
                 image = images.of_edge(change.before, change.after, self.by_key, self.changed)
                 entries.append(image)
@@ -155,6 +158,7 @@ class WritePlan(Struct, frozen=True):
             entry_keys=tuple((entry.namespace, entry.key) for entry in self.entries),
             edge_states=tuple(edge_state(edges[digest].after) for digest in at_new_labels),
         )
+        # of a write that only changed things there is nothing to delete
         if created.ids or created.entry_keys:
             entries.append(images.of_creation(created))
         return entries
@@ -202,7 +206,9 @@ def find_existing(store: Store, batch: Batch) -> dict[str, Record]:
 
 
 def find_changed(
-    store: Store, batch: Batch, existing: Mapping[str, Record]
+    store: Store,
+    batch: Batch,
+    existing: Mapping[str, Record],
 ) -> tuple[BatchRecord, ...]:
     """The records of a batch that are not stored just so."""
     return tuple(
@@ -219,6 +225,7 @@ def plan_write(
     deleted: tuple[EntryKey, ...],
 ) -> WritePlan:
     """Compare a batch with what the store holds."""
+    # both as of one moment
     with store.snapshot():
         by_key = _records_by_key(store, batch)
         edges = _edge_changes(store, batch.edges)

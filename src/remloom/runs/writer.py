@@ -183,10 +183,14 @@ class Writer:
             self._add_to_receipt(plan.receipt)
 
     def _commit(
-        self, batch: Batch, receipt: Mapping[str, int], counts: Mapping[str, int]
+        self,
+        batch: Batch,
+        receipt: Mapping[str, int],
+        counts: Mapping[str, int],
     ) -> Written:
         """Write a batch, and with it the run with this receipt and these counts added."""
         run = self.run
+        # in one transaction: what is written is in the receipt, whenever the process is killed
         entry = run_entry(run, receipt=_sum(run.receipt, receipt), counts=_sum(run.counts, counts))
         written = self._store.write(replace(batch, entries=(*batch.entries, entry)))
         # only now: an attempt that failed adds nothing
@@ -222,6 +226,7 @@ class Writer:
         waiting = [n for n, item in enumerate(records) if item.embed]
         if self._embed is not None and waiting:
             windows = self._embed([embedded_text(records[n].record) for n in waiting])
+            # what was changed while it was embedded is found out when it is written
             for n, vectors in zip(waiting, windows, strict=True):
                 records[n] = replace(records[n], vectors=vectors, embed=False)
                 dims = dims or len(vectors[0].data) // 4

@@ -64,6 +64,7 @@ def judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -
     """
     pairs = _pairs(store, edges)
     verdicts = _known_verdicts(store, pairs)
+    # those that an earlier run asked about are not paid for again
     verdicts |= _ask(store, writer, llm, [pair for pair in pairs if pair.keys not in verdicts])
     agreed = []
     for edge in edges:
@@ -119,7 +120,12 @@ def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict
             spent = reply
         elif isinstance(reply, ModelError):
             failed = failed_item_entry(
-                store, RUN_KIND, pair.id, reply, pair.resource_ids, run_id=writer.id
+                store,
+                RUN_KIND,
+                pair.id,
+                reply,
+                pair.resource_ids,
+                run_id=writer.id,
             )
             writer.write(entries=[failed])
         else:
@@ -127,6 +133,7 @@ def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict
             data = msgspec.json.encode(reply)
             verdict = Entry(_JUDGED, pair.id, data, pair.resource_ids)
             writer.write(entries=[verdict], deleted=[failed_item_key(RUN_KIND, pair.id)])
+    # only now: the verdicts that were paid for are stored
     if spent:
         raise spent
     return verdicts
@@ -146,6 +153,7 @@ def _call(pair: _Pair) -> Call:
 
 
 def _keys(edge: Edge) -> Keys:
+    # a pair has no direction
     first, second = sorted((labels.key(edge.src), labels.key(edge.dst)))
     return first, second
 

@@ -137,7 +137,12 @@ class AffinityPool:
         return np.asarray(own[:, None] == self._occasions[None, :])
 
     def _edge(
-        self, position: int, other: int, rel_type: str, weight: float, properties: dict[str, Any]
+        self,
+        position: int,
+        other: int,
+        rel_type: str,
+        weight: float,
+        properties: dict[str, Any],
     ) -> Edge:
         target = self.resources[other]
         about = {"dst_name": target.name, "dst_entity_type": f"resource/{target.kind}"}
@@ -179,7 +184,9 @@ def _best(row: Floats, threshold: float, count: int) -> list[int]:
 
 
 def _names_by_resource(
-    store: Store, resources: Sequence[Resource], keys: Sequence[str]
+    store: Store,
+    resources: Sequence[Resource],
+    keys: Sequence[str],
 ) -> list[dict[str, str]]:
     """What each resource names, key to name.
 

@@ -69,7 +69,8 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
             entry = self._journal.get(CHECKPOINT, _prefix(config) + id)
         else:
             latest = self._journal.list(
-                CHECKPOINT, KeyRange(prefix=_prefix(config), limit=1, newest_first=True)
+                CHECKPOINT,
+                KeyRange(prefix=_prefix(config), limit=1, newest_first=True),
             )
             entry = latest[0] if latest else None
         return self._decode(entry) if entry else None
@@ -90,6 +91,7 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
                 "checkpoint_id": checkpoint["id"],
             }
         }
+        # LangGraph goes on with a checkpoint that is not stored as with any other
         if self.paused:
             return stored_as
         kind, data = self.serde.dumps_typed(checkpoint)
@@ -97,8 +99,12 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
         parent = get_checkpoint_id(config) or ""
         stored = _StoredCheckpoint(kind, data, meta_kind, meta, parent)
         prefix = _prefix(config)
+        # in one transaction with what it replaces
         entry = Entry(
-            CHECKPOINT, prefix + checkpoint["id"], msgspec.json.encode(stored), self.record_ids
+            CHECKPOINT,
+            prefix + checkpoint["id"],
+            msgspec.json.encode(stored),
+            self.record_ids,
         )
         self._journal.put([entry], deleted=self._keys(prefix))
         return stored_as

@@ -55,7 +55,8 @@ def run_graph(learner: Learner) -> None:
 
 
 def learning_graph(
-    learner: Learner, saver: CheckpointSaver
+    learner: Learner,
+    saver: CheckpointSaver,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """The state machine."""
 

@@ -105,7 +105,11 @@ class Learner:
         # of several lessons at once, each counts in its period
         with self._writing:
             period = self._rule.count_learned(
-                context.store, section.at, section.ids, context.writer.id, whole=whole
+                context.store,
+                section.at,
+                section.ids,
+                context.writer.id,
+                whole=whole,
             )
             context.writer.count(documents=int(whole))
             entries = [period.entry] if period else []

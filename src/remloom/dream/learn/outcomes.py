@@ -103,7 +103,9 @@ def entity_insight_id(context: DreamContext, entity: str, passage_ids: Sequence[
 
 
 def _without(
-    forgotten: Collection[str], passages: Sequence[Passage], outcomes: Sequence[StepOutcome]
+    forgotten: Collection[str],
+    passages: Sequence[Passage],
+    outcomes: Sequence[StepOutcome],
 ) -> tuple[list[Passage], list[StepOutcome]]:
     """What is left without forgotten records. A step that rested on them is to be done again."""
     gone = set(forgotten)
@@ -162,7 +164,9 @@ def _write(
 
 
 def _insights(
-    context: DreamContext, by_id: Mapping[str, Passage], outcomes: Sequence[StepOutcome]
+    context: DreamContext,
+    by_id: Mapping[str, Passage],
+    outcomes: Sequence[StepOutcome],
 ) -> tuple[list[Resource], list[Edge]]:
     """The insights as records, each with an edge to the entity that it is about."""
     records, edges = [], []
@@ -184,7 +188,10 @@ def _insights(
 
 
 def _record(
-    context: DreamContext, passage: Passage, outcome: StepOutcome, insight: Insight
+    context: DreamContext,
+    passage: Passage,
+    outcome: StepOutcome,
+    insight: Insight,
 ) -> Resource:
     entity = outcome.entity
     metadata: dict[str, Any] = {"years": list(insight.years)}

@@ -45,7 +45,8 @@ class PendingSteps(Struct, frozen=True, omit_defaults=True, rename={"learnings":
 
 
 def pending_steps(
-    ids: tuple[str, ...], failed: Collection[tuple[Step, EntityLearning | None]]
+    ids: tuple[str, ...],
+    failed: Collection[tuple[Step, EntityLearning | None]],
 ) -> PendingSteps:
     """What is left of a passage of these resources when these steps failed."""
     steps = {step for step, _ in failed}

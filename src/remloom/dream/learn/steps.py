@@ -45,7 +45,9 @@ Learnings: TypeAlias = list[Learning]
 
 
 def implant_passages(
-    context: DreamContext, passages: Sequence[Passage], at: datetime | None
+    context: DreamContext,
+    passages: Sequence[Passage],
+    at: datetime | None,
 ) -> tuple[list[StepOutcome], list[EntityLearning]]:
     """Ask how each passage relates to what was known before it, and what it teaches of entities.
 
@@ -125,7 +127,9 @@ def _idea(context: DreamContext, passage: Passage, at: datetime | None) -> Idea:
 
 
 def _passage_outcomes(
-    passages: Sequence[Passage], ideas: Sequence[Idea], answers: Iterable[Any]
+    passages: Sequence[Passage],
+    ideas: Sequence[Idea],
+    answers: Iterable[Any],
 ) -> list[StepOutcome]:
     replies = iter(answers)
     outcomes = []
@@ -159,7 +163,8 @@ def _entities_call(passage: Passage) -> Call:
 
 
 def _parse_learnings(
-    passages: Sequence[Passage], replies: Sequence[Any]
+    passages: Sequence[Passage],
+    replies: Sequence[Any],
 ) -> tuple[list[tuple[str, EntityLearning]], list[StepOutcome]]:
     """The learnings in the replies, by the keys of their entities; and the calls that failed."""
     learnings, failed = [], []
@@ -190,7 +195,8 @@ def _usable(learnings: Iterable[Learning]) -> dict[str, Learning]:
 
 
 def _by_known_names(
-    context: DreamContext, learnings: dict[str, EntityLearning]
+    context: DreamContext,
+    learnings: dict[str, EntityLearning],
 ) -> list[EntityLearning]:
     """The learnings under the names that memory knows their entities by: it may know an alias."""
     records_by_key = context.store.records.lookup(list(learnings), edges=0) if learnings else {}
@@ -219,7 +225,9 @@ def _learning_call(learning: EntityLearning, idea: Idea) -> Call:
 
 
 def _known_of_entities(
-    context: DreamContext, learnings: Sequence[EntityLearning], at: datetime | None
+    context: DreamContext,
+    learnings: Sequence[EntityLearning],
+    at: datetime | None,
 ) -> list[list[Resource]]:
     """For each learning the insights about its entity that are most like it, from before."""
     store = context.store

@@ -112,7 +112,9 @@ def learned_entries(passage: Passage, run: str) -> list[Entry]:
 
 
 def cut_passages(
-    store: Store, ids: Sequence[str], pending: Mapping[str, PendingSteps] = {}
+    store: Store,
+    ids: Sequence[str],
+    pending: Mapping[str, PendingSteps] = {},
 ) -> list[Passage]:
     """The passages of these resources, in order; those in `pending` with the steps left to do.
 

@@ -112,7 +112,11 @@ def session_name(resources: Sequence[Resource]) -> str:
 
 
 def _moments_of(
-    store: Store, session: Session, background: Background, *, with_parts: bool
+    store: Store,
+    session: Session,
+    background: Background,
+    *,
+    with_parts: bool,
 ) -> _SessionMoments:
     whole = session.moment
     if whole is None:

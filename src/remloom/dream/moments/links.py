@@ -42,7 +42,11 @@ def part_id(resources: Sequence[Resource]) -> str:
 
 
 def outgrown_moments(
-    store: Store, resources: Sequence[Resource], keep: Collection[str], *, by_model: bool
+    store: Store,
+    resources: Sequence[Resource],
+    keep: Collection[str],
+    *,
+    by_model: bool,
 ) -> list[Moment]:
     """Moments of some of these resources that are no longer made so: the chat grew since.
 

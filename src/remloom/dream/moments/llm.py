@@ -90,7 +90,10 @@ class _Piece(Struct, frozen=True):
 
 
 def describe_sessions(
-    store: Store, writer: Writer, llm: LLM, sessions: Sequence[tuple[Session, Moment]]
+    store: Store,
+    writer: Writer,
+    llm: LLM,
+    sessions: Sequence[tuple[Session, Moment]],
 ) -> None:
     """Ask the model what happened in sessions, each with its moment, and write the moments of it.
 
@@ -110,11 +113,17 @@ def describe_sessions(
             spent = reply
         elif isinstance(reply, ModelError):
             failed = failed_item_entry(
-                store, RUN_KIND, piece.id, reply, piece.resource_ids, run_id=writer.id
+                store,
+                RUN_KIND,
+                piece.id,
+                reply,
+                piece.resource_ids,
+                run_id=writer.id,
             )
             writer.write(entries=[failed])
         else:
             _write(store, writer, llm.name, piece, reply)
+    # only now: what was paid for is stored
     if spent:
         raise spent
 
@@ -180,7 +189,11 @@ def _quote_turn(resource: Resource) -> Quote:
 
 
 def _write(
-    store: Store, writer: Writer, model: str, piece: _Piece, drafts: Sequence[MomentDraft]
+    store: Store,
+    writer: Writer,
+    model: str,
+    piece: _Piece,
+    drafts: Sequence[MomentDraft],
 ) -> None:
     """Write the moments of a piece, and that it was described: it may be that nothing happened."""
     moments = []

@@ -121,7 +121,10 @@ def _part_by_silence(resources: Sequence[Resource]) -> list[list[Resource]]:
 
 
 def _session(
-    store: Store, resources: Sequence[Resource], moment: Moment | None, now: datetime
+    store: Store,
+    resources: Sequence[Resource],
+    moment: Moment | None,
+    now: datetime,
 ) -> Session:
     whole = tuple(resources)
     if moment is not None and not _are_turns(whole):

@@ -89,7 +89,10 @@ class _Dream(Struct):
 
 
 def run_cycle(
-    context: DreamContext, cycle: Cycle, *, progress: Callable[[int, int], None] | None = None
+    context: DreamContext,
+    cycle: Cycle,
+    *,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Dream; returns the ids of the dreams. Those at which an earlier run failed are dreamt first.
 
@@ -154,7 +157,10 @@ def _pool(context: DreamContext, cycle: Cycle) -> SamplePool:
 
 
 def _plan_dreams(
-    context: DreamContext, cycle: Cycle, pool: SamplePool, count: int
+    context: DreamContext,
+    cycle: Cycle,
+    pool: SamplePool,
+    count: int,
 ) -> Iterator[_DreamPlan]:
     drawn: set[frozenset[str]] = set()
     for number in range(count):
@@ -180,7 +186,10 @@ def _in_waves(plans: Sequence[_DreamPlan]) -> list[Sequence[_DreamPlan]]:
 
 
 def _dream_wave(
-    context: DreamContext, cycle: Cycle, plans: Sequence[_DreamPlan], period: Period | None
+    context: DreamContext,
+    cycle: Cycle,
+    plans: Sequence[_DreamPlan],
+    period: Period | None,
 ) -> list[str]:
     """Take the dreams of a wave through their steps, then write them; returns their ids.
 
@@ -216,7 +225,9 @@ def _search_related(context: DreamContext, dreams: Sequence[_Dream]) -> None:
     """Search memory with the question of each dream."""
     for dream in _unfailed(dreams):
         related = context.find_similar(
-            dream.question, until=dream.plan.until, exclude=dream.plan.node_ids
+            dream.question,
+            until=dream.plan.until,
+            exclude=dream.plan.node_ids,
         )
         dream.related = tuple(related)
 
@@ -239,7 +250,9 @@ def _implant(context: DreamContext, dreams: Sequence[_Dream]) -> None:
 
 
 def _ask_for_each(
-    context: DreamContext, dreams: Sequence[_Dream], make_call: Callable[[_Dream], Call]
+    context: DreamContext,
+    dreams: Sequence[_Dream],
+    make_call: Callable[[_Dream], Call],
 ) -> Iterator[tuple[_Dream, str]]:
     """Put the calls of all dreams to the model at once; gives those that were answered."""
     asked = _unfailed(dreams)
@@ -281,7 +294,10 @@ def _implant_call(dream: _Dream) -> Call:
 
 
 def _write(
-    context: DreamContext, cycle: Cycle, dreams: Sequence[_Dream], period: Period | None
+    context: DreamContext,
+    cycle: Cycle,
+    dreams: Sequence[_Dream],
+    period: Period | None,
 ) -> list[str]:
     """Write the dreams of a wave, what failed, and how far the period came, in one transaction."""
     done = _unfailed(dreams)

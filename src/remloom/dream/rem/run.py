@@ -52,7 +52,8 @@ def dream(
     """
     if period is not None and period_bounds(period) is None:
         raise InvalidInputError(
-            f"{period!r} is not a month or year", remedy="write it like 2021-03, or 2021"
+            f"{period!r} is not a month or year",
+            remedy="write it like 2021-03, or 2021",
         )
     # refuse what is not a number before a run begins
     number_of_dreams(dreams, SamplePool((), ()))
@@ -79,7 +80,9 @@ def dream(
 
 
 def _wave_progress(
-    context: DreamContext, label: str, progress: Callable[[Progress], None] | None
+    context: DreamContext,
+    label: str,
+    progress: Callable[[Progress], None] | None,
 ) -> Callable[[int, int], None]:
     """Progress by waves, as progress of the run."""
 

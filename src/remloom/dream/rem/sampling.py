@@ -90,7 +90,10 @@ def _parse(dreams: int | float | str) -> tuple[float | None, int]:
 
 
 def draw(
-    pool: SamplePool, seed: str, *, drawn_before: Collection[frozenset[str]] = ()
+    pool: SamplePool,
+    seed: str,
+    *,
+    drawn_before: Collection[frozenset[str]] = (),
 ) -> tuple[str, ...]:
     """Draw three different records, the first of the current period if it has any.
 

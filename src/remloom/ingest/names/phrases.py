@@ -30,7 +30,8 @@ _LITERAL = re.compile(
 )
 _WRAP = re.compile(r"(?<=[^\n]{50})\n(?=[^\s#>|*+=\-~\d])")
 _HEADING = re.compile(
-    r"^ {0,3}#{1,6}[ \t].*$|^[^\n]+\n(?=(?:={3,}|-{3,}|~{3,}|\*{3,}|\^{3,})[ \t]*$)", re.M
+    r"^ {0,3}#{1,6}[ \t].*$|^[^\n]+\n(?=(?:={3,}|-{3,}|~{3,}|\*{3,}|\^{3,})[ \t]*$)",
+    re.M,
 )
 _BEFORE = re.compile(r"(\w[\w.'’]*)?([^\w]*)\Z")
 _ABBREVIATIONS = split_words(

@@ -78,6 +78,7 @@ class _Document:
         self._merge_variants()
         self._set_types()
         self._merge_short_names()
+        # speakers and authors that the text does not mention have no spans
         for candidate in self._candidates.values():
             if candidate.spans and is_name(candidate):
                 yield Name(
