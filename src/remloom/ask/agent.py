@@ -95,8 +95,10 @@ class Asker:
         conversation = Conversation(question, turns, now, self._describe_memory(question))
         while True:
             # so that there is enough left for an answer
-            if conversation.turns and self._llm.spent + conversation.tokens_ahead > tokens:
-                conversation.close()
+            if conversation.turns:
+                needed = self._llm.spent + conversation.tokens_ahead
+                if needed > tokens:
+                    conversation.close()
             try:
                 if not conversation.statements_left:
                     last = self._llm.ask("ask", conversation.prompt_slots(), returns=Last)
@@ -117,7 +119,8 @@ class Asker:
         answer: str,
         doubt: str = "",
     ) -> AskResult:
-        return replace(conversation.result(answer.strip(), doubt), tokens=self._llm.spent)
+        result = conversation.result(answer.strip(), doubt)
+        return replace(result, tokens=self._llm.spent)
 
     def _take_step(self, step: Step, conversation: Conversation) -> AskTurn | None:
         """The turn that a step makes; None if the step is the answer."""
@@ -155,8 +158,9 @@ class Asker:
         listed = ", ".join(map(one_line, types[:MAX_EDGE_TYPES])) or "none"
         hidden = len(types) - MAX_EDGE_TYPES
         more = f" and {hidden} more" if hidden > 0 else ""
-        found = dict.fromkeys(self._find_names(question))
-        names = ", ".join(f'"{one_line(name)}"' for name in found)
+        distinct = dict.fromkeys(self._find_names(question))
+        quoted = [f'"{one_line(name)}"' for name in distinct]
+        names = ", ".join(quoted)
         return f"edge types: {listed}{more}\nnames that the question may mean: {names or _NO_NAMES}"
 
 

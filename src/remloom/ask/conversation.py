@@ -107,8 +107,9 @@ class Conversation:
     def unknown_citations(self, answer: str) -> str:
         """The numbers in an answer that stand for nothing: "[7], [9]"."""
         numbers = dict.fromkeys(_cited_numbers(answer))
-        unknown = (number for number in numbers if self._transcript.citation(number) is None)
-        return ", ".join(f"[{number}]" for number in unknown)
+        known = self._transcript.citation
+        unknown = [f"[{number}]" for number in numbers if known(number) is None]
+        return ", ".join(unknown)
 
     def result(self, answer: str, doubt: str = "") -> AskResult:
         """The outcome, with this answer.

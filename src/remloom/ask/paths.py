@@ -55,11 +55,15 @@ class Connections:
         if report.truncated or not report.edge_types:
             return False
         edges = answer.edge_summary[:MAX_EDGES]
-        return not all(self._all_named((src, dst)) for src, _, dst in edges)
+        # an end without a name is a node that the walk did not reach
+        ends = [(src, dst) for src, _, dst in edges]
+        return not all(map(self._all_named, ends))
 
     def sentences(self) -> tuple[str, ...]:
         """Everything that was walked along."""
-        return (*self._edge_sentences(self._edges), *self._gap_sentences(self._paths))
+        sentences = [*self._edge_sentences(self._edges)]
+        sentences += self._gap_sentences(self._paths)
+        return tuple(sentences)
 
     def _edge_sentences(self, edges: Iterable[_Edge]) -> Iterator[str]:
         """One sentence for all edges of a type that leave the same record."""
@@ -85,4 +89,5 @@ class Connections:
 
 def _plain(name: str) -> str:
     """A name in one line, in which nothing can pass for a citation."""
-    return " ".join(name.split()).replace("[", "(").replace("]", ")")
+    line = " ".join(name.split())
+    return line.replace("[", "(").replace("]", ")")

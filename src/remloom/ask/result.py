@@ -98,7 +98,8 @@ class AskResult(Struct, frozen=True, kw_only=True):
     @property
     def first(self) -> AskTurn | None:
         """The first turn with a statement that could be parsed."""
-        return next((turn for turn in self.turns if turn.query is not None), None)
+        parsed = (turn for turn in self.turns if turn.query is not None)
+        return next(parsed, None)
 
     @property
     def query(self) -> dict[str, Any] | None:

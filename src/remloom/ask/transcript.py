@@ -60,13 +60,17 @@ class Transcript:
     def quote_answer(self, answer: Answer) -> str:
         """An answer as text; what did not fit is counted in its last line."""
         if answer.query_type in ("sql", "explain"):
-            return "\n".join(self._fit(list(self._row_lines(answer)), str))
+            rows = list(self._row_lines(answer))
+            return "\n".join(self._fit(rows, str))
         if answer.nodes:
             passages = self._fit(answer.nodes, self._node_passage)
         else:
             passages = self._fit(answer.records, self._hit_passage)
-        # one after the other: edges are named by the numbers that the passages have given out
-        return "\n".join([*passages, *self._edge_lines(answer), *_hint_lines(answer)])
+        # One after the other: edges are named by the numbers that the passages have given out
+        lines = list(passages)
+        lines += self._edge_lines(answer)
+        lines += _hint_lines(answer)
+        return "\n".join(lines)
 
     def _fit(self, items: Sequence[_Item], quote: Callable[[_Item], str]) -> Iterator[str]:
         """The first items that fit into a turn.
@@ -127,20 +131,23 @@ class Transcript:
 
     def _cite_record(self, fields: Mapping[str, Any]) -> Citation:
         metadata = fields.get("metadata", {})
-        ranges = {name: metadata.get(name) for name in ("lines", "pages")}
+        lines = metadata.get("lines")
+        pages = metadata.get("pages")
         return self._cite(
             fields["id"],
             id=fields["id"],
             schema=fields["schema"],
             name=fields["name"],
             uri=fields.get("uri", ""),
-            **{name: tuple(range_) for name, range_ in ranges.items() if range_},
+            lines=tuple(lines) if lines else None,
+            pages=tuple(pages) if pages else None,
         )
 
     def _cite(self, key: str, **given: Any) -> Citation:
         """The citation of a record or SELECT; a new one has the next number."""
         if key not in self._citations:
-            self._citations[key] = Citation(number=len(self._citations) + 1, **given)
+            number = len(self._citations) + 1
+            self._citations[key] = Citation(number=number, **given)
         return self._citations[key]
 
     # -- rows and edges ----------------------------------------------------------------------------
@@ -221,7 +228,9 @@ def _excerpt(text: str, matched: str) -> str:
     has_window = bool(colon) and window_start.isdigit() and len(text) > _MAX_PASSAGE
     start = int(window_start) if has_window else 0
     end = start + _MAX_PASSAGE
-    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
+    before = "… " if start else ""
+    after = " …" if end < len(text) else ""
+    return f"{before}{text[start:end]}{after}"
 
 
 def _short(value: object) -> str:

@@ -52,6 +52,7 @@ class JsonValue(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self._items())
 
+    # A node equals the dictionary that it reads as, and a node of the same fields.
     def __eq__(self, other: object) -> bool:
         if isinstance(other, JsonValue):
             return type(self) is type(other) and self._items() == other._items()
@@ -72,6 +73,7 @@ class JsonValue(Struct, frozen=True):
         return self._items().items()
 
 
+# A value of msgspec cannot inherit from an abstract class; `isinstance` and `match` ask for this.
 Mapping.register(JsonValue)
 
 

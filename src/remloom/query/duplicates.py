@@ -42,6 +42,7 @@ def search_distinct(fetch: Callable[[int], Sequence[Match]], limit: int) -> list
     Args:
         fetch: gives the best matches, as many as it is asked for.
     """
+    # Copies take the place of other texts, so fetch more until there are enough.
     count = limit
     while True:
         matches = fetch(count)
@@ -57,6 +58,7 @@ def _merge_copies(matches: Iterable[Match]) -> list[Hit]:
     sources: dict[Hashable, list[str]] = {}
     for match in matches:
         text = text_of(match.record) or match.record.id
+        # matches come best first
         if text in best:
             sources.setdefault(text, []).append(source_of(match.record))
         else:

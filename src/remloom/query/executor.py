@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import EmbedderError, InvalidInputError
-from ..model import Answer, Hit, LookupReport, Record, SearchReport, SelectReport
+from ..model import (
+    Answer,
+    Hit,
+    LookupReport,
+    Record,
+    SearchReport,
+    SelectReport,
+)
 from ..store.contract import Store
 from ..store.history import lookup_at
 from ..store.results import Match
@@ -179,10 +186,14 @@ class Executor:
         have no vector yet.
         """
         spec, vector = _vector_spec(query), self._query_vector(query)
-        hits = search_distinct(
-            lambda count: self.store.search.vector(vector, replace(spec, limit=count)), query.limit
-        )
-        waiting = 0 if query.vector is not None else len(self.store.vectors.pending(MAX_WAITING))
+
+        def fetch(count: int) -> list[Match]:
+            return self.store.search.vector(vector, replace(spec, limit=count))
+
+        hits = search_distinct(fetch, query.limit)
+        waiting = 0
+        if query.vector is None:
+            waiting = len(self.store.vectors.pending(MAX_WAITING))
         return Answer(
             query_type="search",
             statement=render_or_empty(query),
@@ -210,10 +221,11 @@ class Executor:
         """The records with the words of the text (BM25), best first, each text once."""
         schema = None if query.schema is None else known_schema(query.schema)
         spec = SearchSpec(schema=schema, where=query.where, limit=query.limit)
-        hits = search_distinct(
-            lambda count: self.store.search.text(query.text, replace(spec, limit=count)),
-            query.limit,
-        )
+
+        def fetch(count: int) -> list[Match]:
+            return self.store.search.text(query.text, replace(spec, limit=count))
+
+        hits = search_distinct(fetch, query.limit)
         return Answer(query_type="search", records=hits)
 
     def sql(self, query: Sql) -> Answer:

@@ -82,6 +82,7 @@ def _(query: Search, store: Store) -> _Steps:
     )
     where = f"{schema} where {render_condition(query.where)}" if query.where else schema
     least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
+    # a vector is searched for as it is
     steps = [] if query.vector is not None else [("embed", f"the text, by {model}")]
     return [
         *steps,

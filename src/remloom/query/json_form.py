@@ -15,7 +15,15 @@ from ..errors import InvalidInputError, UnknownNameError
 from ..predicates import Predicate
 from .parser import parse, parse_where
 from .render import render_condition
-from .statements import Fuzzy, Lookup, Plan, Search, Sql, Start, Traverse
+from .statements import (
+    Fuzzy,
+    Lookup,
+    Plan,
+    Search,
+    Sql,
+    Start,
+    Traverse,
+)
 
 __all__ = ["from_parameters", "to_parameters"]
 
@@ -151,7 +159,8 @@ def _read_start(given: Any) -> Start:
             raise InvalidInputError(
                 "an initial_query object has query_type and parameters, and nothing else"
             )
-        return from_parameters(given["query_type"], given["parameters"])  # type: ignore[return-value]
+        query: Any = from_parameters(given["query_type"], given["parameters"])
+        return query  # type: ignore[no-any-return]
     if isinstance(given, str) and _STATEMENT.match(given):
         return parse(given).query  # type: ignore[return-value]
     return given  # type: ignore[no-any-return]
@@ -188,7 +197,10 @@ def to_parameters(query: Plan) -> dict[str, Any]:
     parameters: dict[str, Any]
     match query:
         case Lookup(labels=labels):
-            parameters = {"key": labels[0]} if len(labels) == 1 else {"labels": list(labels)}
+            parameters = {"labels": list(labels)}
+            # one label is a key, as the seed has it
+            if len(labels) == 1:
+                parameters = {"key": labels[0]}
             return _json_query("lookup", parameters)
         case Fuzzy(text=text):
             changed = _changed_fields(query, Fuzzy("x"), "type", "threshold", "limit")

@@ -84,7 +84,8 @@ def _parse_plain_select(text: str) -> Statement | None:
     if prefix is None:
         return None
     sql, end = cut_sql(text, prefix.end(), starts_walk=False)
-    return Statement(Sql(sql)) if text[end:].strip() in ("", ";") else None
+    is_whole = text[end:].strip() in ("", ";")
+    return Statement(Sql(sql)) if is_whole else None
 
 
 def _parse_by_grammar(text: str) -> Statement:
@@ -98,6 +99,7 @@ def _parse_by_grammar(text: str) -> Statement:
         tail: Tail = _run_grammar(text, text[end:], end, rule)
         as_of = tail.as_of
         query = _complete_select(query, Sql(sql), tail.clauses, text, end)
+    # what takes no AS OF is known by the value alone
     try:
         return Statement(query, explain=parsed.explain, as_of=as_of.value if as_of else None)
     except InvalidInputError as error:

@@ -70,7 +70,8 @@ def render(value: Plan | Statement) -> str:
 def render_or_empty(value: Plan | Statement) -> str:
     """The canonical text of a value; empty if no statement says it."""
     query = value.query if isinstance(value, Statement) else value
-    if isinstance(query, TextSearch) or (isinstance(query, Search) and query.vector is not None):
+    is_by_vector = isinstance(query, Search) and query.vector is not None
+    if is_by_vector or isinstance(query, TextSearch):
         return ""
     return render(value)
 
@@ -92,6 +93,7 @@ def _(value: Statement) -> str:
 
 @_render.register(Fuzzy)
 def _(value: Fuzzy) -> str:
+    # what is False is a default, and left out
     return _join(
         f"FUZZY {quote(value.text)}",
         value.type is not None and f"TYPE {_render_name(value.type or '')}",

@@ -28,6 +28,7 @@ class Selection(Struct, frozen=True):
     truncated: bool  # there are more than `MAX_ROWS`
 
 
+# An agent asks the same again and again, and compiling costs as much as a small SELECT.
 @lru_cache(maxsize=256)
 def compile_cached(sql: str) -> tuple[Select, str]:
     """The SELECT that a text says, and its canonical text. Raises what `compile_select` raises."""

@@ -31,14 +31,16 @@ def cut_sql(text: str, start: int, *, starts_walk: bool) -> tuple[str, int]:
             expected=["a closing quote"],
             example=EXAMPLES["SELECT"],
         ) from None
-    depth = 0  # of brackets
+    # What begins a clause of TRAVERSE may be a name within brackets.
+    depth = 0
     for index, token in enumerate(tokens):
         depth += (_kind(tokens, index) == "L_PAREN") - (_kind(tokens, index) == "R_PAREN")
         if depth > 0 or index == 0:
             continue
-        is_end = _ends_sql(tokens, index) or (starts_walk and _begins_clause(tokens, index))
-        if is_end:
-            return text[start : start + tokens[index - 1].end + 1], start + token.start
+        begins_walk = starts_walk and _begins_clause(tokens, index)
+        if begins_walk or _ends_sql(tokens, index):
+            end = start + tokens[index - 1].end + 1
+            return text[start:end], start + token.start
     return text[start : start + tokens[-1].end + 1], len(text)
 
 

@@ -6,7 +6,6 @@ checks itself when it is made, so one that exists can be run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, cast
@@ -62,6 +61,7 @@ class Lookup(Struct, frozen=True, gc=False):
     labels: Sequence[str]  # kept as a tuple
 
     def __post_init__(self) -> None:
+        # a frozen value may still set its fields right while it is made
         labels = _as_names("a label", self.labels)
         if not labels:
             raise InvalidInputError("LOOKUP needs at least one label", remedy='LOOKUP "Sarah Chen"')
@@ -154,6 +154,7 @@ class Traverse(Struct, frozen=True, gc=False):
     strategy: Strategy = "breadth-first"
 
     def __post_init__(self) -> None:
+        # also what a caller without type checks may have given
         start: object = self.initial_query
         if isinstance(start, str):
             force_setattr(self, "initial_query", Lookup((start,)))
@@ -269,10 +270,12 @@ def _as_number(
     low: float,
     high: float,
 ) -> float:
+    # to Python True is a number
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or math.isnan(value) or not low <= value <= high:  # type: ignore[arg-type, operator]
-        raise InvalidInputError(f"{what} takes a number from {low} to {high}, not {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    # false for NaN, which is in no range
+    if is_number and low <= value <= high:  # type: ignore[operator]
+        return float(value)  # type: ignore[arg-type]
+    raise InvalidInputError(f"{what} takes a number from {low} to {high}, not {value!r}")
 
 
 def _as_names(what: str, given: object) -> tuple[str, ...]:

@@ -8,9 +8,29 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import InvalidInputError, UnknownNameError
-from ..predicates import All, And, Exists, Gte, In, Lte, Not, NotExists, NotIn, Or, Predicate
+from ..predicates import (
+    All,
+    And,
+    Exists,
+    Gte,
+    In,
+    Lte,
+    Not,
+    NotExists,
+    NotIn,
+    Or,
+    Predicate,
+)
 from .conditions import COMPARISONS, MAX_NESTING, TEXT_TESTS, like_predicate
-from .statements import KEYWORDS, Fuzzy, Lookup, Plan, Search, Sql, Traverse
+from .statements import (
+    KEYWORDS,
+    Fuzzy,
+    Lookup,
+    Plan,
+    Search,
+    Sql,
+    Traverse,
+)
 
 if TYPE_CHECKING:
     from lark import Token
@@ -390,11 +410,12 @@ def _read_words(tokens: Sequence[Token]) -> Valued:
     """A label or text: one string, or the words as they stand."""
     if tokens[0].type != "STRING":
         _refuse_misplaced_clause(tokens)
-        return Valued(" ".join(tokens).replace(" ,", ","), _start(tokens[0]))
-    text = _read_string(tokens[0])
-    if not text.value.strip():
-        raise Fault("a label or text may not be empty", text.position, "what to look for")
-    return text
+        text = " ".join(tokens).replace(" ,", ",")
+        return Valued(text, _start(tokens[0]))
+    quoted = _read_string(tokens[0])
+    if not quoted.value.strip():
+        raise Fault("a label or text may not be empty", quoted.position, "what to look for")
+    return quoted
 
 
 def _refuse_misplaced_clause(words: Sequence[Token]) -> None:

@@ -56,6 +56,7 @@ def run_traverse(executor: Executor, query: Traverse, as_of: datetime | None = N
         UnknownNameError: an edge type that the memory does not have.
     """
     starts = find_starts(executor, query.start, edges=_LOADED_EDGES, as_of=as_of)
+    # one state of the store for the walk, the loading and the counts
     with executor.store.snapshot():
         return _Traversal(executor.store, query, starts, as_of).run()
 

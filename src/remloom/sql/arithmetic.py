@@ -78,8 +78,9 @@ def _read_shift(
     if not isinstance(interval, exp.Interval) or isinstance(time, exp.Interval):
         _refuse_interval(read, node)
     months, micros = _read_interval(read, interval)
-    sign = -1 if operator == "-" else 1
-    return Shift(cast(read.value(time), "time"), sign * months, sign * micros)
+    if operator == "-":
+        months, micros = -months, -micros
+    return Shift(cast(read.value(time), "time"), months, micros)
 
 
 def _read_interval(read: ExpressionReader, node: exp.Interval) -> tuple[int, int]:
@@ -111,8 +112,10 @@ def _shift_days(
     subtracts_date = operator == "-" and date is right
     if not isinstance(days, Value) or subtracts_date or abs(days.value) > _MAX_DAYS:
         read.refuse("a number of days is a literal", node, "current_date - 7")
-    sign = -1 if operator == "-" else 1
-    return cast(Shift(date, 0, sign * days.value * times.DAY), "date")
+    micros = days.value * times.DAY
+    if operator == "-":
+        micros = -micros
+    return cast(Shift(date, 0, micros), "date")
 
 
 def _refuse_interval(read: ExpressionReader, node: Any) -> NoReturn:

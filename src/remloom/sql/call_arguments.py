@@ -30,6 +30,7 @@ def literal_text(name: str, value: Expression) -> str:
 
 def as_time(value: Expression) -> Expression:
     """An argument as a time; 'now' is the present."""
-    if isinstance(value, Value) and value.type == "text" and value.value.lower() == "now":
+    is_text = isinstance(value, Value) and value.type == "text"
+    if is_text and value.value.lower() == "now":  # type: ignore[union-attr]
         return Now()
     return cast(value, "time")

@@ -59,10 +59,10 @@ def read_call(
         if scalar is None:
             return read_aggregate(read, function, nodes, node)
         function = scalar
-    arguments = [
-        _read_unit(read, part) if _is_unit(function, index, nodes) else read.value(part)
-        for index, part in enumerate(nodes)
-    ]
+    arguments: list[Expression] = []
+    for index, part in enumerate(nodes):
+        is_unit = _is_unit(function, index, nodes)
+        arguments.append(_read_unit(read, part) if is_unit else read.value(part))
     own_reader = _READERS.get(function.name)
     if own_reader is None:
         return _apply(function, arguments)
@@ -87,7 +87,8 @@ def _apply(function: Function, given: Sequence[Expression]) -> Expression:
     takes_more = function.takes[-1:] == ("…",)
     parameters = function.takes[:-1] if takes_more else function.takes
     required = sum(not parameter.endswith("?") for parameter in parameters)
-    if len(given) < required or (len(given) > len(parameters) and not takes_more):
+    too_many = len(given) > len(parameters) and not takes_more
+    if len(given) < required or too_many:
         expected = _describe_parameters(function)
         raise SqlGuardError(f"{function.name} takes {expected}, not {len(given)}")
     arguments: list[Expression] = []

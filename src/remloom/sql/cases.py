@@ -19,12 +19,15 @@ __all__ = ["READERS"]
 def _read_case(read: ExpressionReader, node: exp.Case) -> Expression:
     read.allow_only(node, "this", "ifs", "default")
     conditions = _read_conditions(read, node)
-    results = [read.value(arm.args["true"]) for arm in node.args["ifs"]]
+    arms = node.args["ifs"]
+    results = [read.value(arm.args["true"]) for arm in arms]
     default = node.args.get("default")
     if default is not None:
         results.append(read.value(default))
+    # all arms give one type
     results = unify(results)
     otherwise = None if default is None else results[-1]
+    # the last result may be that of ELSE, which has no condition
     whens = tuple(zip(conditions, results, strict=False))
     return Case(whens, otherwise, results[0].type)
 

@@ -33,6 +33,7 @@ def _read_cast(read: ExpressionReader, node: exp.Cast) -> Expression:
     read.allow_only(node, "this", "to", "safe", "_type")
     target: Any = node.args.get("to")
     kind = _read_type(read, target, node)
+    # TIMESTAMP(3) WITH TIME ZONE, and whatever else a type may say
     for key, given in target.args.items():
         if given and key not in ("this", "nested", "expressions"):
             read.refuse(f"a type … {key.upper()} is not allowed", node, _REMEDY)

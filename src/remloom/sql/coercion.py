@@ -11,7 +11,15 @@ from typing import Any
 
 from ..errors import InvalidInputError
 from . import times
-from .values import Cast, Compare, Expression, NotDistinct, Operator, Type, Value
+from .values import (
+    Cast,
+    Compare,
+    Expression,
+    NotDistinct,
+    Operator,
+    Type,
+    Value,
+)
 
 __all__ = [
     "arithmetic_type",
@@ -224,7 +232,9 @@ def unify(values: Sequence[Expression]) -> list[Expression]:
     """
     kinds: set[Type] = {value.type for value in values if value.type != "null"}
     texts = [value for value in values if value.type == "text"]
-    kind = _common_type(kinds, literal_texts=all(isinstance(text, Value) for text in texts))
+    # a text may mean a time only where it is known now what it says
+    literal_texts = all(isinstance(text, Value) for text in texts)
+    kind = _common_type(kinds, literal_texts=literal_texts)
     if kind is None:
         one_kind, other_kind = sorted(kinds)[:2]
         one = next(value for value in values if value.type == one_kind)

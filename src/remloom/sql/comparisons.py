@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from .coercion import as_condition, compare, not_distinct
 from .containment import contains
 from .nodes import NodeReader, strip_brackets
-from .values import And, AnyOf, Compare, Expression, IsNull, IsTrue, Not, Operator, Or, Value
+from .values import (
+    And,
+    AnyOf,
+    Compare,
+    Expression,
+    IsNull,
+    IsTrue,
+    Not,
+    Operator,
+    Or,
+    Value,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp

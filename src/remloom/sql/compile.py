@@ -10,7 +10,14 @@ from .columns import SCHEMAS, columns
 from .expressions import ExpressionReader
 from .render import default_name
 from .select_checks import check_groups, check_lengths
-from .values import Expression, OrderTerm, Output, Select, Value, has_aggregate
+from .values import (
+    Expression,
+    OrderTerm,
+    Output,
+    Select,
+    Value,
+    has_aggregate,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -77,8 +84,10 @@ def _error_position(error: Any, sql: str) -> int:
     first = error.errors[0] if error.errors else {}
     lines = sql.splitlines(keepends=True)
     line = first.get("line") or 1
-    position = sum(map(len, lines[: line - 1]))
-    position += (first.get("col") or 0) - len(first.get("highlight") or "")
+    column = first.get("col") or 0
+    highlight = first.get("highlight") or ""
+    # the column is that of the end of what is wrong
+    position = sum(map(len, lines[: line - 1])) + column - len(highlight)
     return min(max(position, 0), len(sql))
 
 
@@ -131,9 +140,11 @@ class _SelectReader:
         """The schema that is read, and the name by which the statement calls it."""
         from sqlglot import exp
 
+        # the parser's name for it, and that of its older versions
         source = self._tree.args.get("from_") or self._tree.args.get("from")
         table = source.this if source is not None else None
-        position = next((token.start for token in tokens if token.token_type.name == "FROM"), 0)
+        froms = (token.start for token in tokens if token.token_type.name == "FROM")
+        position = next(froms, 0)
         if self._tree.args.get("joins") or self._tree.args.get("laterals"):
             bounds.refuse(
                 "JOIN is not allowed: a SELECT reads FROM one table",
@@ -143,13 +154,13 @@ class _SelectReader:
             )
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
             bounds.refuse("a SELECT reads FROM one table by its name", self._sql, position)
-        if _says_more(table, "this", "alias"):
+        if _other_arguments(table, "this", "alias"):
             bounds.refuse(
                 "a table is named alone, without database, join or hint", self._sql, position
             )
         alias = table.args.get("alias")
         if alias is not None and (
-            _says_more(alias, "this") or not isinstance(alias.this, exp.Identifier)
+            _other_arguments(alias, "this") or not isinstance(alias.this, exp.Identifier)
         ):
             bounds.refuse("a table's alias may not rename its columns", self._sql, position)
         schema = table.name.lower()
@@ -159,7 +170,9 @@ class _SelectReader:
         return schema, name.lower()
 
     def _read_outputs(self) -> tuple[Output, ...]:
-        outputs = [output for node in self._tree.expressions for output in self._read_output(node)]
+        outputs: list[Output] = []
+        for node in self._tree.expressions:
+            outputs += self._read_output(node)
         if not outputs:
             raise bounds.syntax_error("nothing is selected", self._sql, len("SELECT "))
         if len(outputs) > MAX_OUTPUTS:
@@ -222,7 +235,7 @@ class _SelectReader:
         group = self._tree.args.get("group")
         if group is None:
             return ()
-        extras = [name for name, value in group.args.items() if value and name != "expressions"]
+        extras = _other_arguments(group, "expressions")
         if extras:
             self._read.refuse(f"GROUP BY {extras[0].upper()} is not allowed", group)
         groups = [
@@ -232,7 +245,8 @@ class _SelectReader:
         if any(map(has_aggregate, groups)):
             self._read.refuse("GROUP BY takes what each row has, not a figure of many", group)
         # A literal is the same in all rows, and groups nothing.
-        return tuple(dict.fromkeys(value for value in groups if not isinstance(value, Value)))
+        varying = [value for value in groups if not isinstance(value, Value)]
+        return tuple(dict.fromkeys(varying))
 
     def _read_order(self, outputs: tuple[Output, ...]) -> tuple[OrderTerm, ...]:
         order = self._tree.args.get("order")
@@ -242,8 +256,7 @@ class _SelectReader:
         return tuple(term for term in terms if not isinstance(term.value, Value))
 
     def _read_order_term(self, node: exp.Expression, outputs: tuple[Output, ...]) -> OrderTerm:
-        known = ("this", "desc", "nulls_first")
-        extras = [name for name, value in node.args.items() if value and name not in known]
+        extras = _other_arguments(node, "this", "desc", "nulls_first")
         if extras:
             self._read.refuse(f"ORDER BY … {extras[0].upper()} is not allowed", node)
         value = self._numbered_output(node.this, outputs)
@@ -293,5 +306,7 @@ class _SelectReader:
         return min(count, MAX_WINDOW)
 
 
-def _says_more(node: Any, *known: str) -> bool:
-    return any(value and name not in known for name, value in node.args.items())
+def _other_arguments(node: Any, *known: str) -> list[str]:
+    """The names of what a node says besides this."""
+    given = [name for name, value in node.args.items() if value]
+    return [name for name in given if name not in known]

@@ -12,7 +12,16 @@ from ..labels import storable
 from ..predicates import Predicate
 from . import values
 from .coercion import literal
-from .columns import DEFAULTS, OBJECTS, RENAMED, SCHEMAS, TIMES, column, fields, is_json
+from .columns import (
+    DEFAULTS,
+    OBJECTS,
+    RENAMED,
+    SCHEMAS,
+    TIMES,
+    column,
+    fields,
+    is_json,
+)
 from .patterns import check_regex
 from .times import parse_time
 from .values import Expression, Operator, Type, Value
@@ -214,7 +223,9 @@ class Conditions:
         if field in TIMES:
             return Value(_micros(field, value), "time")
         if isinstance(value, datetime):
-            return Value(value.astimezone(UTC).isoformat().replace("+00:00", "Z"), "text")
+            # in JSON a time is a text, written so
+            text = value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+            return Value(text, "text")
         if not isinstance(value, bool | int | float | str):
             raise InvalidInputError(
                 f"{field} cannot be compared with {value!r}",

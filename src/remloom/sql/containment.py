@@ -10,7 +10,17 @@ import msgspec
 from ..errors import InvalidInputError, SqlGuardError
 from .coercion import describe, literal
 from .patterns import MAX_LIKE, parse_graph_path
-from .values import And, Column, Compare, Contains, Expression, IsNull, Json, Or, Value
+from .values import (
+    And,
+    Column,
+    Compare,
+    Contains,
+    Expression,
+    IsNull,
+    Json,
+    Or,
+    Value,
+)
 
 __all__ = ["contains", "has_key", "overlaps"]
 
@@ -91,6 +101,7 @@ def _as_path(value: Column | Json) -> Json:
 
 def _decode_container(needle: Value) -> Any:
     """The object or list that a text is as JSON, or None."""
+    # what does not begin so is no object or list
     if needle.type != "text" or needle.value[:1] not in ("{", "["):
         return None
     try:
@@ -109,7 +120,8 @@ def _contains_json(value: Expression, document: Any) -> Expression:
         parent = _as_path(target) if isinstance(target, Column) else target
         if isinstance(part, dict) and isinstance(parent, Json):
             for key, inner in part.items():
-                waiting.append((Json(parent.column, (*parent.steps, key)), inner))
+                child = Json(parent.column, (*parent.steps, key))
+                waiting.append((child, inner))
         elif isinstance(part, list):
             parts += [_contains_element(target, element) for element in part]
         elif part is None:

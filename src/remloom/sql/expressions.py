@@ -110,6 +110,7 @@ class ExpressionReader:
         read = _READERS.get(type(node).__name__)
         if read is None and not isinstance(node, exp.Func):
             self.refuse(f"{sql_name(node)} is not allowed", node)
+        # Python's own stack would end in a RecursionError.
         self._depth += 1
         if self._depth > MAX_DEPTH:
             self.refuse(f"an expression may be nested {MAX_DEPTH} deep", node)
@@ -145,7 +146,8 @@ class ExpressionReader:
 
     def allow_only(self, node: Any, *known: str) -> None:
         """Refuse a node that says more than these arguments of it."""
-        extras = [name for name, value in node.args.items() if value and name not in known]
+        given = [name for name, value in node.args.items() if value]
+        extras = [name for name in given if name not in known]
         if extras:
             self.refuse(f"{sql_name(node)} … {extras[0].upper()} is not allowed", node)
 

@@ -38,9 +38,10 @@ _GROWTH_TEXT: dict[Growth, str] = {
 class Function(Struct, frozen=True):
     """A function of the table.
 
-    A parameter is the name of a type. `text…` must be a literal: what is looked for, cut off or put
-    in has to be bounded before a row is read. `same` stands for any type, but one type for all
-    parameters that say so. `…` after the last means any number of them; `?` marks an optional one.
+    A parameter is the name of a type. `text…` must be a literal: a text that is looked for, cut off
+    or put in has to be bounded before a row is read. `same` stands for any type, but one type for
+    all parameters that say so. `…` after the last means any number of them; `?` marks an optional
+    one.
     """
 
     name: str

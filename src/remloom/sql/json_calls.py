@@ -11,7 +11,14 @@ from .containment import contains, overlaps
 from .functions import find_function
 from .paths import Steps, extend_path, parse_path
 from .patterns import match_regex
-from .values import Call, EndsWith, Expression, Json, StartsWith, Type, Value
+from .values import (
+    Call,
+    EndsWith,
+    Expression,
+    StartsWith,
+    Type,
+    Value,
+)
 
 __all__ = ["READERS"]
 
@@ -36,7 +43,8 @@ def _measure_json(kind: Type) -> Callable[[str, list[Expression]], Expression]:
     def read(name: str, arguments: list[Expression]) -> Expression:
         check_count(name, arguments, 1, 2)
         value = arguments[0]
-        if value.type == "any" or not (isinstance(value, Json) or value.type == "json"):
+        # the result of a function of JSON is an SQL value, and JSON no more
+        if value.type != "json":
             raise InvalidInputError(f"{name} takes JSON, {describe(value)} is {value.type}")
         steps: Steps = ()
         # array_length(x, 1): the dimension, which is the only one here
@@ -72,12 +80,14 @@ def _read_overlap(name: str, arguments: list[Expression]) -> Expression:
 
 def _read_starts_with(name: str, arguments: list[Expression]) -> Expression:
     check_count(name, arguments, 2)
-    return StartsWith(cast(arguments[0], "text"), literal_text(name, arguments[1]))
+    text = cast(arguments[0], "text")
+    return StartsWith(text, literal_text(name, arguments[1]))
 
 
 def _read_ends_with(name: str, arguments: list[Expression]) -> Expression:
     check_count(name, arguments, 2)
-    return EndsWith(cast(arguments[0], "text"), literal_text(name, arguments[1]))
+    text = cast(arguments[0], "text")
+    return EndsWith(text, literal_text(name, arguments[1]))
 
 
 def _read_regex(name: str, arguments: list[Expression]) -> Expression:

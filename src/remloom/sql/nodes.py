@@ -19,6 +19,7 @@ def strip_brackets(node: Any) -> Any:
     """The node within any brackets around it."""
     from sqlglot import exp
 
+    # the parser keeps every pair
     while isinstance(node, exp.Paren):
         node = node.this
     return node

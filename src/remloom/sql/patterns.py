@@ -88,6 +88,7 @@ def check_regex(pattern: str) -> str:
             re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidInputError(f"{pattern!r} is no regular expression: {error}") from None
+    # What Python takes and PostgreSQL reads otherwise, or no engine bounds.
     if _POSIX_CLASS.search(pattern):
         raise InvalidInputError(
             "a regular expression may not hold a class such as [[:alpha:]]",

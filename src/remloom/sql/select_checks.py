@@ -5,7 +5,16 @@ from __future__ import annotations
 from ..errors import SqlGuardError
 from .columns import LONG
 from .render import render
-from .values import Aggregate, Call, Column, Expression, Json, Select, children, walk
+from .values import (
+    Aggregate,
+    Call,
+    Column,
+    Expression,
+    Json,
+    Select,
+    children,
+    walk,
+)
 
 __all__ = ["check_groups", "check_lengths"]
 
@@ -70,7 +79,9 @@ def check_lengths(select: Select, sql: str) -> None:
     values += select.groups
     values += [value for value in (select.where, select.having) if value is not None]
     parts = [part for value in values for part in walk(value)]
-    scans = sum(isinstance(part, Column | Json) and _column_name(part) in LONG for part in parts)
+    read = [part for part in parts if isinstance(part, Column | Json)]
+    # each use of a long text is a scan of it
+    scans = sum(_column_name(part) in LONG for part in read)
     if scans > MAX_SCANS:
         raise SqlGuardError(
             f"this looks through long texts {scans:,} times for a row, and may {MAX_SCANS} times",

@@ -48,6 +48,7 @@ def _to_whole(function: str) -> Callable[[str, list[Expression]], Expression]:
     return read
 
 
+# As in PostgreSQL, what is NULL is left out, and so is its separator.
 def _read_concat_ws(name: str, arguments: list[Expression]) -> Expression:
     if len(arguments) < 2:
         raise SqlGuardError(

@@ -92,13 +92,15 @@ def parse_time(what: str, text: str) -> int:
         text = f"{prefix[1]}-{prefix[2] or '01'}-01"
     try:
         at = datetime.fromisoformat(text)
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        if at.tzinfo is None:
+            at = at.replace(tzinfo=UTC)
+        since_epoch = at.astimezone(UTC) - _EPOCH
     except (ValueError, OverflowError):
         raise InvalidInputError(
             f"{what} is a time, {text[:60]!r} is none",
             remedy="write '2025-01-31' or '2025-01-31T10:00:00Z'",
         ) from None
-    return (at - _EPOCH) // _MICROSECOND
+    return since_epoch // _MICROSECOND
 
 
 def render_time(micros: int, *, date_only: bool = False) -> str:

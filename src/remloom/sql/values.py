@@ -41,6 +41,7 @@ class Json(Struct, frozen=True):
     type: ClassVar[Type] = "json"
 
 
+# Equal numbers of two types are two values: their type is compared as well.
 class Value(Struct, frozen=True):
     """A literal: a text, number, boolean, time in microseconds, or None."""
 
@@ -304,6 +305,7 @@ def children(value: Expression) -> tuple[Expression, ...]:
 def walk(value: Expression) -> list[Expression]:
     """The value and everything it is made of."""
     seen, waiting = [], [value]
+    # without recursion: a row of ANDs is a value of many parts, and each may be deep
     while waiting:
         part = waiting.pop()
         seen.append(part)

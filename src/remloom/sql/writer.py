@@ -187,6 +187,7 @@ class Writer(ABC):
         return self.bind(value.value, value.type)
 
     def _now(self, _: Now) -> str:
+        # bound, so that all of a statement has one time
         return self.bind(time.time_ns() // 1_000, "time")
 
     def _shift(self, value: Shift) -> str:
@@ -210,7 +211,8 @@ class Writer(ABC):
             pattern = str(getattr(arguments[0], "value", ""))
             return self.format_time(pattern, self.write(arguments[1]))
         written = [self.write(argument) for argument in arguments]
-        return self._templates()[name].format(*written, all=", ".join(written))
+        template = self._templates()[name]
+        return template.format(*written, all=", ".join(written))
 
     @classmethod
     @cache
@@ -281,7 +283,9 @@ class Writer(ABC):
         if value.type == "date" or (part.type == "date" and value.type == "time"):
             return f"{self.prefix}time_trunc('day', {self.write(part)})"
         convert = _CONVERSIONS.get((part.type, value.type))
-        return self.cast(value) if convert is None else convert(self, self.write(part))
+        if convert is None:
+            return self.cast(value)
+        return convert(self, self.write(part))
 
     def _aggregate(self, value: Aggregate) -> str:
         call = "count(*)" if value.part is None else self.aggregate(value)
