@@ -1,4 +1,4 @@
-"""What an embedder must do, for those who write one and those who use one."""
+"""The contract of embedders, for those who write one and those who use one."""
 
 from __future__ import annotations
 

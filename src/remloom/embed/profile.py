@@ -10,7 +10,7 @@ __all__ = ["EmbedderProfile"]
 
 
 class EmbedderProfile(Struct, frozen=True, kw_only=True):
-    """What recall and dreaming may conclude from an embedder's vectors.
+    """Figures by which recall and dreaming judge an embedder's vectors.
 
     An embedder may have one as its attribute `profile`. Without a profile every question is taken
     to be in a language that it knows, and nothing is concluded from a cosine alone.
@@ -23,11 +23,11 @@ class EmbedderProfile(Struct, frozen=True, kw_only=True):
     # mean and standard deviation of the cosine of any two texts
     mean: float
     deviation: float
-    languages: tuple[str, ...] = ()  # ISO 639-1; none: all that it will be asked in
+    languages: tuple[str, ...] = ()  # ISO 639-1; none: all languages
 
     def knows_language_of(self, text: str) -> bool:
         """Whether it may know the language of a text, as far as script and common words tell.
 
-        Only English can be told from other languages so: an embedder of several knows them all.
+        This tells only English from the others, so an embedder of several is taken to know it.
         """
         return set(self.languages) != {"en"} or is_english(text)

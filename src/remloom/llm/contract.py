@@ -1,4 +1,4 @@
-"""What a language model must do, for those who bring one.
+"""The contract of language models, for those who bring one.
 
 A model does no more than complete one request: prompts, validation, repair, retries, limits, the
 ledger and budgets are `LLM`'s. `remloom.testing.ScriptedModel` is a model that needs no network.

@@ -17,7 +17,7 @@ _AT_ONCE = 1_000  # calls read at a time
 
 
 class _Group(NamedTuple):
-    """What calls are added up by."""
+    """The key by which calls are added up."""
 
     day: date
     task: str

@@ -122,7 +122,7 @@ class SelectReport(Struct, frozen=True, gc=False):
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
-    """What a query returns. Which fields are filled depends on the kind of query.
+    """The answer to a query. Which fields are filled depends on the kind of query.
 
     LOOKUP, FUZZY, SEARCH: `records` (and `suggestions` when a LOOKUP finds nothing).
     TRAVERSE: `nodes`, `stages`, `source_nodes`, `edge_summary`, `metadata`.

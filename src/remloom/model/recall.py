@@ -52,7 +52,7 @@ class RecallHit(Hit, frozen=True, kw_only=True):
 
 
 class Recall(Struct, frozen=True, kw_only=True):
-    """What a question brought back: hits; or, if recall abstained, none, and the `reason`."""
+    """The answer to a question: hits; or, if recall abstained, none, and the `reason`."""
 
     question: str
     asked: str = ""  # the question as it was searched: pronouns resolved

@@ -76,15 +76,15 @@ class Recaller:
         for part in options.exclude:
             if part not in PARTS:
                 raise UnknownNameError("part", str(part), PARTS)
-        asked = Question(self._store, question, options, self._embed)
-        if asked.period is not None:
-            recall = self._timeline(asked, asked.period)
+        resolved = Question(self._store, question, options, self._embed)
+        if resolved.period is not None:
+            recall = self._timeline(resolved, resolved.period)
             if recall is not None:
                 return recall
-        return self._search(asked, reranker, began)
+        return self._search(resolved, reranker, began)
 
     def _timeline(self, question: Question, window: Window) -> Recall | None:
-        """What happened in a time, when that is all that was asked.
+        """Recall what happened in a time, when the question asks for nothing else.
 
         None when nothing did, in mode auto without abstaining.
         """

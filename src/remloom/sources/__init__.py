@@ -1,4 +1,4 @@
-"""What can be read: files, folders, chats and standard input, as `Document` values."""
+"""Files, folders, chats and standard input as `Document` values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reranker must do, for those who write one and those who use one."""
+"""The contract of rerankers, for those who write one and those who use one."""
 
 from __future__ import annotations
 

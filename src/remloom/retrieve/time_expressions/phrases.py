@@ -16,7 +16,7 @@
     shift     = number unit ("before"|"after") point | number unit ("ago" | "from now")
 
 It is read by hand and not by a generated parser, since it must be found inside running text, most
-of which is no phrase, and since what is a time rests on what stands around it: "in May", but not
+of which is not a phrase, and since what is a time rests on what stands around it: "in May", but not
 "What may Sarah want?". What names no time by itself (a month, a year, a weekday, a season) is one
 only behind a word that ties it to something.
 """
