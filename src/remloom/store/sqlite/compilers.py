@@ -6,7 +6,8 @@ from functools import partial
 
 from ..predicate_sql import Compiler
 from ..schemas import check_schema
-from .database import Database, translate
+from .database import Database
+from .error_translation import translate
 from .sql_writer import SqliteWriter, stored_value
 
 __all__ = ["Compilers"]

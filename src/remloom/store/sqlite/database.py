@@ -1,5 +1,4 @@
-"""Connections to one SQLite file: a reader for each thread, one writer with group commit, errors in
-our words."""
+"""One SQLite file: a reader for each thread, and one writer with group commit."""
 
 from __future__ import annotations
 
@@ -9,35 +8,29 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import resources
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from weakref import finalize
 
 import apsw
-import msgspec
 
 from ...errors import (
     CorruptStoreError,
-    InvalidInputError,
     ReadOnlyStoreError,
-    RemloomError,
-    SchemaVersionError,
-    StoreBusyError,
     StoreClosedError,
-    StoreError,
-    StoreFullError,
     WrongKeyError,
-    unencodable,
 )
 from ..folders import alone_in
 from . import maintenance
 from .commit_mark import Commit, Mark
+from .error_translation import closed_error, damaged, nested_write_error, translate
+from .group_commit import PendingWrite, run_group
 from .lost_writes import admit
+from .schema import migrate
 from .sealing import make_private, seal, unlock
 from .write_ahead_log import log_of
 
-__all__ = ["Database", "TransactionDatabase", "migrations", "translate"]
+__all__ = ["Database", "TransactionDatabase"]
 
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
@@ -52,16 +45,6 @@ _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
 # of a copy, which lags from here on
 _ANOTHER = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"
 _COUNTED = "SELECT line, commits, committed, rid FROM sequence"  # half the cost of RETURNING them
-
-
-def migrations() -> list[tuple[int, str]]:
-    """Every migration as (version, script), in order. The files are `migrations/NNNN_name.sql`."""
-    folder = resources.files(__package__) / "migrations"
-    found = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return [
-        (version, file.read_text(encoding="utf-8"))
-        for version, file in sorted(found, key=lambda pair: pair[0])
-    ]
 
 
 class Database:
@@ -116,7 +99,7 @@ class Database:
         self._closed = False
         self._writing = threading.Lock()
         self._runs = 0  # the thread that commits
-        self._queue: deque[_Write[Any]] = deque()
+        self._queue: deque[PendingWrite[Any]] = deque()
         # monotonic seconds; 0: the writer's cache is empty
         self._wrote = 0.0
         self._create = create
@@ -133,7 +116,7 @@ class Database:
         try:
             self._writer = self._first(accept=accept)
             with translate(self.path):
-                self._migrate()
+                migrate(self._writer, path, read_only=self.read_only)
             self._present()
         except BaseException:
             self.close()
@@ -190,7 +173,7 @@ class Database:
         """A further connection, closed with the database."""
         with self._lock, self._same(), translate(self.path):
             if self._closed:
-                raise _is_closed()
+                raise closed_error()
             making = apsw.SQLITE_OPEN_CREATE if self._create else 0
             name, flags = (
                 self._looking()
@@ -253,7 +236,7 @@ class Database:
         """See that the file at this path is still the one that was opened. Where a tenant was
         deleted, and perhaps made anew, nothing that was meant for it may be written or read."""
         if self._closed:
-            raise _is_closed()
+            raise closed_error()
         try:
             found = os.stat(self.path)
         except OSError:
@@ -330,19 +313,17 @@ class Database:
                 remedy="check the folder's permissions",
             )
         if self._runs == threading.get_ident():
-            raise _inside()
-        ticket = _Write(work)
+            raise nested_write_error()
+        ticket = PendingWrite(work)
         self._queue.append(ticket)
-        with self._writing:
-            if not ticket.done:
-                self._commit([self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))])
-        while not ticket.done:  # more than a group was waiting
+        while not ticket.done:  # once, unless more than a group was waiting
             with self._writing:
                 if not ticket.done:
-                    self._commit(
-                        [self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))]
-                    )
+                    self._commit(self._next_group())
         return ticket.outcome()
+
+    def _next_group(self) -> list[PendingWrite[Any]]:
+        return [self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))]
 
     def tidy(self) -> bool:
         """What an idle file has done for it in the background: free pages go back to the disk, the
@@ -456,7 +437,8 @@ class Database:
             self._open.clear()
             self._mark.close()
 
-    def _commit(self, group: list[_Write[Any]]) -> None:
+    def _commit(self, group: list[PendingWrite[Any]]) -> None:
+        """Run a group of writes in one transaction; each learns what became of it."""
         cursor = None
         self._runs = threading.get_ident()
         try:
@@ -464,76 +446,39 @@ class Database:
                 cursor = self._writer.cursor()
                 cursor.execute("BEGIN IMMEDIATE")
                 self._present()
-                for ticket in group:
-                    if len(group) == 1:
-                        ticket.result = ticket.work(cursor)
-                        continue
-                    cursor.execute("SAVEPOINT item")
-                    try:
-                        with translate(self.path):
-                            ticket.result = ticket.work(cursor)
-                    except Exception as error:
-                        if not self._writer.in_transaction:
-                            # SQLite gave up on the whole transaction (disk full, I/O error)
-                            raise
-                        ticket.error = error
-                        cursor.execute("ROLLBACK TO item")
-                    cursor.execute("RELEASE item")
+                run_group(cursor, group, self.path)
                 cursor.execute(_COUNT, (time.time_ns() // 1000,))
                 commit = cursor.execute(_COUNTED).get
                 cursor.execute("COMMIT")
-                self._wrote = time.monotonic()
-                if self._strict:
-                    self._mark.write(Commit(*commit))
-                if not self._watched:
-                    self._watch()
+            self._committed(Commit(*commit))
         except BaseException as error:
-            if isinstance(error, ReadOnlyStoreError):  # a file that is gone cannot be opened either
-                try:
-                    self._present()
-                except StoreClosedError as closed:
-                    error = closed
-            for ticket in group:
-                ticket.error = error
+            cause = self._cause(error)
+            for write in group:
+                write.error = cause
             if cursor is not None and self._writer.in_transaction:
                 cursor.execute("ROLLBACK")
             if not isinstance(error, Exception):
                 raise
         finally:
             self._runs = 0
-            for ticket in group:
-                ticket.done = True
+            for write in group:
+                write.done = True
 
-    def _migrate(self) -> None:
-        known = migrations()
-        newest = known[-1][0]
-        cursor = self._writer.cursor()
-        found = cursor.execute("PRAGMA user_version").get
-        if found > newest:
-            raise SchemaVersionError(
-                f"{self.path} has schema version {found}, this Remloom knows {newest}",
-                remedy="upgrade remloom", found=found, expected=newest,
-            )  # fmt: skip
-        if found == newest:
-            return
-        if self.read_only:
-            raise SchemaVersionError(
-                f"{self.path} has schema version {found}, this Remloom knows {newest}, and it cannot be written",
-                remedy="open it once where it can be written", found=found, expected=newest,
-            )  # fmt: skip
-        cursor.execute("BEGIN IMMEDIATE")
-        try:
-            # another process may have been faster
-            found = cursor.execute("PRAGMA user_version").get
-            for version, script in known:
-                if version > found:
-                    cursor.execute(script)
-            cursor.execute(f"PRAGMA user_version = {newest}")
-            cursor.execute("COMMIT")
-        except BaseException:
-            if self._writer.in_transaction:  # a full disk ends it too
-                cursor.execute("ROLLBACK")
-            raise
+    def _committed(self, commit: Commit) -> None:
+        self._wrote = time.monotonic()
+        if self._strict:
+            self._mark.write(commit)
+        if not self._watched:
+            self._watch()
+
+    def _cause(self, error: BaseException) -> BaseException:
+        """Return why a transaction failed: a file that is gone cannot be opened either."""
+        if isinstance(error, ReadOnlyStoreError):
+            try:
+                self._present()
+            except StoreClosedError as closed:
+                return closed
+        return error
 
 
 class TransactionDatabase(Database):
@@ -553,7 +498,7 @@ class TransactionDatabase(Database):
             yield self._cursor
 
     def write(self, work: Callable[[apsw.Cursor], _T]) -> _T:
-        raise _inside()
+        raise nested_write_error()
 
 
 def _length(path: Path) -> int:
@@ -566,94 +511,3 @@ def _length(path: Path) -> int:
 
 class _User:
     """Goes with its thread, and tells so that the thread's reader is free."""
-
-
-class _Write(Generic[_T]):
-    """One write waiting for its commit."""
-
-    __slots__ = ("done", "error", "result", "work")
-
-    def __init__(self, work: Callable[[apsw.Cursor], _T]) -> None:
-        self.work = work
-        self.done = False
-        self.error: BaseException | None = None
-        self.result: _T | None = None
-
-    def outcome(self) -> _T:
-        if self.error is not None:
-            raise self.error
-        return self.result  # type: ignore[return-value]
-
-
-def _is_closed() -> StoreClosedError:
-    return StoreClosedError("the memory is closed", remedy="open it again")
-
-
-def _inside() -> InvalidInputError:
-    return InvalidInputError(
-        "nothing can be written inside `update`", remedy="return what is to be written"
-    )
-
-
-class translate:
-    """Turns SQLite's errors into ours. A plain class: it sits on hot paths."""
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        if kind is not None and issubclass(kind, (apsw.Error, msgspec.DecodeError, UnicodeError)):
-            raise translated(error, self.path) from error
-
-
-_RESTORE = (
-    "`remloom doctor` looks at all of it; keep a copy of it, and restore the last `remloom backup`"
-)
-
-
-def damaged(path: Path, what: object) -> CorruptStoreError:
-    """Our error for a file that is not as it was written."""
-    return CorruptStoreError(f"{path} is damaged: {what}", remedy=_RESTORE)
-
-
-def translated(error: BaseException | None, path: Path) -> RemloomError:
-    """Our error for one of SQLite's, with what to do about it."""
-    match error:
-        case UnicodeEncodeError():
-            return unencodable(error)
-        case apsw.NotADBError():
-            return WrongKeyError(
-                f"{path} does not open with this key, or is no Remloom database",
-                remedy="check REMLOOM_KEY; if the key is right the file is damaged: restore a backup",
-            )
-        case apsw.CorruptError() | msgspec.DecodeError() | UnicodeDecodeError():
-            return damaged(path, error)
-        case apsw.FullError():
-            return StoreFullError(
-                f"no space left for {path}; nothing of this write was kept",
-                remedy="free some space and retry",
-            )
-        case apsw.BusyError() | apsw.LockedError():
-            return StoreBusyError(
-                f"{path} is being written by another process",
-                remedy="try again, or raise busy_timeout",
-            )
-        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
-            return ReadOnlyStoreError(
-                f"{path} cannot be written: {error}", remedy="check the folder's permissions"
-            )
-        case apsw.ConnectionClosedError() | apsw.CursorClosedError():
-            return StoreClosedError("the memory is closed", remedy="open it again")
-        case apsw.IOError():
-            return CorruptStoreError(f"{path} cannot be read or written: {error}", remedy=_RESTORE)
-        case _:
-            return StoreError(
-                f"{path}: {error}", remedy="this is a bug in Remloom: please report it"
-            )

@@ -11,7 +11,8 @@ from ..batch import Vector, VectorBatch
 from ..indexed_text import embedded_text
 from ..results import Pending
 from . import vector_writer
-from .database import Database, translate
+from .database import Database
+from .error_translation import translate
 from .rows import decode
 from .statements import SQL
 from .stats import queue_lengths

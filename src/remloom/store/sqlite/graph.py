@@ -14,7 +14,7 @@ from ...model import Direction, Edge
 from ..encoding import moment_of
 from ..results import EdgeCount, Walk
 from ..specs import NEWEST, EdgeSpec, WalkSpec
-from .database import Database, translate
+from .database import Database
 from .edge_queries import (
     Fetch,
     ends_of,
@@ -24,6 +24,7 @@ from .edge_queries import (
     microseconds_at,
     near_column,
 )
+from .error_translation import translate
 from .graph_cache import Triple
 from .label_numbers import LabelNumbers
 from .preconditions import edges_at

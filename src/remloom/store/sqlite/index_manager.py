@@ -19,7 +19,8 @@ from msgspec import Struct
 
 from ...errors import StoreBusyError, StoreError, StoreFullError
 from ..indexed_text import searchable_text
-from .database import Database, translate
+from .database import Database
+from .error_translation import translate
 from .rows import decode
 from .statements import SQL
 

@@ -10,7 +10,8 @@ import msgspec
 from ...kv import ALL_KEYS, Entries, Entry, KeyRange
 from ..encoding import TOP
 from ..preconditions import only_entry, version_conflict
-from .database import Database, translate
+from .database import Database
+from .error_translation import translate
 from .statements import SQL
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from ..encoding import TOP, micros
 from ..predicate_sql import VectorSearch, order_direction, search_similar
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
-from .database import Database, translate
+from .database import Database
+from .error_translation import translate
 from .graph import SqliteGraph
 from .rows import COLUMNS, decode
 from .sql_functions import bounded

@@ -25,7 +25,8 @@ from ..contract import INDEXES
 from ..schemas import check_schema
 from . import kv
 from .compilers import Compilers
-from .database import Database, translated
+from .database import Database
+from .error_translation import translated
 from .sql_functions import bounded
 from .sql_writer import SqliteWriter, stored_value
 
