@@ -141,8 +141,8 @@ class _Import:
             return int(self._stream.tell())  # type: ignore[attr-defined]
         return None
 
-    def batches(self) -> Iterator[Batch]:
-        """Everything, as it is to be written. The last comes after the end was found to be right."""
+    def _rewind(self) -> None:
+        """Put the stream back to where the export begins, if some of it was read before."""
         if self._begun:
             if self._start is None:
                 raise StoreBusyError(
@@ -151,6 +151,11 @@ class _Import:
                 )
             self._stream.seek(self._start)  # type: ignore[attr-defined]
         self._begun = True
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield everything as it is to be written. The last batch comes after the end was found to
+        be right."""
+        self._rewind()
         self.records = self.edges = self.vectors = 0
         digest, number = sha256(), 0
         header: _Header | None = None
@@ -168,11 +173,7 @@ class _Import:
                 end = value
                 self._check(end, number, digest.hexdigest())
             elif header is None:
-                if not isinstance(value, _Header) or value.format != FORMAT:
-                    raise InvalidInputError(
-                        "this is no Remloom export: its first line is no header of format 1"
-                    )
-                header = batch.header = value
+                header = batch.header = _checked_header(value)
             else:
                 if not isinstance(value, _RecordLine) and batch.records:
                     yield batch.take()  # so that both ends of an edge are there
@@ -231,6 +232,14 @@ class _Import:
                 f"the export was changed since it was written: the checksum in line {number} is another's; nothing was "
                 "written", remedy=f"{_AGAIN}; whoever changed it on purpose takes the sha256 out of its last line",
             )  # fmt: skip
+
+
+def _checked_header(value: object) -> _Header:
+    if not isinstance(value, _Header) or value.format != FORMAT:
+        raise InvalidInputError(
+            "this is no Remloom export: its first line is no header of format 1"
+        )
+    return value
 
 
 class _Gathered:

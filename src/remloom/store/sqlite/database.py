@@ -23,6 +23,7 @@ from ...errors import (
 from ..folders import alone_in
 from . import maintenance
 from .commit_mark import Commit, Mark
+from .connection import Connector, file_size
 from .error_translation import closed_error, damaged, nested_write_error, translate
 from .group_commit import PendingWrite, run_group
 from .lost_writes import admit
@@ -35,7 +36,6 @@ __all__ = ["Database", "TransactionDatabase"]
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
 _READER_CACHE = 16
-_CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
 # seconds without a write after which space and memory are given back, and the log is emptied
 _IDLE = 2.0
 _SPARE = 64  # free pages that a file keeps for what is written next
@@ -86,12 +86,19 @@ class Database:
             os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
         )
         self._key = key
-        self._synchronous = synchronous
+        self._connector = Connector(
+            path=path,
+            key=key,
+            synchronous=synchronous,
+            busy_timeout=busy_timeout,
+            create=create,
+            read_only=self.read_only,
+            prepare=prepare,
+        )
         # else a loss of power may take what was acknowledged
         self._strict = synchronous != "normal"
         self._cache_mb = cache_mb
         self._busy_timeout = busy_timeout
-        self._prepare = prepare
         self._local = threading.local()
         self._idle: list[apsw.Cursor] = []  # readers of threads that have ended
         self._open: list[apsw.Connection] = []
@@ -102,7 +109,6 @@ class Database:
         self._queue: deque[PendingWrite[Any]] = deque()
         # monotonic seconds; 0: the writer's cache is empty
         self._wrote = 0.0
-        self._create = create
         # device and number of the file, once it is open
         self._file: tuple[int, int] | None = None
         self._gone = False  # somebody deleted the file, or moved it
@@ -122,7 +128,7 @@ class Database:
             self.close()
             raise
         # left by a process that was killed, or in use by another
-        if _length(log_of(self.path)):
+        if file_size(log_of(self.path)):
             self._watch()
 
     def _first(self, *, accept: bool) -> apsw.Connection:
@@ -170,57 +176,18 @@ class Database:
             self._open.clear()
 
     def connect(self, cache_mb: int, *, read_only: bool = False) -> apsw.Connection:
-        """A further connection, closed with the database."""
+        """Open a further connection, which is closed with the database."""
         with self._lock, self._same(), translate(self.path):
             if self._closed:
                 raise closed_error()
-            making = apsw.SQLITE_OPEN_CREATE if self._create else 0
-            name, flags = (
-                self._looking()
-                if self.read_only
-                else (str(self.path), apsw.SQLITE_OPEN_READWRITE | making)
+            connection = self._connector.open(
+                cache_mb,
+                sealed=self._sealed,
+                checkpoints=self._admitted,  # what is damaged stays as it is
+                query_only=read_only,
             )
-            connection = apsw.Connection(name, flags=flags, statementcachesize=256)
             self._open.append(connection)
-            if self._sealed:
-                unlock(connection, self._key)
-            if not self._admitted:  # what is damaged stays as it is
-                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            # Else a statement is prepared again whenever a parameter changes, as one might choose a
-            # partial index: that costs more than what a lookup does.
-            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-            connection.set_busy_timeout(round(self._busy_timeout * 1000))
-            if not self.read_only:
-                # new; to say so of one that is there would be a write
-                if not _length(self.path):
-                    connection.pragma("auto_vacuum", "incremental")
-                connection.pragma("journal_mode", "wal")
-                connection.pragma("synchronous", self._synchronous)
-            connection.pragma("cache_size", -1024 * cache_mb)
-            connection.pragma("temp_store", "memory")  # no plaintext in temporary files
-            connection.pragma("secure_delete", True)
-            connection.pragma("wal_autocheckpoint", _CHECKPOINT)
-            connection.pragma("recursive_triggers", True)
-            if read_only:
-                connection.pragma("query_only", True)
-            self._prepare(connection)
             return connection
-
-    def _looking(self) -> tuple[str, int]:
-        """Name and flags to open the file with where nothing may be written. Without a
-        shared-memory file beside it nobody has it open, and it can be taken for one that does not
-        change, if no write waits to be moved into it."""
-        log, shared = (self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))
-        if not shared.exists() and log.exists() and log.stat().st_size:
-            raise ReadOnlyStoreError(
-                f"the last writes of {self.path} are in {log.name}, and cannot be read where nothing may be written",
-                remedy="copy the folder to where you may write, and open it there",
-            )
-        still = "" if shared.exists() else "&immutable=1"
-        return (
-            f"{self.path.absolute().as_uri()}?mode=ro{still}",
-            apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-        )
 
     @contextmanager
     def _same(self) -> Iterator[None]:
@@ -387,7 +354,7 @@ class Database:
             )
 
     def _empty_log(self, wait: float) -> bool:
-        if not _length(log_of(self.path)):
+        if not file_size(log_of(self.path)):
             return True
         self._writer.set_busy_timeout(round(wait * 1000))
         try:
@@ -499,14 +466,6 @@ class TransactionDatabase(Database):
 
     def write(self, work: Callable[[apsw.Cursor], _T]) -> _T:
         raise nested_write_error()
-
-
-def _length(path: Path) -> int:
-    """Bytes of a file; 0 when there is none."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 class _User:
