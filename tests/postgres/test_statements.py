@@ -53,6 +53,7 @@ OWN_WORDS = {
 # statements that no server explains
 UNEXPLAINED = {
     "create_hnsw_index": "it makes an index",
+    "create_field_index": "it makes an index",
     "distributed_tables": "it needs Citus",
     "distribute_table": "it needs Citus",
 }

@@ -91,7 +91,7 @@ class _ColumnDumper(Dumper):
         types = self.connection.adapters.types if self.connection is not None else None
         info = types.get("halfvec") if types is not None else None
         if info is None:
-            raise TypeError("this connection has not been told of halfvec")
+            raise TypeError("the type halfvec is not registered with this connection")
         return info.oid
 
 

@@ -80,13 +80,10 @@ class PostgresGraph:
     def count_by_type(
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
     ) -> list[EdgeCount]:
-        values = _positions([keys]) | {"sides": Column("i", SIDES[direction])} | at_time(as_of)
         directions: tuple[Direction, Direction] = ("out", "in")
-        counts = [
-            EdgeCount(rel, directions[side], edges)
-            for rel, side, edges in self._call(SQL.count_edges, values)
-            if edges
-        ]
+        rows = self._call(SQL.count_edges, _count_values([keys], direction, as_of))
+        # A type whose edges are all out of force comes with none.
+        counts = [EdgeCount(rel, directions[side], edges) for rel, side, edges in rows if edges]
         return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
     def count_by_group(
@@ -96,8 +93,7 @@ class PostgresGraph:
         direction: Direction,
         as_of: datetime | None = None,
     ) -> list[int]:
-        values = _positions(groups) | {"sides": Column("i", SIDES[direction])} | at_time(as_of)
-        edges = dict(self._call(SQL.degrees, values))
+        edges = dict(self._call(SQL.degrees, _count_values(groups, direction, as_of)))
         return list(accumulate(edges.get(position, 0) for position in range(len(groups))))
 
     def all_edges(self) -> Iterator[Edge]:
@@ -170,10 +166,18 @@ def _unique(keys: Sequence[str]) -> Column:
     return Column("t", list(dict.fromkeys(map(short, keys))))
 
 
-def _positions(groups: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Keys with the position of the first group that each is in."""
+def _count_values(
+    groups: Sequence[Sequence[str]], direction: Direction, as_of: datetime | None
+) -> dict[str, Any]:
+    """The parameters of a statement that counts: keys, with the position of the first group that
+    each is in."""
     positions: dict[str, int] = {}
     for position, keys in enumerate(groups):
         for key in keys:
             positions.setdefault(short(key), position)
-    return {"keys": Column("t", list(positions)), "positions": Column("q", positions.values())}
+    values = {
+        "keys": Column("t", list(positions)),
+        "positions": Column("q", positions.values()),
+        "sides": Column("i", SIDES[direction]),
+    }
+    return values | at_time(as_of)

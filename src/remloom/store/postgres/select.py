@@ -8,6 +8,7 @@ if it could, is rolled back.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +27,15 @@ from .compilers import Compilers
 from .database import Database
 from .kv import PostgresKeyValue
 from .sql_writer import PostgresWriter, sortable_value
+from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
 __all__ = ["PostgresSql"]
 
-_ANSWER = "SELECT * FROM remloom.answer(%s, %s, %s)"
-_EXPLAIN = "SELECT * FROM remloom.explain(%s, %s)"
-_TOO_LONG = "RL001"
+_TOO_LONG = "RL001"  # SQLSTATE that `remloom.fetch` raises
+_EXPLAIN_TIMEOUT = 5.0  # seconds
 # fields that have a column of their own, which is indexed
 _OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
 
@@ -53,14 +54,16 @@ class PostgresSql:
     def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
         writer = PostgresWriter(select.schema)
         sql, kinds = writer.select(select, limit + 1)
-        lines = self.run(_ANSWER, (sql, _texts(writer), MAX_FETCHED), timeout)
+        values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
+        lines = self.run(SQL.answer, values, timeout)
         rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
         return [output.name for output in select.outputs], rows[:limit], len(rows) > limit
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = PostgresWriter(select.schema)
         sql, _ = writer.select(select, limit + 1)
-        return [line for (line,) in self.run(_EXPLAIN, (sql, _texts(writer)), 5.0)]
+        values = {"sql": sql, "values": _texts(writer)}
+        return [line for (line,) in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
 
     def columns(self, schema: str) -> list[str]:
         return list(columns(check_schema(schema)))
@@ -77,20 +80,25 @@ class PostgresSql:
             return
         digest = sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
         expression = sortable_value(path).replace("r.body", "body")
-        self._server.define(
-            f"CREATE INDEX IF NOT EXISTS user_{digest} ON remloom.records (tenant_id, ({expression}) NULLS FIRST)"
-            f" WHERE schema = '{schema}'"
+        sql = SQL.fill(
+            "create_field_index", name=f"user_{digest}", expression=expression, schema=schema
         )
+        self._server.define(sql)
         self._kv.put([Entry(INDEXES, f"{schema}.{path}", b"{}")])
 
-    def run(self, sql: str, values: tuple[Any, ...], timeout: float) -> list[tuple[Any, ...]]:
-        """The rows of a statement that runs as the role that reads.
+    def run(
+        self, sql: str, values: Sequence[Any] | Mapping[str, Any], timeout: float
+    ) -> list[tuple[Any, ...]]:
+        """Fetch the rows of a statement that runs as the role that reads.
+
+        Args:
+            timeout: seconds.
 
         Raises:
-            StoreBusyError: it took longer than so many seconds.
-            InvalidInputError: what it computes cannot be, or its rows are too long.
+            StoreBusyError: it took longer.
+            InvalidInputError: it computes what cannot be, or its rows are too long.
         """
-        with self._server.read(self._tenant) as held, held.connection.cursor() as cursor:
+        with self._server.read(self._tenant) as snapshot, snapshot.connection.cursor() as cursor:
             cursor.execute("SAVEPOINT answer")
             try:
                 cursor.execute(f"SET LOCAL statement_timeout = {max(1, round(timeout * 1000))}")
@@ -108,7 +116,7 @@ def _roll_back(cursor: Cursor[Any]) -> None:
 
 
 def _error(error: psycopg.Error, timeout: float) -> Exception:
-    """Our error for what a SELECT came to, by its SQLSTATE."""
+    """Return our error for the error of a SELECT, by its SQLSTATE."""
     state = error.sqlstate or ""
     if isinstance(error, psycopg.errors.QueryCanceled):
         return StoreBusyError(
@@ -132,6 +140,5 @@ def _error(error: psycopg.Error, timeout: float) -> Exception:
 
 
 def _texts(writer: PostgresWriter) -> list[str | None]:
-    return [
-        value if value is None or isinstance(value, str) else str(value) for value in writer.values
-    ]
+    """The values that the statement compares with, as texts: it casts each."""
+    return [None if value is None else str(value) for value in writer.values]

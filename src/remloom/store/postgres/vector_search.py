@@ -62,7 +62,7 @@ def read_serving(cursor: Cursor[Any], tenant: str, ef: int) -> Serving | None:
 
 
 class NearestWindows:
-    """One search, of which more and more windows may be asked."""
+    """One search, which can be asked for more and more windows."""
 
     def __init__(self, query: VectorQuery, serving: Serving) -> None:
         self._serving = serving
@@ -117,11 +117,11 @@ class NearestWindows:
         return [Window(*row[1:]) for row in rows if row[1] is not None]
 
     def _widen(self, cursor: Cursor[Any], count: int) -> None:
-        """Let the HNSW search keep as many candidates as are asked of it."""
-        wanted = min(count, _MOST)
-        if self._ef < wanted:
-            self._ef = wanted
-            cursor.execute(SQL.set_candidates, {"ef": wanted})
+        """Let the HNSW search keep at least `count` candidates, as far as it can."""
+        candidates = min(count, _MOST)
+        if self._ef < candidates:
+            self._ef = candidates
+            cursor.execute(SQL.set_candidates, {"ef": candidates})
 
     def _first(self, count: int) -> str:
         """The statement to try first: the index and what is not in it yet."""
