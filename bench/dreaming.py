@@ -164,14 +164,14 @@ def main(documents: int, latency: float) -> dict[str, Any]:
                     sizes.append(_resident())
                     pages.append(apsw.memory_used())
 
-            vectors = memory.admin.stats()["vectors"]["count"]
+            vectors = memory.admin.stats().vectors.count
             thinking = model.cost()
             embedder.seconds, building[0] = 0.0, 0.0
             before, began = time.process_time(), time.perf_counter()
             run = memory.learn(order="relaxed", period="none", progress=told).run
             took, calls = time.perf_counter() - began, run.counts["calls"]
             cpu = time.process_time() - before - embedder.seconds - building[0] - thinking * calls
-            vectors = memory.admin.stats()["vectors"]["count"] - vectors
+            vectors = memory.admin.stats().vectors.count - vectors
             return {
                 "documents": documents,
                 "latency": latency,

@@ -66,7 +66,7 @@ class Bench:
     def open(self, kind: str) -> tuple[Memory, bool]:
         """The tenant of a kind, and whether it is still to be filled."""
         memory = Memory.open(self.url, tenant=f"bench-{kind}-{self.size}", embedder="none")
-        return memory, not any(memory.admin.stats()["records"].values())
+        return memory, not any(memory.admin.stats().records.values())
 
     def fetch(self, sql: str, *values: Any) -> list[Any]:
         return self.bare.execute(sql, values).fetchall()

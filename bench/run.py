@@ -107,7 +107,7 @@ def _visibility(
 
 def exact_share(memory: Memory) -> float:
     """The share of the vectors that the graph does not hold yet."""
-    return memory.admin.stats()["vectors"]["exact_share"] or 0.0
+    return memory.admin.stats().vectors.exact_share or 0.0
 
 
 def _get(bench: Bench, memory: Memory, size: int, ids: list[str]) -> None:

@@ -185,7 +185,7 @@ def test_a_cancelled_write_is_finished_whole_before_the_memory_closes(tmp_path: 
 
     asyncio.run(session())
     with Memory.open(tmp_path, embedder="none") as memory:
-        assert memory.admin.stats()["records"]["entities"] == 500
+        assert memory.admin.stats().records["entities"] == 500
         assert memory.admin.check() == []
 
 

@@ -65,7 +65,7 @@ def test_appending_equals_reading_the_whole(memory: Memory, tmp_path: Path) -> N
         for schema in ("resources", "entities", "moments"):
             sql = f"SELECT name FROM {schema} ORDER BY name"
             assert memory.sql(sql).rows == other.sql(sql).rows
-        assert memory.admin.stats()["edges"] == other.admin.stats()["edges"]
+        assert memory.admin.stats().edges == other.admin.stats().edges
 
 
 def test_appending_the_same_again_changes_nothing_and_an_id_is_said_once(memory: Memory) -> None:

@@ -105,7 +105,7 @@ def test_what_is_being_embedded_when_a_memory_is_dropped_is_kept(tmp_path: Path)
     )
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         memory.embed_pending()
-        assert memory.admin.stats()["vectors"]["count"] >= 200
+        assert memory.admin.stats().vectors.count >= 200
         assert memory.admin.check() == []
 
 

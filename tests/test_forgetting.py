@@ -179,7 +179,7 @@ def test_a_chat_of_which_no_turn_is_left_is_gone(memory: Memory) -> None:
     memory.read_chat(chat(*range(3)), uri="chat", name="Standup")
     assert memory.forget(*(turn.id for turn in memory.admin.store.records.chunks("chat"))).verified
     assert memory.lookup("Standup", "Ann", "Ben").records == []
-    assert memory.admin.stats()["records"] == {"resources": 0, "entities": 0, "moments": 0}
+    assert memory.admin.stats().records == {"resources": 0, "entities": 0, "moments": 0}
 
 
 def test_the_sweep_looks_where_edges_of_a_name_that_stays_lead(memory: Memory) -> None:

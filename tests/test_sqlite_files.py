@@ -531,7 +531,7 @@ def test_a_line_that_would_harm_the_memory_is_not_imported(
         with pytest.raises(InvalidInputError, match=f"line 2: .*{told}"):
             opened.admin.import_(io.BytesIO(f"{header}\n{line}\n".encode()))
         assert opened.admin.check() == []
-        assert not any(opened.admin.stats()["records"].values())
+        assert not any(opened.admin.stats().records.values())
 
 
 def test_an_edge_is_imported_without_the_time_it_was_made(tmp_path: Path) -> None:
@@ -679,9 +679,9 @@ def test_the_graph_moves_vectors_out_of_the_tail_in_the_background(tmp_path: Pat
         )
         assert opened.search(vector=rows[2_499].tolist(), limit=1).records[0].id == ids[2_499]
         deadline = time.monotonic() + 60
-        while opened.admin.stats()["vectors"]["exact_share"] > 0 and time.monotonic() < deadline:
+        while opened.admin.stats().vectors.exact_share > 0 and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert opened.admin.stats()["vectors"]["exact_share"] == 0
+        assert opened.admin.stats().vectors.exact_share == 0
         opened.write([Resource(name="new", content="new", embedding=rows[0] + rows[1])])
         assert opened.search(vector=(rows[0] + rows[1]).tolist(), limit=1).records[0].name == "new"
 

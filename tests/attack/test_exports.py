@@ -45,7 +45,7 @@ def exported(home: str) -> bytes:
 
 def held(opened: Memory) -> int:
     found = opened.admin.stats()
-    return sum(found["records"].values()) + found["edges"] + found["vectors"]["count"]
+    return sum(found.records.values()) + found.edges + found.vectors.count
 
 
 def test_an_export_cut_off_at_any_byte_is_taken_in_whole_or_not_at_all(

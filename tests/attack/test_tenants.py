@@ -102,7 +102,7 @@ def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
     if anew:
         with memory(home, tenant="acme", key=key) as opened:
             assert [hit.content for hit in opened.lookup("Ann").records] == ["Another life."]
-            assert opened.admin.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
+            assert opened.admin.stats().records == {"resources": 0, "entities": 1, "moments": 0}
             assert opened.jobs.list() == []
         Home(home).delete("acme")
 

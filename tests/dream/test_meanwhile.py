@@ -50,7 +50,7 @@ def essays(tmp_path: Path) -> Path:
 
 
 def journal(memory: Memory) -> bytes:
-    kinds = [kind for kind in memory.admin.stats()["journal"] if kind != "run"]
+    kinds = [kind for kind in memory.admin.stats().entries if kind != "run"]
     return b"".join(entry.value for kind in kinds for entry in memory.admin.store.kv.list(kind))
 
 

@@ -501,7 +501,7 @@ def test_forgetting_a_document_takes_its_dreams_and_what_the_journal_says_of_it(
     assert len(memory.admin.store.kv.list("learned")) == len(minds.ESSAYS) - 1
     journal = b"".join(
         entry.value
-        for kind in memory.admin.stats()["journal"]
+        for kind in memory.admin.stats().entries
         for entry in memory.admin.store.kv.list(kind)
         if kind != "run"
     )
@@ -539,7 +539,7 @@ def test_bad_arguments_are_refused_before_anything_is_read(memory: Memory, essay
     with pytest.raises(InvalidInputError):
         memory.learn(essays, budget=Budget(tokens=0))
     assert memory.runs.list() == []
-    assert memory.admin.stats()["records"].get("resources", 0) == 0
+    assert memory.admin.stats().records.get("resources", 0) == 0
 
 
 def test_without_a_model_or_an_embedder_it_says_what_to_set(
@@ -549,7 +549,7 @@ def test_without_a_model_or_an_embedder_it_says_what_to_set(
     with Memory.open(tmp_path / "a", embedder=WordEmbedder()) as memory:
         with pytest.raises(ModelNotConfiguredError, match="REMLOOM_LLM_MODEL"):
             memory.learn(essays)
-        assert memory.admin.stats()["records"].get("resources", 0) == 0
+        assert memory.admin.stats().records.get("resources", 0) == 0
     with (
         Memory.open(tmp_path / "b", embedder="none", llm=ScriptedModel(minds.reply)) as memory,
         pytest.raises(EmbedderError, match="without an embedder"),

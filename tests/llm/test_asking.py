@@ -367,7 +367,7 @@ def test_the_ledger_and_the_model_are_reached_through_memory(tmp_path: Path) -> 
         assert memory.admin.llm is not None
         assert memory.admin.llm.ask("question", PASSAGES) == "what?"
         assert memory.admin.usage().total.calls == 1
-        assert memory.admin.stats()["journal"] == {"usage": 1}
+        assert memory.admin.stats().entries == {"usage": 1}
     with Memory.open(tmp_path, embedder="none") as memory:
         assert memory.admin.llm is None
         assert memory.admin.usage().tasks[0].name == "question"

@@ -96,7 +96,7 @@ def test_what_waits_to_be_embedded_waits_in_the_copy_too(
         memory.admin.store.vectors.park("r2", "refused")
     Home(tmp_path).copy(postgres, tenant=tenant)
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
-        assert memory.admin.stats()["pending"] == 2
+        assert memory.admin.stats().pending == 2
 
 
 def test_a_copy_that_is_there_already_is_only_verified(
@@ -118,7 +118,7 @@ def test_a_target_with_memories_of_its_own_is_left_alone(
         Home(tmp_path).copy(postgres, tenant=tenant)
     assert "--as" in caught.value.remedy
     with Memory.open(postgres, tenant=tenant, embedder="none") as memory:
-        assert memory.admin.stats()["records"] == {"resources": 0, "entities": 1, "moments": 0}
+        assert memory.admin.stats().records == {"resources": 0, "entities": 1, "moments": 0}
 
 
 def test_a_tenant_is_not_copied_into_itself(tmp_path: Path, tenant: str) -> None:

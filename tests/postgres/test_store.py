@@ -508,7 +508,7 @@ def test_what_a_database_cannot_do_is_said(postgres: str, tmp_path: Path) -> Non
         with pytest.raises(InvalidInputError, match="NUL"):
             memory.write([Entity(name="bystander"), Entity(name="e", properties={"x": "a\0b"})])
         assert memory.lookup("bystander").records == []
-        assert memory.admin.stats()["encrypted"] is False
+        assert memory.admin.stats().encrypted is False
     with pytest.raises(InvalidInputError, match="does not encrypt"):
         Memory.open(postgres, key="ab" * 32, embedder="none")
     with pytest.raises(InvalidInputError, match="neither"):

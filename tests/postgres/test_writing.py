@@ -39,7 +39,7 @@ def test_a_record_that_the_server_refuses_undoes_the_parts_before_it(
             memory.write(
                 [*batch, *(Edge(src=f"e{n}", rel_type="knows", dst=f"f{n}") for n in range(10))]
             )
-        assert memory.admin.stats()["records"] == {"resources": 0, "entities": 0, "moments": 0}
+        assert memory.admin.stats().records == {"resources": 0, "entities": 0, "moments": 0}
         memory.write([Entity(name="e1")])
         assert [hit.name for hit in memory.lookup("e1").records] == ["e1"]
 
@@ -51,7 +51,7 @@ def test_an_edge_that_the_server_refuses_undoes_the_parts_before_it(postgres: st
             memory.write(
                 [*edges, Edge(src="e9", rel_type="likes", dst="f9", properties={"text": "a\0b"})]
             )
-        assert memory.admin.stats()["edges"] == 0
+        assert memory.admin.stats().edges == 0
         assert not memory.lookup("e1", "f1").records
 
 

@@ -541,7 +541,7 @@ def test_a_new_context_is_searched_at_once_and_embeds_nothing_again(tmp_path: Pa
         memory.write([Resource(uri="n", name="n", content=note.content, context="marina office")])
         assert memory.search_text("marina").records
         assert not memory.search_text("harbour").records
-        assert memory.admin.stats()["pending"] == 0
+        assert memory.admin.stats().pending == 0
         assert memory.search("lease June").records
 
 

@@ -3,6 +3,7 @@
 from .home import Home
 from .lineage import DescribedRecord, EntityChange, Lineage, LineageEntry, RecordView
 from .memory import Memory
+from .stats import MemoryStats
 
 __all__ = [
     "DescribedRecord",
@@ -11,5 +12,6 @@ __all__ = [
     "Lineage",
     "LineageEntry",
     "Memory",
+    "MemoryStats",
     "RecordView",
 ]

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
@@ -15,6 +17,7 @@ from ..model import Record
 from ..store.backends import place
 from .arguments import Progress, check_aware, check_limit
 from .engine import Engine
+from .stats import MemoryStats
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -73,14 +76,13 @@ class Admin:
 
     # -- contents ----------------------------------------------------------------------------------
 
-    def stats(self) -> dict[str, Any]:
-        """Count records by schema and type, edges by type, vectors, queued texts, and bytes.
-
-        `embedding_error` is there when embedding in the background stopped, and says why.
-        """
-        error = self._engine.embedding_error
-        stats = {"tenant": self.tenant, **self.store.admin.stats().as_dict()}
-        return stats | {"embedding_error": error} if error else stats
+    def stats(self) -> MemoryStats:
+        """Count records by schema and type, edges by type, vectors, queued texts, and bytes."""
+        return MemoryStats(
+            **asdict(self.store.admin.stats()),
+            tenant=self.tenant,
+            embedding_error=self._engine.embedding_error,
+        )
 
     def records(self, schema: str | None = None) -> Iterator[Record]:
         """Yield the records of a schema, or of all schemas, in the order they were written.

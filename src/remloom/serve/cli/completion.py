@@ -4,7 +4,7 @@ memory knows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -15,7 +15,7 @@ from .statements import split
 from .terminal import visible
 
 if TYPE_CHECKING:
-    from ...memory import Memory
+    from ...memory import Memory, MemoryStats
 
 __all__ = ["StatementCompleter"]
 
@@ -44,7 +44,7 @@ class StatementCompleter(Completer):
     def __init__(self, memory: Callable[[], Memory], commands: dict[str, str]) -> None:
         self._memory = memory
         self._commands = commands
-        self._counted: tuple[Memory, dict[str, Any]] | None = None
+        self._counted: tuple[Memory, MemoryStats] | None = None
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
@@ -97,9 +97,9 @@ class StatementCompleter(Completer):
                 yield from _starting(STARTS, typed)
                 yield from self._labels(typed)
             case "TRAVERSE":
-                yield from _starting(self._in_use()["edge_types"], typed)
+                yield from _starting(self._in_use().edge_types, typed)
             case "TYPE":
-                types = self._in_use()["types"]
+                types = self._in_use().types
                 yield from _starting(
                     sorted({type for counts in types.values() for type in counts if type}), typed
                 )
@@ -119,7 +119,7 @@ class StatementCompleter(Completer):
                 shown = quote(name) if typed[0] in "'\"" else render_label(name)
                 yield Completion(shown, -len(typed), display=visible(name))
 
-    def _in_use(self) -> dict[str, Any]:
+    def _in_use(self) -> MemoryStats:
         """Give what `Admin.stats` counts, counted once for each memory: it is asked for at every key."""
         memory = self._memory()
         if self._counted is None or self._counted[0] is not memory:

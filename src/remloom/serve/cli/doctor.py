@@ -16,6 +16,8 @@ from .terminal import visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from ...memory import MemoryStats
+
 __all__: list[str] = []
 
 LIBRARIES = ("apsw-sqlite3mc", "msgspec", "numpy", "usearch", "onnxruntime", "tokenizers")
@@ -47,11 +49,13 @@ def doctor(call: Call, repair: bool) -> None:
         "home": settings.shown_home,
         "tenant": settings.tenant,
     }
+    stats: MemoryStats | None = None
     problems: list[str] = []
     codes: list[int] = []
     try:
         with call.open() as memory:
-            found["store"] = memory.admin.stats()
+            stats = memory.admin.stats()
+            found["store"] = stats.as_dict()
             disagreements = memory.admin.check()
             problems += disagreements
             codes += [StoreError.exit_code] * bool(disagreements)
@@ -63,7 +67,7 @@ def doctor(call: Call, repair: bool) -> None:
         codes.append(error.exit_code)
     found["repaired"] = repaired
     found["problems"] = problems
-    call.show(found, lambda: _view(found))
+    call.show(found, lambda: _view(found, stats))
     if codes:
         raise Exit(codes[0])
 
@@ -80,7 +84,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _view(found: dict[str, Any]) -> RenderableType:
+def _view(found: dict[str, Any], stats: MemoryStats | None) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
@@ -96,10 +100,10 @@ def _view(found: dict[str, Any]) -> RenderableType:
         Text.assemble(("problem: ", "bold red"), visible(problem)) for problem in found["problems"]
     ]
     done = [Text.assemble(("repaired: ", "bold"), visible(line)) for line in found["repaired"]]
-    held = [Text(), draw_stats(found["store"])] if "store" in found else []
+    counts = [] if stats is None else [Text(), draw_stats(stats)]
     return Group(
         draw_nested(facts),
-        *held,
+        *counts,
         Text(),
         *done,
         *(problems or [Text("everything agrees", "bold green")]),

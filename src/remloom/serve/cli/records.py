@@ -65,7 +65,7 @@ def show_stats(call: Call, memory: Memory) -> None:
 
         return draw_stats(found)
 
-    call.show(found, view)
+    call.show(found.as_dict(), view)
 
 
 @command("forget")

@@ -6,7 +6,7 @@ always whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -20,7 +20,7 @@ from .text_formats import byte_size, one_line, plural
 from .traversal_view import draw_edges, draw_traversal, styled_kind
 
 if TYPE_CHECKING:
-    from ...memory import RecordView
+    from ...memory import MemoryStats, RecordView
 
 __all__ = ["draw_answer", "draw_record_view", "draw_stats"]
 
@@ -64,34 +64,30 @@ def draw_record_view(view: RecordView) -> RenderableType:
     return Group(*parts)
 
 
-def draw_stats(found: dict[str, Any]) -> RenderableType:
+def draw_stats(stats: MemoryStats) -> RenderableType:
     """Draw what `Admin.stats` counts."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
-    sealed = "encrypted" if found["encrypted"] else "not encrypted"
-    title = Text.assemble(
-        (found["tenant"], "bold"), f"  {sealed}, {byte_size(found['bytes'])} on disk"
-    )
-    for schema, count in found["records"].items():
-        types = {type or "no type": number for type, number in found["types"][schema].items()}
-        mentioned = (
-            f"; {found['thin_entities']:,} only mentioned"
-            if schema == "entities" and found["thin_entities"]
-            else ""
-        )
-        grid.add_row(schema, f"{count:,}", _counts(types) + mentioned)
-    grid.add_row("edges", f"{found['edges']:,}", _counts(found["edge_types"]))
-    vectors = found["vectors"]
-    searched = (
-        "" if vectors["exact_share"] is None else f", {vectors['exact_share']:.0%} searched exactly"
-    )
-    made = f"{vectors['model']}, {vectors['dims']} dimensions{searched}" if vectors["count"] else ""
-    grid.add_row("vectors", f"{vectors['count']:,}", made)
-    if found["pending"] or found["parked"]:
-        parked = f"and {found['parked']:,} parked after failing" if found["parked"] else ""
-        grid.add_row("to embed", f"{found['pending']:,}", parked)
+    sealed = "encrypted" if stats.encrypted else "not encrypted"
+    on_disk = f"  {sealed}, {byte_size(stats.bytes)} on disk"
+    title = Text.assemble((stats.tenant, "bold"), on_disk)
+    for schema, count in stats.records.items():
+        types = {type or "no type": number for type, number in stats.types[schema].items()}
+        details = _counts(types)
+        if schema == "entities" and stats.thin_entities:
+            details += f"; {stats.thin_entities:,} only mentioned"
+        grid.add_row(schema, f"{count:,}", details)
+    grid.add_row("edges", f"{stats.edges:,}", _counts(stats.edge_types))
+    vectors = stats.vectors
+    details = f"{vectors.model}, {vectors.dims} dimensions" if vectors.count else ""
+    if vectors.count and vectors.exact_share is not None:
+        details += f", {vectors.exact_share:.0%} searched exactly"
+    grid.add_row("vectors", f"{vectors.count:,}", details)
+    if stats.pending or stats.parked:
+        parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
+        grid.add_row("to embed", f"{stats.pending:,}", parked)
     return Group(title, grid)
 
 
