@@ -670,7 +670,8 @@ class Dreaming(Kind):
     _touches = True  # it may change what there was: a summary, an edge
 
     def do(self, memory: Any, life: Life) -> None:
-        getattr(memory.dreams, self.chore)(**self.given(life))
+        owner = memory if self.chore in ("learn", "dream") else memory.dreams
+        getattr(owner, self.chore)(**self.given(life))
 
     def given(self, life: Life) -> dict[str, Any]:
         return {}
