@@ -77,7 +77,7 @@ class SqlFiles:
         self._folder = folder
 
     def __getattr__(self, name: str) -> str:
-        # Only what is not there yet comes here: the first statement that is asked for, and mistakes.
+        # Only what is not there yet comes here: the first statement asked for, and mistakes.
         # Python itself asks for names with two underscores, which are no reason to read files.
         if name.startswith("__"):
             raise AttributeError(name)

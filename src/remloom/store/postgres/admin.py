@@ -28,7 +28,7 @@ class PostgresAdmin:
         return check(self._server, self._tenant)
 
     def optimize(self) -> None:
-        """Put the vectors into the HNSW index now, if there are more than are compared one by one."""
+        """Put the vectors into the HNSW index now, if too many are compared one by one."""
         self._server.check_open()
         self._indexing.settle()
 

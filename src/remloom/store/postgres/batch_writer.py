@@ -97,7 +97,7 @@ class BatchWriter(EdgeWriter):
     def _store_rows(
         self, changes: dict[str, RecordChange], embed: set[str], model: int, dims: int
     ) -> None:
-        """Store records with their names, vectors and texts; put those of `embed` into the queue."""
+        """Store records with their names, vectors and texts; queue those of `embed`."""
         texts, removed_texts = self._number_texts(changes.values())
         if removed_texts:
             bm25_index.remove(self.cursor, self.tenant, removed_texts)

@@ -31,7 +31,8 @@ def distribute(server: Database) -> list[str]:
         if not connection.execute(SQL.citus_available).fetchone():
             raise StoreError(
                 f"{server.description} lacks the extension citus",
-                remedy="install Citus, add it to shared_preload_libraries and restart; or migrate without --citus",
+                remedy="install Citus, add it to shared_preload_libraries and restart; "
+                "or migrate without --citus",
             )
         connection.execute(SQL.lock_definitions, {"lock": LOCK})
         try:
@@ -41,7 +42,8 @@ def distribute(server: Database) -> list[str]:
             first_line = str(error).partition("\n")[0]
             raise StoreError(
                 f"{server.description}: {first_line}",
-                remedy="run `remloom migrate --citus` at the coordinator, as the owner of the tables",
+                remedy="run `remloom migrate --citus` at the coordinator, "
+                "as the owner of the tables",
             ) from error
 
 

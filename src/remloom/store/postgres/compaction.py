@@ -26,17 +26,19 @@ def mergeable(present: Sequence[_R], size: int) -> Sequence[_R]:
     has few."""
     start = len(present)
     while True:
-        alike = start
-        while (
-            alike
-            and present[alike - 1].size < _WHOLE
-            and _magnitude(present[alike - 1].size) <= _magnitude(size)
-        ):
-            alike -= 1
-        if start - alike < _WIDTH:
+        first = start
+        while first and _joins(present[first - 1], size):
+            first -= 1
+        if start - first < _WIDTH:
             return present[start:]
-        size += sum(run.size for run in present[alike:start])
-        start = alike
+        # The merged run may be of the size of those before it.
+        size += sum(run.size for run in present[first:start])
+        start = first
+
+
+def _joins(run: _Run, size: int) -> bool:
+    """Whether a run may be merged with others that come to this size."""
+    return run.size < _WHOLE and _magnitude(run.size) <= _magnitude(size)
 
 
 def _magnitude(size: int) -> int:

@@ -50,7 +50,7 @@ def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletio
 
 
 def _read(writer: BatchWriter, ids: Sequence[str]) -> dict[str, Any]:
-    """Read the rows of records by their ids: seq, the number of the text, and what `decode` needs."""
+    """Read records by their ids: seq, the number of the text, and what `decode` needs."""
     rows = writer.rows(SQL.stored_records, ids=Column("t", ids))
     return {id: row for id, *row in rows}
 

@@ -31,8 +31,8 @@ class PostgresGraph:
     def __init__(self, server: Database, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
-        # Whether a record of several keys was met. Few tenants have one, and only where there is one
-        # are the other keys of every record looked for.
+        # Whether a record of several keys was met. Few tenants have one, and only where there is
+        # one are the other keys of every record looked for.
         self._aliased = False
         # the edge types there were when they were last read
         self._edge_types: Sequence[str] = ()

@@ -80,9 +80,15 @@ def edge_of(row: Any) -> Edge:
     if isinstance(properties, bytes):
         properties = _decode_properties(properties)
     return Edge(
-        src=src, rel_type=rel, dst=dst, weight=weight, properties=properties or {}, created_at=moment_of(created),
-        valid_from=moment_of(since), valid_to=moment_of(until),
-    )  # fmt: skip
+        src=src,
+        rel_type=rel,
+        dst=dst,
+        weight=weight,
+        properties=properties or {},
+        created_at=moment_of(created),
+        valid_from=moment_of(since),
+        valid_to=moment_of(until),
+    )
 
 
 def paths_of(data: bytes) -> tuple[Edge, ...]:

@@ -1,4 +1,7 @@
-"""A transaction that changes a tenant: its lock, and the numbers it gives out. The caller commits."""
+"""A transaction that changes a tenant: its lock, and the numbers it gives out.
+
+The caller commits.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class _Hits(NamedTuple):
 
 
 def take(transaction: Transaction) -> Tail:
-    """Take the tail, or the beginning of a very long one, to be sealed before the transaction ends."""
+    """Take the tail, or the beginning of a very long one, to be sealed in this transaction."""
     runs = [_Run(*row) for row in transaction.rows(SQL.name_runs)]
     # Where most of what the runs have was removed since, all names are sealed anew.
     if transaction.removed_names > sum(run.names for run in runs) // 2:

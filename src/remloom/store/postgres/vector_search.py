@@ -55,7 +55,7 @@ class Window(NamedTuple):
 
 
 def read_serving(cursor: Cursor[Any], tenant: str, ef: int) -> Serving | None:
-    """Read which model serves, and set how the HNSW index is searched until the transaction ends."""
+    """Read which model serves, and set how this transaction searches the HNSW index."""
     values = {"tenant": tenant, "ef": ef, "most": _MOST}
     row = cursor.execute(SQL.serving_model, values).fetchone()
     return Serving(*row[:3]) if row else None
@@ -143,7 +143,7 @@ class NearestWindows:
 
 
 def _with_names(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:
-    """A condition whose parameters have names, so that it may stand in a statement more than once."""
+    """Name the parameters of a condition, so that it may stand in a statement more than once."""
     names = [f"value_{position}" for position in range(len(values))]
     unused = iter(names)
     named = _PARAMETER.sub(

@@ -56,7 +56,8 @@ def migrate(server: Database) -> tuple[int, int]:
             except psycopg.errors.InsufficientPrivilege as error:
                 raise StoreError(
                     f"{server.description}: {str(error).partition(chr(10))[0]}",
-                    remedy="run `remloom migrate` as a user who may create extensions, roles and schemas there",
+                    remedy="run `remloom migrate` as a user who may create extensions, roles "
+                    "and schemas there",
                 ) from error
         return before, newest()
 
