@@ -72,29 +72,31 @@ class Executor:
             from .parser import parse
 
             query = parse(query)
-        # the shortest way for the commonest query, which takes microseconds
-        if isinstance(query, Lookup):
-            return self.lookup(query)
-        statement = query if isinstance(query, Statement) else Statement(query)
-        if statement.explain:
+        if not isinstance(query, Statement):
+            return self._run_plan(query)
+        if query.explain:
             from .explain import explain
 
-            return explain(self.store, statement)
-        match statement.query:
-            case Lookup() as lookup:
-                return self.lookup(lookup, statement.as_of)
-            case Fuzzy() as fuzzy:
-                return self.fuzzy(fuzzy)
-            case Search() as search:
-                return self.search(search)
-            case TextSearch() as text_search:
-                return self.search_text(text_search)
-            case Sql() as sql:
-                return self.sql(sql)
-            case Traverse() as traverse:
+            return explain(self.store, query)
+        return self._run_plan(query.query, query.as_of)
+
+    def _run_plan(self, query: Plan, as_of: datetime | None = None) -> Answer:
+        # the commonest first: a LOOKUP takes microseconds
+        match query:
+            case Lookup():
+                return self.lookup(query, as_of)
+            case Fuzzy():
+                return self.fuzzy(query)
+            case Search():
+                return self.search(query)
+            case TextSearch():
+                return self.search_text(query)
+            case Sql():
+                return self.sql(query)
+            case Traverse():
                 from .traverse import run_traverse
 
-                return run_traverse(self, traverse, statement.as_of)
+                return run_traverse(self, query, as_of)
             case other:
                 raise InvalidInputError(
                     f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"'
