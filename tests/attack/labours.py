@@ -626,11 +626,11 @@ class Dreaming(Kind):
     chore = "learn"
 
     def base(self, life: Life) -> None:
-        import minds
+        import scripted_models
 
         from remloom import Message
 
-        folder = minds.folder(emptied(life.scratch / "essays"))
+        folder = scripted_models.folder(emptied(life.scratch / "essays"))
         with self._open(life) as memory:
             memory.read(folder)
             said = [
@@ -678,11 +678,11 @@ class Dreaming(Kind):
 
     @staticmethod
     def _open(life: Life) -> Any:
-        import minds
+        import scripted_models
 
         from remloom.testing.models import ScriptedModel
 
-        return life.open(llm=ScriptedModel(minds.reply, latency=0.002))
+        return life.open(llm=ScriptedModel(scripted_models.reply, latency=0.002))
 
 
 class Learning(Dreaming):

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import minds
+import scripted_models
 
 from remloom import Memory
 from remloom.llm import Request
@@ -35,7 +35,7 @@ def learn(source: str, home: Path, log: Path, *, kill_at: int = 0, after: bool =
     def reply(request: Request) -> Said:
         with log.open("a") as lines:
             lines.write(f"{os.getpid()} {identify('scripted:model', request)}\n")
-        return minds.reply(request)
+        return scripted_models.reply(request)
 
     def counted(transaction: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **given: Any) -> Any:
@@ -74,7 +74,7 @@ def outcome(home: Path) -> dict[str, Any]:
             for kind in (KIND, "checkpoint", "checkpoint.write")
         )
         return {
-            "content": minds.content(memory), "problems": memory.admin.check(), "left": left,
+            "content": scripted_models.content(memory), "problems": memory.admin.check(), "left": left,
             "runs": [run.status for run in memory.runs.list()],
         }  # fmt: skip
 

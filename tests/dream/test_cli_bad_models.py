@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import minds
 import pytest
+import scripted_models
 from click.testing import CliRunner, Result
 
 from llm.endpoint import endpoint, failed, said
@@ -44,7 +44,7 @@ def spoilt(answer: Any) -> Answer:
 
 @pytest.fixture
 def essays(tmp_path: Path) -> Path:
-    return minds.folder(tmp_path / "essays")
+    return scripted_models.folder(tmp_path / "essays")
 
 
 @pytest.fixture

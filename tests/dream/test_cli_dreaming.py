@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import minds
 import pytest
+import scripted_models
 from click.testing import CliRunner, Result
 
 from remloom import Memory
@@ -27,7 +27,7 @@ def remloom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     opened = Memory.open
 
     def open_scripted(**given: object) -> Memory:
-        return opened(**given, embedder=WordEmbedder(), llm=ScriptedModel(minds.reply))  # type: ignore[arg-type]
+        return opened(**given, embedder=WordEmbedder(), llm=ScriptedModel(scripted_models.reply))  # type: ignore[arg-type]
 
     monkeypatch.setattr(Memory, "open", open_scripted)
 
@@ -40,7 +40,7 @@ def remloom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def test_learning_prints_each_dream_with_its_question_and_source_lines(
     remloom: Command, tmp_path: Path
 ) -> None:
-    source = minds.folder(tmp_path / "essays")
+    source = scripted_models.folder(tmp_path / "essays")
     done = remloom("learn", str(source), "--dreams", "1")
     assert done.exit_code == 0, done.output
     assert "learn done: " in done.output
@@ -51,7 +51,7 @@ def test_learning_prints_each_dream_with_its_question_and_source_lines(
 
 
 def test_learning_again_when_there_is_nothing_new_says_so(remloom: Command, tmp_path: Path) -> None:
-    source = minds.folder(tmp_path / "essays")
+    source = scripted_models.folder(tmp_path / "essays")
     assert remloom("learn", str(source), "--dreams", "1").exit_code == 0
     again = remloom("learn", str(source), "--dreams", "1")
     assert again.exit_code == 0, again.output
@@ -60,7 +60,7 @@ def test_learning_again_when_there_is_nothing_new_says_so(remloom: Command, tmp_
 
 
 def test_a_dry_run_the_run_its_sources_and_its_rollback(remloom: Command, tmp_path: Path) -> None:
-    source = minds.folder(tmp_path / "essays")
+    source = scripted_models.folder(tmp_path / "essays")
     assert remloom("read", str(source)).exit_code == 0
     dry = remloom("dream", "--dreams", "1", "--seed", "a", "--dry-run")
     assert "nothing was; the model was called all the same" in dry.output
@@ -83,7 +83,7 @@ def test_a_dry_run_the_run_its_sources_and_its_rollback(remloom: Command, tmp_pa
 
 
 def test_wrong_arguments_are_told_with_a_remedy(remloom: Command, tmp_path: Path) -> None:
-    source = minds.folder(tmp_path / "essays")
+    source = scripted_models.folder(tmp_path / "essays")
     for given in (
         ["--period", "week"],
         ["--dreams", "many"],

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import minds
 import pytest
+import scripted_models
 
 HERE = Path(__file__).parent
 KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
@@ -18,7 +18,7 @@ KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
 @pytest.mark.crash
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_killed_run_goes_on_where_it_was_and_pays_for_nothing_twice(tmp_path: Path) -> None:
-    source = minds.folder(tmp_path / "essays")
+    source = scripted_models.folder(tmp_path / "essays")
     done = subprocess.run(
         [sys.executable, HERE / "killing.py", source, tmp_path, str(KILLS), "7"],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(HERE)},

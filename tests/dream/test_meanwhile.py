@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import minds
 import pytest
+import scripted_models
 
 from remloom import Memory, Resource
 from remloom.errors import ModelRefusedError, ModelUnavailableError, NotFoundError
@@ -20,14 +20,14 @@ pytest.importorskip("langgraph")
 
 
 class Flaky:
-    """Replies as `minds.reply`, unless told otherwise; `before` is called with each request."""
+    """Replies as `scripted_models.reply`, unless told otherwise; `before` is called with each request."""
 
     def __init__(self) -> None:
         self.before: Callable[[Request], Said | None] = lambda _: None
 
     def __call__(self, request: Request) -> Said:
         said = self.before(request)
-        return minds.reply(request) if said is None else said
+        return scripted_models.reply(request) if said is None else said
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def memory(tmp_path: Path, flaky: Flaky) -> Iterator[Memory]:
 
 @pytest.fixture
 def essays(tmp_path: Path) -> Path:
-    return minds.folder(tmp_path / "essays")
+    return scripted_models.folder(tmp_path / "essays")
 
 
 def journal(memory: Memory) -> bytes:
@@ -115,11 +115,11 @@ def test_a_run_that_stops_keeps_nothing_that_was_forgotten_meanwhile(
 def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(
     memory: Memory, tmp_path: Path
 ) -> None:
-    first = {"2021-01-05-tea.md": minds.ESSAYS["2021-01-05-tea.md"]}
-    memory.learn(minds.folder(tmp_path / "a", first), dreams=1)
+    first = {"2021-01-05-tea.md": scripted_models.ESSAYS["2021-01-05-tea.md"]}
+    memory.learn(scripted_models.folder(tmp_path / "a", first), dreams=1)
     (before,) = memory.admin.store.kv.list("period")
     later = {"2021-01-20-ships.md": "Nobody waits in Salem for anybody."}
-    run = memory.learn(minds.folder(tmp_path / "b", later), dreams=1).run
+    run = memory.learn(scripted_models.folder(tmp_path / "b", later), dreams=1).run
     memory.runs.rollback(run.id)
     (after,) = memory.admin.store.kv.list("period")
     assert (after.key, after.value) == (before.key, before.value)
@@ -138,9 +138,9 @@ def test_a_cycle_that_another_run_began_is_dreamt_whole(
 
     flaky.before = failing
     with pytest.raises(ModelRefusedError):
-        memory.learn(dreams=14, period=len(minds.ESSAYS))
+        memory.learn(dreams=14, period=len(scripted_models.ESSAYS))
     flaky.before = lambda _: None
-    run = memory.learn(dreams=12, seed="b", period=len(minds.ESSAYS)).run
+    run = memory.learn(dreams=12, seed="b", period=len(scripted_models.ESSAYS)).run
     assert run.counts["rem_dream"] + run.counts["nothing"] >= 12
 
 
@@ -207,7 +207,7 @@ def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
     with Memory.open(
         embedder=WordEmbedder(), llm=ScriptedModel(flaky), settings=settings, key=key
     ) as memory:
-        memory.learn(minds.folder(tmp_path / "essays"), dreams=2)
+        memory.learn(scripted_models.folder(tmp_path / "essays"), dreams=2)
         assert memory.runs.failed("dream")
         written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
         for word in (b"Captain", b"Boston", b"insight of", b"What binds", b"learned"):

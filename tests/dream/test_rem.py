@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import minds
 import pytest
+import scripted_models
 
 from remloom import Memory, Resource
 from remloom.dream.rem.sampling import SamplePool, draw, number_of_dreams
@@ -19,7 +19,7 @@ from remloom.testing.models import Said, ScriptedModel
 pytest.importorskip("langgraph")
 
 
-def opened(home: Path, reply: object = minds.reply) -> Memory:
+def opened(home: Path, reply: object = scripted_models.reply) -> Memory:
     from remloom.settings import Settings
 
     model = ScriptedModel(reply)  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ def opened(home: Path, reply: object = minds.reply) -> Memory:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with opened(tmp_path / "home") as memory:
-        memory.read(minds.folder(tmp_path / "essays"))
+        memory.read(scripted_models.folder(tmp_path / "essays"))
         yield memory
 
 
@@ -77,7 +77,7 @@ def test_a_dream_keeps_its_question_its_parents_and_the_years_it_spans(tmp_path:
         "2011-01-05-c.md": "Tea is gone.",
     }
     with opened(tmp_path / "home") as memory:
-        memory.read(minds.folder(tmp_path / "essays", essays))
+        memory.read(scripted_models.folder(tmp_path / "essays", essays))
         (dream,) = memory.dream(1, seed="a").dreams
         assert dream.name == dream.metadata["question"]
         assert dream.name.startswith("What binds")
@@ -99,20 +99,20 @@ def test_the_synthesis_sees_the_question_and_the_implant_the_synthesis(memory: M
     assert isinstance(model, ScriptedModel)
     question, dream, implant = model.requests
     assert (question.task, dream.task, implant.task) == ("question", "dream", "synthesis")
-    assert str(minds.reply(question)) in dream.prompt
-    assert str(minds.reply(dream)) in implant.prompt
+    assert str(scripted_models.reply(question)) in dream.prompt
+    assert str(scripted_models.reply(dream)) in implant.prompt
     assert "2021" in question.prompt
 
 
 def test_a_period_that_is_over_is_dreamt_about_once(tmp_path: Path) -> None:
-    essays = minds.folder(
-        tmp_path / "essays", {n: t for n, t in minds.ESSAYS.items() if n < "2021-02-10"}
+    essays = scripted_models.folder(
+        tmp_path / "essays", {n: t for n, t in scripted_models.ESSAYS.items() if n < "2021-02-10"}
     )
     with opened(tmp_path / "home") as memory:
         memory.learn(essays, dreams=2)
         first = {dream.id: dream.metadata["period"] for dream in dreams(memory)}
         assert set(first.values()) <= {"2021-01", "2021-02"}
-        minds.folder(essays)
+        scripted_models.folder(essays)
         memory.learn(essays, dreams=2)
         later = {dream.id: dream.metadata["period"] for dream in dreams(memory)}
         assert first.items() <= later.items()
@@ -121,7 +121,7 @@ def test_a_period_that_is_over_is_dreamt_about_once(tmp_path: Path) -> None:
 
 def test_a_dream_of_a_period_knows_nothing_later(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as memory:
-        memory.learn(minds.folder(tmp_path / "essays"), dreams=5)
+        memory.learn(scripted_models.folder(tmp_path / "essays"), dreams=5)
         for dream in dreams(memory):
             for id in memory.admin.store.records.parents(dream.id):
                 at = memory.get_resource(id).starts_at
@@ -129,7 +129,7 @@ def test_a_dream_of_a_period_knows_nothing_later(tmp_path: Path) -> None:
 
 
 def test_every_so_many_documents_are_a_period_also_across_runs(tmp_path: Path) -> None:
-    essays = minds.folder(
+    essays = scripted_models.folder(
         tmp_path / "essays", {f"{n}.md": f"Note {n} on tea and Boston." for n in range(3)}
     )
     with opened(tmp_path / "home") as memory:
@@ -153,11 +153,11 @@ def test_the_period_and_its_records_can_be_chosen(memory: Memory) -> None:
 
 
 def test_a_dry_run_shows_the_dreams_and_writes_nothing(memory: Memory) -> None:
-    before, journal = minds.exported(memory), dict(memory.admin.stats().entries)
+    before, journal = scripted_models.exported(memory), dict(memory.admin.stats().entries)
     shown = memory.dream(3, seed="a", dry_run=True).dreams
     assert len(shown) + 0 >= 1
     assert all(dream.parents for dream in shown)
-    assert minds.exported(memory) == before
+    assert scripted_models.exported(memory) == before
     after = dict(memory.admin.stats().entries)
     assert after.pop("usage") > 0
     assert after == {kind: count for kind, count in journal.items() if kind != "usage"}
@@ -167,7 +167,7 @@ def test_a_dry_run_shows_the_dreams_and_writes_nothing(memory: Memory) -> None:
 
 
 def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: Memory) -> None:
-    before = minds.exported(memory)
+    before = scripted_models.exported(memory)
     first = memory.dream(2, seed="a").run
     dreamt = {dream.id for dream in dreams(memory)}
     second = memory.dream("100%", seed="b").run
@@ -180,7 +180,7 @@ def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: M
             memory.runs.rollback(first.id)
     memory.runs.rollback(second.id)
     memory.runs.rollback(first.id)
-    assert minds.exported(memory) == before
+    assert scripted_models.exported(memory) == before
     assert memory.admin.check() == []
     assert [run.status for run in memory.runs.list()] == ["rolled_back", "rolled_back"]
 
@@ -190,12 +190,12 @@ def test_a_dream_that_failed_waits_and_is_dreamt_next_time(tmp_path: Path) -> No
         return (
             ModelUnavailableError("busy")
             if request.task == "dream" and failing.fails
-            else minds.reply(request)
+            else scripted_models.reply(request)
         )  # type: ignore[attr-defined]
 
     failing.fails = True  # type: ignore[attr-defined]
     with opened(tmp_path / "home", failing) as memory:
-        memory.read(minds.folder(tmp_path / "essays"))
+        memory.read(scripted_models.folder(tmp_path / "essays"))
         report = memory.dream(1, seed="a")
         assert report.dreams == []
         (item,) = report.failed

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
-import minds
 import pytest
+import scripted_models
 import test_runs
 from test_runs import *  # noqa: F403 - the same tests, over another store
 
@@ -28,17 +28,17 @@ def memory(postgres: str) -> Iterator[Memory]:
 def test_learning_and_its_rollback_are_the_same_over_postgresql(
     tmp_path: Path, postgres: str
 ) -> None:
-    source = minds.folder(tmp_path / "essays")
+    source = scripted_models.folder(tmp_path / "essays")
     contents = []
     for home in (postgres, str(tmp_path / "home")):
-        model = ScriptedModel(minds.reply)
+        model = ScriptedModel(scripted_models.reply)
         with Memory.open(home, tenant="learning", embedder=WordEmbedder(), llm=model) as memory:
             memory.read(source)
-            before = minds.exported(memory)
+            before = scripted_models.exported(memory)
             run = memory.learn(source, dreams=2).run
             assert run.status == "done"
-            contents.append(sorted(minds.content(memory)[0]))
+            contents.append(sorted(scripted_models.content(memory)[0]))
             memory.runs.rollback(run.id)
-            assert minds.exported(memory) == before
+            assert scripted_models.exported(memory) == before
             assert memory.admin.check() == []
     assert contents[0] == contents[1]
