@@ -25,8 +25,8 @@ from .locomo import (
     ADVERSARIAL,
     ANSWERABLE,
     FOLDER,
-    AskResult,
     Opened,
+    QuestionScore,
     Run,
     ask_all,
     mean,
@@ -132,7 +132,7 @@ class Doubted:
         return 2 * said / max(1, said + missed + len(wrong)), 100 * lost
 
     @staticmethod
-    def _of(run: Run, categories: Sequence[int], ids: set[str]) -> list[AskResult]:
+    def _of(run: Run, categories: Sequence[int], ids: set[str]) -> list[QuestionScore]:
         return [one for one in run.of(*categories) if one.conversation in ids]
 
 
@@ -152,12 +152,12 @@ def doubted(conversations: Sequence[Opened]) -> list[Doubted]:
     return tried
 
 
-def worth(some: Sequence[AskResult]) -> float:
+def worth(some: Sequence[QuestionScore]) -> float:
     """What options are chosen by: the mean of frac@10, all@10 and frac@20, in points."""
     return sum(three(some)) / 3
 
 
-def three(some: Sequence[AskResult]) -> tuple[float, float, float]:
+def three(some: Sequence[QuestionScore]) -> tuple[float, float, float]:
     return (
         100 * mean(one.frac_at(10) for one in some),
         100 * mean(one.all_at(10) for one in some),
@@ -175,7 +175,7 @@ def chosen_table(trials: Trials) -> str:
         ),
         "|---|---|---|---|---|---|",
     ]
-    gathered: list[AskResult] = []
+    gathered: list[QuestionScore] = []
     for out in ids:
         choice = trials.best(out)
         run = trials.run(choice)
@@ -223,7 +223,7 @@ def doubt_table(tried: Sequence[Doubted], ids: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _cells(some: Sequence[AskResult]) -> str:
+def _cells(some: Sequence[QuestionScore]) -> str:
     return " | ".join(f"{value:.1f}" for value in three(some))
 
 

@@ -39,7 +39,7 @@ ADVERSARIAL = 5
 
 
 @dataclass
-class AskResult:
+class QuestionScore:
     """A question as it went: where its evidence came, and whether an answer was given."""
 
     conversation: str
@@ -65,9 +65,9 @@ class Run:
     """The questions of all conversations, asked one way."""
 
     name: str
-    asked: list[AskResult] = field(default_factory=list)
+    asked: list[QuestionScore] = field(default_factory=list)
 
-    def of(self, *categories: int, conversation: str = "") -> list[AskResult]:
+    def of(self, *categories: int, conversation: str = "") -> list[QuestionScore]:
         return [
             one
             for one in self.asked
@@ -123,7 +123,7 @@ def ask_all(name: str, conversations: Sequence[Opened], search: Search) -> Run:
                 found, abstained, tokens = search(opened, question.text, max(KS))
                 ranks = [place for place, id in enumerate(found) if id in question.gold]
                 run.asked.append(
-                    AskResult(
+                    QuestionScore(
                         opened.id, question.category, ranks, len(question.gold), abstained, tokens
                     )
                 )

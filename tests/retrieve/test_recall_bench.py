@@ -48,7 +48,7 @@ def test_a_table_replaces_the_one_before_it_in_the_page(tmp_path: Path) -> None:
 
 
 def test_the_share_of_evidence_and_its_rank_are_scored() -> None:
-    asked = locomo.AskResult("c", 1, ranks=[2, 12], gold=2)
+    asked = locomo.QuestionScore("c", 1, ranks=[2, 12], gold=2)
     assert (asked.all_at(10), asked.frac_at(10), asked.all_at(20), asked.reciprocal) == (
         0.0,
         0.5,
