@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
 from ..model import Record
-from ..store.backends import place
+from ..store.backends import backend_for
 from .arguments import Progress, check_aware, check_limit
 from .engine import Engine
 from .stats import MemoryStats
@@ -125,7 +125,7 @@ class Admin:
         from ..store.copy import unfinished
 
         store = self.store
-        leftovers = place(self.settings).unfinished()
+        leftovers = backend_for(self.settings).unfinished()
         return [*store.admin.check(), *unfinished(store), *leftovers]
 
     def optimize(self) -> None:
@@ -232,7 +232,7 @@ class Admin:
         Raises:
             InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
         """
-        place(self.settings).backup(self.store, self.tenant, Path(path))
+        backend_for(self.settings).backup(self.store, self.tenant, Path(path))
 
 
 def _is_end_of(part: str, id: str) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from ..model import Copied, TenantInfo
 from ..settings import Settings
-from ..store.backends import place
+from ..store.backends import backend_for
 from ..store.encryption import new_key
 from .arguments import Progress
 
@@ -41,7 +41,7 @@ class Home:
 
     def tenants(self) -> list[TenantInfo]:
         """List the tenants, by name."""
-        return place(self._settings()).tenants()
+        return backend_for(self._settings()).tenants()
 
     def create(self, tenant: str) -> None:
         """Make a tenant, encrypted when there is a key.
@@ -51,7 +51,7 @@ class Home:
             SettingsError: the key could be guessed.
         """
         settings = self._settings()
-        place(settings).create(tenant, settings.key)
+        backend_for(settings).create(tenant, settings.key)
 
     def delete(self, tenant: str) -> None:
         """Destroy a tenant: its name, its key, then what is in its folder.
@@ -63,7 +63,7 @@ class Home:
             TenantNotFoundError: there is no such tenant.
             StoreError: its folder is a link to elsewhere, where nothing is touched.
         """
-        place(self._settings()).delete(tenant)
+        backend_for(self._settings()).delete(tenant)
 
     def adopt(self, tenant: str) -> None:
         """Make what stands in the folder of this name the tenant of this name.
@@ -78,7 +78,7 @@ class Home:
             InvalidInputError: the home is a PostgreSQL database.
         """
         settings = self._settings()
-        place(settings).adopt(tenant, settings.key)
+        backend_for(settings).adopt(tenant, settings.key)
 
     def repair(self, tenant: str) -> list[str]:
         """Go on with what is whole of a tenant that has lost acknowledged writes.
@@ -95,7 +95,7 @@ class Home:
             InvalidInputError: the home is a PostgreSQL database.
         """
         settings = self._settings()
-        return place(settings).repair(tenant, settings.key)
+        return backend_for(settings).repair(tenant, settings.key)
 
     def migrate(self, *, citus: bool = False) -> tuple[int, int]:
         """Bring a PostgreSQL database to the schema this version knows.
@@ -112,7 +112,7 @@ class Home:
             SchemaVersionError: a newer Remloom made the schema.
             StoreError: an extension is missing, or the user may not do this.
         """
-        return place(self._settings()).migrate(citus=citus)
+        return backend_for(self._settings()).migrate(citus=citus)
 
     def copy(
         self,

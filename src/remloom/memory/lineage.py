@@ -152,9 +152,9 @@ def _entry(store: Store, record: Record, depth: int) -> LineageEntry:
 
 
 def _changes(store: Store, entity: Entity) -> list[EntityChange]:
-    from ..store.history import told
+    from ..store.history import list_changes
 
-    return [EntityChange(**change) for change in told(store, entity)]
+    return [EntityChange(**change) for change in list_changes(store, entity)]
 
 
 def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordView:

@@ -28,7 +28,7 @@ from ..model import (
 )
 from ..predicates import Eq, Predicate, Query
 from ..settings import Settings
-from ..store.backends import place
+from ..store.backends import backend_for
 from . import fetching, lineage
 from .admin import Admin
 from .arguments import Progress, check_kind
@@ -131,7 +131,7 @@ class Memory:
         if isinstance(embedder, str):
             check_name(embedder)
         engine = Engine(
-            place(settings).open(settings, create=create),
+            backend_for(settings).open(settings, create=create),
             settings,
             embedder,
             None if isinstance(llm, str) else llm,

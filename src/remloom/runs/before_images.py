@@ -18,7 +18,7 @@ from ..kv import Entry
 from ..model import Edge, Record
 from ..store.batch import BatchRecord, Vector
 from ..store.contract import Store
-from ..store.forget import label_subject
+from ..store.forget import label_ref
 from ..store.record_ids import new_id
 from ..store.references import referred_ids
 
@@ -143,7 +143,7 @@ class BeforeImages:
         about = {record.id for end in ends for record in records_by_key.get(end, ())}
         about.update(item.record.id for item in changed if not ends.isdisjoint(item.keys))
         # a label may have nothing but its edges
-        about.update(label_subject(end) for end in ends)
+        about.update(label_ref(end) for end in ends)
         data = msgspec.json.encode(image)
         return Entry(BEFORE_EDGE, id, data, tuple(sorted(about)))
 

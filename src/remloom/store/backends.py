@@ -14,13 +14,13 @@ from .home import Home, backup
 if TYPE_CHECKING:
     from ..settings import Settings
 
-__all__ = ["Place", "place"]
+__all__ = ["Backend", "backend_for"]
 
 _TRIES = 20  # to open a tenant that others delete
 
 
-class Place(Protocol):
-    """Where tenants are kept."""
+class Backend(Protocol):
+    """Where tenants are stored."""
 
     def open(self, settings: Settings, *, create: bool) -> Store:
         """The store of the tenant that the settings name, made if it is not there and `create`."""
@@ -61,8 +61,8 @@ class Place(Protocol):
         ...
 
 
-def place(settings: Settings) -> Place:
-    """The place that the setting `home` names.
+def backend_for(settings: Settings) -> Backend:
+    """Return where the setting `home` says that memories are.
 
     Raises:
         InvalidInputError: a URL of something else than PostgreSQL.

@@ -23,7 +23,7 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, StoreError
 from ..kv import Entry, KeyRange
 from ..model import Copied, Edge, Entity, Moment, Record, Resource
-from .backends import place
+from .backends import backend_for
 from .batch import Batch, BatchRecord, Vector
 from .contract import ERASURES, INDEXES, Store
 from .indexed_text import searchable_text
@@ -82,13 +82,13 @@ def copy_tenant(
         raise InvalidInputError(
             "source and target are the same tenant", remedy="name another home, or --as NAME"
         )
-    with closing(place(source).open(source, create=False)) as theirs:
+    with closing(backend_for(source).open(source, create=False)) as theirs:
         if theirs.capabilities.encrypted and not target.key and not plain:
             raise InvalidInputError(
                 f"tenant {source.tenant!r} is encrypted, and its copy would not be",
                 remedy="add --plain if that is meant, and let the server encrypt its disks",
             )
-        with closing(place(target).open(target, create=True)) as ours:
+        with closing(backend_for(target).open(target, create=True)) as ours:
             return copy(
                 theirs, ours, origin=f"{source.shown_home} {source.tenant}", progress=progress
             )
@@ -118,9 +118,9 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
     resumed = target.kv.get(_UNDER_WAY, origin) is not None
     empty = not (any(ours.records.values()) or ours.entries.keys() - {ERASURES})
     if not resumed and not empty:
-        wanted = _sums(source)
-        if _totals(theirs) == _totals(ours) and wanted == _sums(target):
-            return _copied(wanted, written=0, resumed=False)
+        expected = _sums(source)
+        if _totals(theirs) == _totals(ours) and expected == _sums(target):
+            return _copied(expected, written=0, resumed=False)
         raise ConflictError(
             "the target has memories of its own, and they would be mixed",
             remedy="copy into a new tenant (--as NAME), or delete this one first",

@@ -23,7 +23,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..errors import ConflictError, MissingExtraError, SettingsError, WrongKeyError
-from .folders import told, write_new
+from .folders import file_error, write_new
 from .tenant_file import ScryptCost, TenantFile
 
 __all__ = ["COST", "new_key", "refuse_weak", "rewrap", "unwrap", "weaker", "weakness", "wrap"]
@@ -51,7 +51,7 @@ def new_key(file: str | os.PathLike[str] | None = None) -> str:
                 f"{path} is there already", remedy="choose a new file name"
             ) from None
         except OSError as error:
-            raise told(
+            raise file_error(
                 error, f"{path} cannot be written", "choose a folder you may write"
             ) from error
     return fresh

@@ -18,12 +18,12 @@ from ..errors import ReadOnlyStoreError, StoreBusyError, StoreError, StoreFullEr
 __all__ = [
     "alone_in",
     "destroy",
+    "file_error",
     "make_private",
     "read_whole",
     "refuse_links",
     "replace_in",
     "sync",
-    "told",
     "write_new",
 ]
 
@@ -190,8 +190,8 @@ def _only_name(path: Path) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
-def told(error: OSError, what: str, remedy: str) -> StoreError:
-    """Our error for one of the system's about files."""
+def file_error(error: OSError, what: str, remedy: str) -> StoreError:
+    """Make our error for one of the system's about files."""
     if error.errno in (ENOSPC, EDQUOT):
         return StoreFullError(f"{what}: no space left", remedy="free some space and retry")
     return ReadOnlyStoreError(f"{what}: {error.strerror or error}", remedy=remedy)

@@ -36,7 +36,7 @@ __all__ = [
     "Triple",
     "add_derived",
     "forget",
-    "label_subject",
+    "label_ref",
     "orphans",
     "targets",
 ]
@@ -69,7 +69,7 @@ Build: TypeAlias = Callable[[Reads, Sequence[Record | Edge]], Batch]  # a batch 
 class _Plan(Struct, frozen=True):
     """What is to be done."""
 
-    asked: dict[str, Record]
+    given: dict[str, Record]
     going: dict[str, Record]
     keys: frozenset[str]  # that no record has any more
     edges: tuple[Edge, ...]  # that go with them
@@ -83,14 +83,14 @@ class _Plan(Struct, frozen=True):
         return {link for link in links if not {link[0], link[2]} & self.keys}
 
 
-def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
-    """The records each of the wanted ids, source uris or labels stands for.
+def targets(store: Store, names: Sequence[str]) -> dict[str, list[Record]]:
+    """The records each of these ids, source uris or labels stands for.
 
     Raises:
         NotFoundError: one of them stands for nothing; the remedy names what is most like it.
         InvalidInputError: one of them is no text, or a blank one, or what no store can keep.
     """
-    for name in wanted:
+    for name in names:
         # Whatever was not read has "" for its uri: a variable left empty must not stand for all of
         # that.
         if not isinstance(name, str) or not name.strip() or not labels.storable(name):
@@ -98,8 +98,8 @@ def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
                 f"{name!r} names nothing",
                 remedy="give an id, a label, or the uri that something was read from",
             )
-    found = {name: _records(store, name) for name in wanted}
-    for name, records in found.items():
+    by_name = {name: _records(store, name) for name in names}
+    for name, records in by_name.items():
         if not records:
             near = dict.fromkeys(
                 match.record.name
@@ -113,42 +113,42 @@ def targets(store: Store, wanted: Sequence[str]) -> dict[str, list[Record]]:
             raise NotFoundError(
                 f"nothing has the id, source or label {name!r}", remedy=remedy, id=name
             )
-    return found
+    return by_name
 
 
 def forget(
     store: Store,
-    wanted: Sequence[str],
+    names: Sequence[str],
     *,
     build: Build,
     remakes: Sequence[Remake] = (),
     dry_run: bool = False,
 ) -> Receipt:
-    """Remove what the wanted names stand for, what was derived from it, and entities known from
+    """Remove what these names stand for, what was derived from it, and entities known from
     nowhere else; remake what quotes it. The receipt says what went, and what a sweep for its words
     afterwards found. With `dry_run` it says what would go.
 
     Raises:
         NotFoundError: see `targets`. Nothing was removed.
     """
-    asked = targets(store, wanted)
+    given = targets(store, names)
     if dry_run:
         with store.snapshot():
-            plan = _plan(store, asked, remakes)
+            plan = _plan(store, given, remakes)
         ids = tuple(plan.going)
         return Receipt(
             records=len(ids),
             vectors=sum(len(windows) for windows in store.vectors.of(ids).values()),
             keys=sum(len(keys_of(record)) for record in plan.going.values()),
             edges=len(plan.edges) + len(plan.cut),
-            derived=len(ids) - len(plan.asked),
+            derived=len(ids) - len(plan.given),
             ids=ids,
         )
     plan = _Plan({}, {}, frozenset(), (), (), ())
 
     def work(reads: Reads) -> Batch:
         nonlocal plan
-        plan = _plan(reads, {name: _records(reads, name) for name in wanted}, remakes)
+        plan = _plan(reads, {name: _records(reads, name) for name in names}, remakes)
         return _batch(reads, plan, build)
 
     trace = Trace()
@@ -163,7 +163,7 @@ def forget(
         vectors=deletion.vectors,
         keys=deletion.keys,
         edges=deletion.edges + len(plan.cut),
-        derived=len(deletion.ids) - len(plan.asked),
+        derived=len(deletion.ids) - len(plan.given),
         ids=deletion.ids,
         verified=not (remaining or deletion.pending),
         remaining=remaining,
@@ -172,7 +172,7 @@ def forget(
     )
 
 
-def label_subject(key: str) -> str:
+def label_ref(key: str) -> str:
     """What a journal entry names among its subjects that speaks of a label, so that it goes with
     that."""
     return f"label:{key}"
@@ -181,9 +181,11 @@ def label_subject(key: str) -> str:
 # -- what goes -------------------------------------------------------------------------------------
 
 
-def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence[Remake]) -> _Plan:
-    asked = {record.id: record for records in found.values() for record in records}
-    going = dict(asked)
+def _plan(
+    reads: Reads, by_name: Mapping[str, Sequence[Record]], remakes: Sequence[Remake]
+) -> _Plan:
+    given = {record.id: record for records in by_name.values() for record in records}
+    going = dict(given)
     while True:
         before = len(going)
         add_derived(reads, going)
@@ -199,7 +201,7 @@ def _plan(reads: Reads, found: Mapping[str, Sequence[Record]], remakes: Sequence
         _given_up(reads, going, [key for record in going.values() for key in keys_of(record)])
     )
     edges = tuple(reads.graph.stored_edges(sorted(keys), direction="both")) if keys else ()
-    return _Plan(asked, going, keys, edges, tuple(loose), remade)
+    return _Plan(given, going, keys, edges, tuple(loose), remade)
 
 
 def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
@@ -224,26 +226,28 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     ]
     gone = {_triple(edge) for edge in plan.edges} | plan.cut
     labels_gone = plan.keys | _left(reads, gone) | _outgrown(reads, records.values())
-    subjects = map(label_subject, sorted(labels_gone))
+    label_refs = map(label_ref, sorted(labels_gone))
     batch = build(reads, [*parented, *edges])
-    struck = [place for record in records.values() for place in _past(reads, record)]
+    deleted_entries = [
+        entry_key for record in records.values() for entry_key in _past(reads, record)
+    ]
     return replace(
         batch,
-        deleted=(*plan.going, *subjects),
+        deleted=(*plan.going, *label_refs),
         deleted_edges=(*moved, *plan.cut),
-        deleted_entries=tuple(struck),
+        deleted_entries=tuple(deleted_entries),
         exact=True,
     )
 
 
 def _left(reads: Reads, cut: set[Triple]) -> set[str]:
     """The labels of thin entities that no edge will lead to once these are gone: they go with them."""
-    found = reads.records.lookup(
+    by_key = reads.records.lookup(
         sorted({key for src, _, dst in cut for key in (src, dst)}), edges=0
     )
     return {
         key
-        for key, records in found.items()
+        for key, records in by_key.items()
         if all(isinstance(record, Entity) and record.thin for record in records)
         and {_triple(edge) for edge in reads.graph.stored_edges([key], direction="both")} <= cut
     }
@@ -251,11 +255,11 @@ def _left(reads: Reads, cut: set[Triple]) -> set[str]:
 
 def _outgrown(reads: Reads, remade: Iterable[Record]) -> set[str]:
     """The labels that records have and will not have."""
-    found: set[str] = set()
+    outgrown: set[str] = set()
     for record in remade:
         if (old := reads.records.get(None, record.id)) is not None:
-            found.update(set(keys_of(old)) - set(keys_of(record)))
-    return found
+            outgrown.update(set(keys_of(old)) - set(keys_of(record)))
+    return outgrown
 
 
 def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
@@ -293,18 +297,18 @@ def _add_emptied(reads: Reads, going: dict[str, Record]) -> None:
 
 def _given_up(reads: Reads, going: Going, keys: Iterable[str]) -> set[str]:
     """Of these keys, those that only records which go have."""
-    held = reads.records.lookup(sorted(set(keys)), edges=0)
-    return {key for key, records in held.items() if all(record.id in going for record in records)}
+    by_key = reads.records.lookup(sorted(set(keys)), edges=0)
+    return {key for key, records in by_key.items() if all(record.id in going for record in records)}
 
 
 def _loose(reads: Reads, going: Going) -> list[Triple]:
     """Edges that reading made of a record that goes, at a key that somebody else has too: a note
     called "Paris" and Paris."""
     read = {key for record in going.values() if _is_read(record) for key in keys_of(record)}
-    held = reads.records.lookup(sorted(read), edges=0)
+    by_key = reads.records.lookup(sorted(read), edges=0)
     shared = [
         key
-        for key, records in held.items()
+        for key, records in by_key.items()
         if any(record.id not in going for record in records)
         and not any(_is_read(record) and record.id not in going for record in records)
     ]
@@ -333,17 +337,17 @@ def orphans(
     cut = set(loose)
     keys = {key for record in going.values() for key in keys_of(record)}
     edges = reads.graph.stored_edges(sorted(keys), direction="both") if keys else []
-    places = sorted(keys | {edge.dst for edge in edges} | set(named))
-    known = reads.records.lookup(places, edges=0)
-    found = {
+    keys_around = sorted(keys | {edge.dst for edge in edges} | set(named))
+    by_key = reads.records.lookup(keys_around, edges=0)
+    candidates = {
         record.id: record
-        for records in known.values()
+        for records in by_key.values()
         for record in records
         if isinstance(record, Entity) and record.is_extracted and record.id not in going
     }
     # the edges of each, None where there are too many to all go
     around: dict[str, list[Edge] | None] = {}
-    for id, entity in found.items():
+    for id, entity in candidates.items():
         own = keys_of(entity)
         going_too = sum(bool({edge.src, edge.dst} & set(own)) for edge in edges)
         many = reads.graph.count(own, direction="both") > going_too + _MANY
@@ -359,16 +363,16 @@ def orphans(
     def stays(entity: Entity) -> bool:
         own = set(keys_of(entity))
         for edge in around[entity.id] or ():
-            told = (
+            is_told_of = (
                 edge.rel_type in _TOLD
                 and holders[edge.src]
                 and moments.issuperset(holders[edge.src])
             )
-            if told or _triple(edge) in cut:
+            if is_told_of or _triple(edge) in cut:
                 continue
             others = [key for key in (edge.src, edge.dst) if key not in own]
             for key in others:
-                if any(id not in going and id not in found for id in holders[key]):
+                if any(id not in going and id not in candidates for id in holders[key]):
                     return True
                 if edge.rel_type not in edge_types.READ and not any(
                     id in going for id in holders[key]
@@ -376,10 +380,10 @@ def orphans(
                     return True
         return around[entity.id] is None
 
-    while kept := [id for id, entity in found.items() if stays(entity)]:
-        for id in kept:
-            del found[id]
-    return list(found.values())
+    while staying := [id for id, entity in candidates.items() if stays(entity)]:
+        for id in staying:
+            del candidates[id]
+    return list(candidates.values())
 
 
 def _triple(edge: Edge) -> Triple:
@@ -392,8 +396,8 @@ def _triple(edge: Edge) -> Triple:
 def _records(reads: Reads, name: str) -> list[Record]:
     if (record := reads.records.get(None, name)) is not None:
         return [record]
-    if found := reads.records.chunks(name):
-        return [*found, *_described(reads, found), *_describing(reads, found)]
+    if chunks := reads.records.chunks(name):
+        return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
     try:
         named = [
             record

@@ -33,11 +33,11 @@ __all__ = [
     "changes",
     "entity_at",
     "last_of",
+    "list_changes",
     "lookup_at",
     "noted",
     "number",
     "record_at",
-    "told",
 ]
 
 # kind of journal entry; the id is the entity's and the time, in microseconds since 1970
@@ -113,13 +113,13 @@ def changes(store: Store, id: str) -> Iterator[Change]:
     """The changes of an entity that are kept, newest first."""
     kind, prefix = last_of(id)
     after = ""
-    while found := store.kv.list(
+    while entries := store.kv.list(
         kind, KeyRange(prefix=prefix, after=after, limit=_PAGE, newest_first=True)
     ):
         yield from (
-            _decode(entry.value) for entry in found if len(entry.key) == len(prefix) + _DIGITS
+            _decode(entry.value) for entry in entries if len(entry.key) == len(prefix) + _DIGITS
         )
-        after = found[-1].key
+        after = entries[-1].key
 
 
 def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
@@ -146,7 +146,7 @@ def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
     return replace(entity, updated_at=since)
 
 
-def told(store: Store, entity: Entity) -> Iterator[dict[str, Any]]:
+def list_changes(store: Store, entity: Entity) -> Iterator[dict[str, Any]]:
     """The changes of an entity that are kept, newest first: when, and each field and property from
     what to what."""
     for change in changes(store, entity.id):
@@ -167,14 +167,14 @@ def _step(before: Any, after: Any) -> dict[str, Any]:
 
 
 def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list[Record]]:
-    """What `Store.lookup` would have found then: what had these keys, as it was.
+    """What `Records.lookup` would have found then: what had these keys, as it was.
 
     Raises:
         NotFoundError: see `entity_at`.
     """
-    found = store.records.lookup(keys, as_of=at)
-    for key in found:
-        there = {record.id for record in found[key]}
+    entries = store.records.lookup(keys, as_of=at)
+    for key in entries:
+        there = {record.id for record in entries[key]}
         former = [
             entry.key.rpartition(_MARK)[2]
             for entry in store.kv.list(NAME, KeyRange(prefix=_short(key) + _MARK))
@@ -183,16 +183,16 @@ def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list
             record = None if id in there else store.records.get("entities", id)
             if record is not None:
                 named = labels.key(record.name)
-                found[key] += [
+                entries[key] += [
                     one for one in store.records.lookup([named], as_of=at)[named] if one.id == id
                 ]
-        then = [record_at(store, record, at) for record in found[key]]
-        found[key] = [
+        then = [record_at(store, record, at) for record in entries[key]]
+        entries[key] = [
             was
             for was in then
             if was is not None and (not isinstance(was, Entity) or key in keys_of(was))
         ]
-    return found
+    return entries
 
 
 def record_at(store: Store, record: Record, at: datetime) -> Record | None:

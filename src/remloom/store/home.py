@@ -70,7 +70,7 @@ class Home:
     def tenants(self) -> list[TenantInfo]:
         """Every tenant, by name; those that do not open as they are, too."""
         self.finish()
-        found = []
+        tenants = []
         for folder in sorted(self._tenants.iterdir()) if self._tenants.is_dir() else ():
             if not _NAME.fullmatch(folder.name) or not (folder.is_symlink() or folder.is_dir()):
                 continue
@@ -84,10 +84,10 @@ class Home:
                 file, damaged = None, True
             size = 0 if folder.is_symlink() else _held(folder)
             encrypted = file is not None and bool(file.wrapped_key)
-            found.append(
+            tenants.append(
                 TenantInfo(name=folder.name, encrypted=encrypted, bytes=size, damaged=damaged)
             )
-        return found
+        return tenants
 
     def identity(self, tenant: str) -> tuple[int, ...] | None:
         """Tells the folder of a tenant from that of one made later under its name; None while there
@@ -133,7 +133,7 @@ class Home:
             finally:
                 shutil.rmtree(making, ignore_errors=True)
         except OSError as error:
-            raise folders.told(
+            raise folders.file_error(
                 error, f"cannot make tenant {tenant!r} in {self.folder}",
                 "choose a folder you may write, with REMLOOM_HOME or --home",
             ) from error  # fmt: skip
@@ -185,8 +185,8 @@ class Home:
             with suppress(OSError):
                 tenant_file.change(database.parent, lambda now: encryption.rewrap(now, master))
         if data_key and (why := encryption.weakness(master)):
-            told = f"{why}: copy tenant {tenant!r} to one with a better key (remloom copy --to-key file:PATH)"
-            warnings.warn(told, stacklevel=2)
+            warning = f"{why}: copy tenant {tenant!r} to one with a better key (remloom copy --to-key file:PATH)"
+            warnings.warn(warning, stacklevel=2)
         return data_key
 
     def adopt(self, tenant: str, master: str) -> None:
@@ -210,7 +210,7 @@ class Home:
         try:
             tenant_file.change(folder, lambda now: encryption.rewrap(now, master, tenant=tenant))
         except OSError as error:
-            raise folders.told(
+            raise folders.file_error(
                 error, f"{folder} cannot be written", "check its permissions"
             ) from error
 
@@ -236,7 +236,7 @@ class Home:
         except FileNotFoundError:
             raise self._missing(tenant) from None  # another was faster
         except OSError as error:
-            raise folders.told(
+            raise folders.file_error(
                 error,
                 f"cannot delete tenant {tenant!r} in {self.folder}",
                 "close it, and check its permissions",
@@ -244,7 +244,7 @@ class Home:
         try:
             folders.destroy(gone, secret=tenant_file.NAME)
         except OSError as error:
-            raise folders.told(
+            raise folders.file_error(
                 error,
                 f"tenant {tenant!r} is deleted, and what it held is still in {gone}",
                 f"remove {gone}",

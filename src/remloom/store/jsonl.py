@@ -258,13 +258,13 @@ class _Gathered:
         return len(self.records) + len(self.edges) >= _BATCH
 
     def add_record(self, line: _RecordLine) -> None:
-        found = _batch_record(line, self.header, self._model)
-        if found.record.id in self._ids:
+        item = _batch_record(line, self.header, self._model)
+        if item.record.id in self._ids:
             raise InvalidInputError(
-                f"the record {found.record.id} stands here a second time", remedy=_AGAIN
+                f"the record {item.record.id} stands here a second time", remedy=_AGAIN
             )
-        self._ids.add(found.record.id)
-        self.records.append(found)
+        self._ids.add(item.record.id)
+        self.records.append(item)
 
     def add_path(self, path: str) -> None:
         built = build([Edge.from_path(path)], tenant="", model="")

@@ -51,11 +51,11 @@ class Trace:
         """Remember what a record said."""
         self.keys.update(keys_of(record))
         for text in _own(record):
-            found = tokens(text)
+            words = tokens(text)
             if len(self.words) < _MOST:
-                self.words.update(word for word in found if _telling(word))
-                self.phrases.update(_phrases(found))
-            if found:
+                self.words.update(word for word in words if _telling(word))
+                self.phrases.update(_phrases(words))
+            if words:
                 self.texts.append(text)
 
 
@@ -66,9 +66,9 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
         trace: these words.
         ids, keys: records that were made of what was forgotten, and labels that lay beside it.
     """
-    held = store.records.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
+    by_key = store.records.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
     # what leads on from them was perhaps theirs
-    shared = [key for key, records in held.items() if records]
+    shared = [key for key, records in by_key.items() if records]
     led = store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)) if shared else ()
     near = _near(store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in led)))))
     own: set[str] = set()  # words of sources that stay
@@ -78,24 +78,26 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
             said = tokens(text)
             own.update(said)
             phrases.update(_phrases(said))
-    found: dict[str, str] = {}  # where, and a word
+    remaining: dict[str, str] = {}  # where, and a word
     for record in near.values():
         for field, text in _made(record):
-            _look(store, trace, own, phrases, f"{record.schema} {record.id}, {field}", text, found)
+            _look(
+                store, trace, own, phrases, f"{record.schema} {record.id}, {field}", text, remaining
+            )
     for edge in _edges(store, keys):
         if edge.rel_type in edge_types.MADE:
             for text in _of_edge(edge):
                 place = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
-                _look(store, trace, own, phrases, place, text, found)
-    for key, records in held.items():
+                _look(store, trace, own, phrases, place, text, remaining)
+    for key, records in by_key.items():
         for record in records:
             if (
                 isinstance(record, Entity)
                 and record.thin
                 and not store.graph.count([key], direction="both")
             ):
-                found[f"label {key}"] = key
-    return tuple(f"{place}: {word!r}" for place, word in found.items())
+                remaining[f"label {key}"] = key
+    return tuple(f"{place}: {word!r}" for place, word in remaining.items())
 
 
 def tokens(text: str) -> list[str]:
@@ -116,19 +118,19 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> dict[str, Record]:
     """The records that are looked at."""
-    found = {
+    near = {
         id: record
         for id in list(ids)[:_BESIDE]
         if (record := store.records.get(None, id)) is not None
     }
     for records in store.records.lookup(list(keys)[:_BESIDE], edges=0).values() if keys else ():
-        found.update((record.id, record) for record in records)
+        near.update((record.id, record) for record in records)
     step = max(1, len(trace.texts) // _PROBES)
     for text in trace.texts[::step][:_PROBES]:
         if words := _rarest(text):
             for match in store.search.text(words, SearchSpec(limit=_HITS)):
-                found[match.record.id] = match.record
-    return found
+                near[match.record.id] = match.record
+    return near
 
 
 def _edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:

@@ -40,14 +40,14 @@ class Mark:
     def read(self) -> Commit | None:
         """What it says; None when it is missing or damaged."""
         try:
-            found = self.path.read_bytes()
+            data = self.path.read_bytes()
         except OSError:
             return None
-        if len(found) != _FORM.size + _CHECK.size:
+        if len(data) != _FORM.size + _CHECK.size:
             return None
-        magic, line, number, at, rid = _FORM.unpack(found[: _FORM.size])
-        if magic != _MAGIC or _CHECK.unpack(found[_FORM.size :])[0] != zlib.crc32(
-            found[: _FORM.size]
+        magic, line, number, at, rid = _FORM.unpack(data[: _FORM.size])
+        if magic != _MAGIC or _CHECK.unpack(data[_FORM.size :])[0] != zlib.crc32(
+            data[: _FORM.size]
         ):
             return None
         return Commit(line, number, at, rid)

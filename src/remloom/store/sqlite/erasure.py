@@ -142,8 +142,8 @@ class Erasures:
         """It is done, but for what was deleted since this was noted."""
 
         def delete(cursor: apsw.Cursor) -> bool:
-            found = kv.get(cursor, ERASURES, what)
-            if found is not None and (noted is None or found.value != noted.value):
+            entry = kv.get(cursor, ERASURES, what)
+            if entry is not None and (noted is None or entry.value != noted.value):
                 return False
             kv.put(cursor, [], [(ERASURES, what)])
             return True

@@ -116,12 +116,14 @@ class IndexManager:
     def _fresh(self, kind: str) -> _State:
         state = self._states.get(kind)
         with translate(self._database.path):
-            lid, vid, doc, dead, model = self._database.reader.execute(SQL.newest_numbers).get
-        newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
+            label_no, vector_no, text_no, tombstone_no, model = self._database.reader.execute(
+                SQL.newest_numbers
+            ).get
+        newest = {"names": label_no, "terms": text_no, "vectors": vector_no}[kind]
         if (
             state is not None
             and state.seen == newest
-            and state.dead == dead
+            and state.dead == tombstone_no
             and state.model == (model or 0)
         ):
             return state

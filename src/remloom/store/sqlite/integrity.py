@@ -57,28 +57,30 @@ def check(database: Database, indexes: IndexManager) -> list[str]:
     """Every disagreement found, a line each; empty when all is well."""
     try:
         with database.snapshot() as cursor:
-            found = [
+            problems = [
                 f"file: {line}"
                 for (line,) in cursor.execute(f"PRAGMA integrity_check({_SHOWN})")
                 if line != "ok"
             ]
-            if found:
-                return found  # the rest would only repeat it
+            if problems:
+                return problems  # the rest would only repeat it
             for sql, message in _INVARIANTS.items():
-                found += [message.format(*row) for row in cursor.execute(f"{sql} LIMIT {_SHOWN}")]
+                problems += [
+                    message.format(*row) for row in cursor.execute(f"{sql} LIMIT {_SHOWN}")
+                ]
             for kind, sql in _NUMBERS.items():
-                found += _compare(kind, {number for (number,) in cursor.execute(sql)}, indexes)
+                problems += _compare(kind, {number for (number,) in cursor.execute(sql)}, indexes)
     except apsw.Error as error:  # pragma: no cover - translated by snapshot()
         return [f"file: {error}"]
-    return found
+    return problems
 
 
 def _compare(kind: str, table: set[int], indexes: IndexManager) -> list[str]:
     index = indexes.current(kind)
-    held = set() if index is None else {int(number) for number in index.ids}
+    indexed = set() if index is None else {int(number) for number in index.ids}
     lines = []
-    if missing := len(table - held):
+    if missing := len(table - indexed):
         lines.append(f"{kind}: {missing} of {len(table)} are not in the index")
-    if extra := len(held - table):
+    if extra := len(indexed - table):
         lines.append(f"{kind}: {extra} in the index are no longer in the table")
     return lines

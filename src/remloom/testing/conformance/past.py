@@ -58,7 +58,7 @@ class Past(Opened):
                 ] * len(found)
         assert history.entity_at(store, now, T0 + DAY) is not None
         assert history.entity_at(store, now, T0 - DAY) is None
-        changed = [step["changed"] for step in history.told(store, now)]
+        changed = [step["changed"] for step in history.list_changes(store, now)]
         assert changed[1]["name"] == {"from": "Sarah Chen", "to": "Sarah Miller"}
         assert changed[2]["properties"] == {
             "age": {"from": 40, "to": 41}, "team": {"from": "data", "to": None}, "dog": {"from": None, "to": None},
