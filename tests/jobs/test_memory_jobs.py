@@ -144,7 +144,7 @@ def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("schedule", "add", "every night", "read", "source=a"), 2, "no cron expression"),
+        (("schedule", "add", "every night", "read", "source=a"), 2, "not a cron expression"),
         (("schedule", "add", "0 2 * * *", "raed", "source=a"), 2, "did you mean 'read'"),
         (("schedule", "add", "0 2 * * *", "read", "notes/"), 2, "name=value"),
         (("jobs", "add", "read", "source=a", "--at", "tonight"), 2, "is not a time"),

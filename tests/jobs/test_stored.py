@@ -186,7 +186,7 @@ def test_a_job_added_anew_as_soon_as_the_one_before_was_done_is_done(
 @pytest.mark.parametrize(
     ("every", "zone", "told"),
     [
-        ("every night", "UTC", "no cron expression"),
+        ("every night", "UTC", "not a cron expression"),
         ("61 * * * *", "UTC", "bad minute"),
         ("0 0 30 2 *", "UTC", "bad day"),
         (NIGHT, "Europe/Rigga", "no time zone"),

@@ -19,7 +19,7 @@ __all__ = ["in_words", "next_time"]
 
 
 def next_time(expression: str, zone: str, after: datetime) -> datetime:
-    """The first time of a cron expression after another, in UTC.
+    """Find the first time of a cron expression after another, in UTC.
 
     Raises:
         InvalidInputError: the expression is none, or has no time in fifty years; the zone is
@@ -29,16 +29,16 @@ def next_time(expression: str, zone: str, after: datetime) -> datetime:
     >>> next_time("0 2 * * *", "Europe/Riga", datetime(2026, 7, 1, 12, tzinfo=UTC)).isoformat()
     '2026-07-01T23:00:00+00:00'
     """
-    found = next(_times(expression, zone, after), None)
-    if found is None:
+    time = next(_times(expression, zone, after), None)
+    if time is None:
         raise InvalidInputError(
             f"{expression!r} means no time at all", remedy='for example "0 2 * * *"'
         )
-    return found.astimezone(UTC)
+    return time.astimezone(UTC)
 
 
 def in_words(expression: str) -> str:
-    """What a cron expression means, in English.
+    """Say in English what a cron expression means.
 
     >>> in_words("0 2 * * *")
     'At 02:00 every day'
@@ -55,8 +55,9 @@ def _times(expression: str, zone: str, after: datetime) -> CronSim:
         return CronSim(expression, after.astimezone(_zone(zone)))
     except CronSimError as error:
         raise InvalidInputError(
-            f"{expression!r} is no cron expression: {str(error).lower()}",
-            remedy='minute, hour, day, month, weekday; for example "0 2 * * *" for two o\'clock every night',
+            f"{expression!r} is not a cron expression: {str(error).lower()}",
+            remedy="minute, hour, day, month, weekday; "
+            'for example "0 2 * * *" for two o\'clock every night',
         ) from None
 
 

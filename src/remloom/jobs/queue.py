@@ -1,4 +1,4 @@
-"""A queue in the tenant's own journal: nothing to install or to run, and as encrypted as the tenant
+"""A queue in the tenant's own store: nothing to install or to run, and as encrypted as the tenant
 is.
 
 A job is one entry, changed only by compare-and-set, so of two workers one wins. When it is done,
@@ -26,7 +26,7 @@ from .cron import next_time
 
 __all__ = ["StoredQueue"]
 
-LIVE = "job"  # kind of the entries that are waiting, running or parked
+LIVE = "job"  # namespace of the entries that are waiting, running or parked
 DONE = "job.done"
 FIRST_PAUSE = 30.0  # seconds after the first failed attempt, then twice as long each time
 LONGEST_PAUSE = 3600.0  # seconds
@@ -62,31 +62,41 @@ class StoredQueue:
         zone: str = "UTC",
     ) -> Job:
         now = self._clock()
-        due = _aware(not_before) if not_before is not None else now
+        due = now if not_before is None else _check_aware(not_before)
         if every:
             due = next_time(every, zone, max(now, due))
         job = Job(
-            id=key or f"{kind}-{token_hex(5)}", kind=kind, payload=_json(payload or {}), not_before=due, every=every,
-            zone=zone, created_at=now,
-        )  # fmt: skip
+            id=key or f"{kind}-{token_hex(5)}",
+            kind=kind,
+            payload=_as_json(payload or {}),
+            not_before=due,
+            every=every,
+            zone=zone,
+            created_at=now,
+        )
+        # Version 0 is that of an entry that is not there. A write that fails although no job is
+        # stored met one that was removed in between, and is tried again.
         while not self._write(job, {(LIVE, job.id): 0, (DONE, job.id): 0}):
-            if stored := self._stored(job.id):
-                return _same(stored, job)
+            stored = self._find(job.id)
+            if stored is not None:
+                return _check_same(stored, job)
         return job
 
-    def _write(self, job: Job, notes: dict[tuple[str, str], int]) -> bool:
-        """Write a job in the place where one of its state is, if the entries of it are of these
-        versions."""
-        kind = DONE if job.state == "done" else LIVE
-        struck = tuple(place for place, version in notes.items() if version and place[0] != kind)
+    def _write(self, job: Job, versions: dict[tuple[str, str], int]) -> bool:
+        """Write a job if its entries still have these versions; says whether it was written.
+
+        An entry of it in the other namespace goes in the same transaction, so that a job is never
+        stored twice.
+        """
+        namespace = DONE if job.state == "done" else LIVE
+        moved = [key for key, version in versions.items() if version and key[0] != namespace]
+        batch = Batch(
+            entries=(_entry(job, namespace),),
+            deleted_entries=tuple(moved),
+            expected=Preconditions(entries=versions),
+        )
         try:
-            self._store.write(
-                Batch(
-                    entries=(_entry(job, kind),),
-                    deleted_entries=struck,
-                    expected=Preconditions(entries=notes),
-                )
-            )
+            self._store.write(batch)
         except ConflictError:
             return False
         return True
@@ -95,69 +105,73 @@ class StoredQueue:
         self, worker: str, *, kinds: Collection[str] | None = None, lease: float = LEASE
     ) -> Job | None:
         now = self._clock()
-        until = now + _seconds(lease)
-        self._forget_old(now)
-        due = [
-            (job, entry.version)
-            for job, entry in self._live()
-            if _due(job) <= now and job.state != "parked" and (kinds is None or job.kind in kinds)
-        ]
-        for job, version in sorted(due, key=lambda found: (_due(found[0]), found[0].id)):
+        until = now + _lease_time(lease)
+        self._delete_old(now)
+        due = []
+        for job, version in self._live():
+            has_kind = kinds is None or job.kind in kinds
+            if has_kind and job.state != "parked" and _due(job) <= now:
+                due.append((job, version))
+        due.sort(key=lambda item: (_due(item[0]), item[0].id))
+        for job, version in due:
             if job.state == "running" and job.attempts >= MAX_ATTEMPTS:
-                self._swap(
-                    self._failed(job, f"its worker ({job.worker}) died", again=True), version
-                )
-            else:
-                claimed = replace(
-                    job,
-                    state="running",
-                    worker=worker,
-                    attempts=job.attempts + 1,
-                    lease_until=until,
-                )
-                if self._swap(claimed, version):
-                    return claimed
+                # its last attempt killed the worker, or outlasted its lease
+                failed = self._after_failure(job, f"its worker ({job.worker}) died", again=True)
+                self._swap(failed, version)
+                continue
+            attempts = job.attempts + 1
+            claimed = replace(
+                job, state="running", worker=worker, attempts=attempts, lease_until=until
+            )
+            # of several workers that claim it, one writes first
+            if self._swap(claimed, version):
+                return claimed
         return None
 
     def extend(self, job: Job, lease: float = LEASE) -> Job:
-        return self._change(
-            job, lambda job: replace(job, lease_until=self._clock() + _seconds(lease))
-        )
+        until = self._clock() + _lease_time(lease)
+        return self._change(job, lambda job: replace(job, lease_until=until))
 
     def finish(self, job: Job, result: Any = None) -> Job:
-        now, told = self._clock(), _json(result)
+        now = self._clock()
+        kept_result = _as_json(result)
 
-        def done(job: Job) -> Job:
-            job = replace(job, attempts=0, lease_until=None, error="", result=told, finished_at=now)
-            return self._again(job) if job.every else replace(job, state="done")
+        def finished(job: Job) -> Job:
+            job = replace(
+                job, attempts=0, lease_until=None, error="", result=kept_result, finished_at=now
+            )
+            return self._rescheduled(job) if job.every else replace(job, state="done")
 
-        return self._change(job, done)
+        return self._change(job, finished)
 
     def fail(self, job: Job, error: str, *, again: bool = True) -> Job:
-        return self._change(job, lambda job: self._failed(job, error, again))
+        return self._change(job, lambda job: self._after_failure(job, error, again))
 
     def release(self, job: Job) -> Job:
-        return self._change(
-            job,
-            lambda job: replace(job, state="waiting", attempts=job.attempts - 1, lease_until=None),
-        )
+        def released(job: Job) -> Job:
+            return replace(job, state="waiting", attempts=job.attempts - 1, lease_until=None)
+
+        return self._change(job, released)
 
     def jobs(self, state: State | None = None) -> list[Job]:
-        live = sorted((job for job, _ in self._live()), key=lambda job: (job.not_before, job.id))
+        live = [job for job, _ in self._live()]
+        live.sort(key=lambda job: (job.not_before, job.id))
         done = [_job(entry) for entry in self._store.kv.list(DONE)]
         done.sort(key=lambda job: (job.finished_at or job.created_at, job.id))
-        each = {job.id: job for job in (*live, *done)}  # one may have been put away in between
-        return [job for job in each.values() if state is None or job.state == state]
+        # a job that was finished between the two lists is in both
+        by_id = {job.id: job for job in (*live, *done)}
+        return [job for job in by_id.values() if state is None or job.state == state]
 
     def job(self, id: str) -> Job:
-        if (stored := self._stored(id)) is None:
+        stored = self._find(id)
+        if stored is None:
             raise NotFoundError(
                 f"there is no job {id!r}", remedy="`remloom jobs list` shows them all", id=id
             )
         return stored
 
-    def _stored(self, id: str) -> Job | None:
-        """A job; one that is done meanwhile is in the other place."""
+    def _find(self, id: str) -> Job | None:
+        """Find a job; when it is done meanwhile, it is in the other namespace."""
         entry = self._store.kv.get(LIVE, id) or self._store.kv.get(DONE, id)
         return None if entry is None else _job(entry)
 
@@ -179,89 +193,107 @@ class StoredQueue:
         self.job(id)
         self._store.kv.put([], deleted=[(LIVE, id), (DONE, id)])
 
-    def _live(self) -> list[tuple[Job, Entry]]:
-        return [(_job(entry), entry) for entry in self._store.kv.list(LIVE)]
+    def _live(self) -> list[tuple[Job, int]]:
+        """List the jobs that are yet to be done, each with the version of its entry."""
+        return [(_job(entry), entry.version) for entry in self._store.kv.list(LIVE)]
 
     def _change(self, job: Job, change: Callable[[Job], Job]) -> Job:
-        """Change a job that its worker still holds."""
+        """Change a job that its worker still holds.
+
+        Raises:
+            LeaseLostError: another worker has claimed it since, or it was removed.
+        """
         while True:
             entry = self._store.kv.get(LIVE, job.id)
-            held = None if entry is None else _job(entry)
-            if (
-                entry is None
-                or held is None
-                or (held.state, held.worker, held.attempts) != ("running", job.worker, job.attempts)
-            ):
+            current = None if entry is None else _job(entry)
+            if entry is None or current is None or not _is_same_claim(current, job):
                 raise LeaseLostError(
-                    f"job {job.id!r} is no longer that of {job.worker}: its lease ran out, or it was removed",
-                    remedy="claim jobs with a longer lease", id=job.id,
-                )  # fmt: skip
-            changed = change(held)
+                    f"job {job.id!r} is no longer that of {job.worker}: its lease ran out, "
+                    "or it was removed",
+                    remedy="claim jobs with a longer lease",
+                    id=job.id,
+                )
+            changed = change(current)
             if self._swap(changed, entry.version):
                 return changed
 
     def _swap(self, job: Job, version: int) -> bool:
-        """Write a job, if it is still as it was read."""
+        """Write a job if it is still as it was read; says whether it was written."""
         return self._write(job, {(LIVE, job.id): version})
 
-    def _forget_old(self, now: datetime) -> None:
-        """Strike what was done long ago."""
+    def _delete_old(self, now: datetime) -> None:
+        """Delete the jobs that were done long ago."""
         if now - self._tidied < TIDYING:
             return
         self._tidied = now
-        old = [
-            job
-            for job in map(_job, self._store.kv.list(DONE))
-            if job.finished_at and now - job.finished_at > REMEMBERED
-        ]
+        old = []
+        for entry in self._store.kv.list(DONE):
+            finished_at = _job(entry).finished_at
+            if finished_at and now - finished_at > REMEMBERED:
+                old.append((DONE, entry.key))
         if old:
-            self._store.kv.put([], deleted=[(DONE, job.id) for job in old])
+            self._store.kv.put([], deleted=old)
 
-    def _failed(self, job: Job, error: str, again: bool) -> Job:
+    def _after_failure(self, job: Job, error: str, again: bool) -> Job:
+        """Give the job as it is after an attempt that failed: waiting, or parked."""
         job = replace(job, lease_until=None, error=error)
         if again and job.attempts < MAX_ATTEMPTS:
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (job.attempts - 1))
-            return replace(job, state="waiting", not_before=self._clock() + _seconds(pause))
-        return self._again(replace(job, attempts=0)) if job.every else replace(job, state="parked")
+            due = self._clock() + timedelta(seconds=pause)
+            return replace(job, state="waiting", not_before=due)
+        if job.every:
+            return self._rescheduled(replace(job, attempts=0))
+        return replace(job, state="parked")
 
-    def _again(self, job: Job) -> Job:
-        """A job with a schedule, waiting for its next time."""
+    def _rescheduled(self, job: Job) -> Job:
+        """Give a job with a schedule, waiting for its next time."""
         # the latter, where the clock of another machine was ahead
         after = max(self._clock(), job.not_before)
         return replace(job, state="waiting", not_before=next_time(job.every, job.zone, after))
 
 
-def _same(stored: Job, job: Job) -> Job:
-    """The stored job, if the other is the same."""
-    if any(
-        getattr(stored, name) != getattr(job, name) for name in ("kind", "payload", "every", "zone")
-    ):
+def _is_same_claim(current: Job, claimed: Job) -> bool:
+    """Say whether a job as it is stored is still claimed as it was."""
+    same_worker = current.worker == claimed.worker
+    return current.state == "running" and same_worker and current.attempts == claimed.attempts
+
+
+def _check_same(stored: Job, job: Job) -> Job:
+    """Refuse a job under the key of one that does something else.
+
+    Raises:
+        ConflictError: kind, payload or schedule differ.
+    """
+    names = ("kind", "payload", "every", "zone")
+    if any(getattr(stored, name) != getattr(job, name) for name in names):
         raise ConflictError(
             f"there is another job {job.id!r}: {stored.kind} {stored.every}".rstrip(),
-            remedy="remove that one first, or give this one another name", id=job.id,
-        )  # fmt: skip
+            remedy="remove that one first, or give this one another name",
+            id=job.id,
+        )
     return stored
 
 
 def _due(job: Job) -> datetime:
+    """Give the time from which a job may be claimed."""
     return job.lease_until if job.state == "running" and job.lease_until else job.not_before
 
 
-def _entry(job: Job, kind: str = LIVE) -> Entry:
-    return Entry(kind, job.id, msgspec.json.encode(job))
+def _entry(job: Job, namespace: str) -> Entry:
+    return Entry(namespace, job.id, msgspec.json.encode(job))
 
 
 def _job(entry: Entry) -> Job:
     return msgspec.json.decode(entry.value, type=Job)
 
 
-def _seconds(count: float) -> timedelta:
+def _lease_time(count: float) -> timedelta:
     if not count > 0:
         raise InvalidInputError(f"a lease is a number of seconds above 0, not {count!r}")
     return timedelta(seconds=count)
 
 
-def _aware(at: datetime) -> datetime:
+def _check_aware(at: datetime) -> datetime:
     if not isinstance(at, datetime) or at.utcoffset() is None:
         raise InvalidInputError(
             f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
@@ -269,8 +301,8 @@ def _aware(at: datetime) -> datetime:
     return at
 
 
-def _json(value: Any) -> Any:
-    """The value as it comes back from the journal."""
+def _as_json(value: Any) -> Any:
+    """Give the value as it comes back from the store."""
     try:
         return msgspec.json.decode(msgspec.json.encode(value))
     except (TypeError, ValueError) as error:

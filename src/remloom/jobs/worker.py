@@ -72,25 +72,26 @@ class Worker:
             job = self._queue.claim(self.name, kinds=self._kinds, lease=self._lease)
             if job is not None:
                 count += 1
-                self._on_job(self._done(job))
+                self._on_job(self._do_one(job))
             elif until_idle:
                 break
             else:
                 self._stop.wait(self._poll)
         return count
 
-    def _done(self, job: Job) -> Job:
+    def _do_one(self, job: Job) -> Job:
         """Do a job; returns it as it is afterwards."""
         try:
             try:
                 self._on_job(job)
                 if self._stop.is_set():  # since it was claimed
                     return self._queue.release(job)
-                with self._held(job):
+                with self._holding(job):
                     result = self._do(job)
             except Exception as error:
                 return self._queue.fail(job, _reason(error), again=not isinstance(error, HOPELESS))
             except BaseException:
+                # interrupted: not the job's fault, so it is given back and the interruption goes on
                 with suppress(LeaseLostError):
                     self._queue.release(job)
                 raise
@@ -100,11 +101,15 @@ class Worker:
             return replace(job, error=str(error))
 
     @contextmanager
-    def _held(self, job: Job) -> Iterator[None]:
-        """Extend the lease of a job all the while."""
+    def _holding(self, job: Job) -> Iterator[None]:
+        """Extend the lease of a job all the while.
+
+        A thread of its own does, so that no job, however long, needs to know of leases.
+        """
         over = threading.Event()
 
         def hold() -> None:
+            # thrice in a lease: one extension may be lost
             while not over.wait(self._lease / 3):
                 try:
                     self._queue.extend(job, self._lease)

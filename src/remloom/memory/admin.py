@@ -140,6 +140,7 @@ class Admin:
         The old vectors serve until the last new one is there. An interrupted move goes on where it
         was.
         """
+        # the queue of the new embedder moves every text, and resumes a move that was interrupted
         if embedder is not None:
             self._engine.change_embedder(embedder)
         return self._engine.embedding_queue.move(progress)

@@ -190,6 +190,7 @@ class Dreams:
         from ..llm.ledger import rows
         from ..sources import open_source
 
+        # without texts nothing is embedded, and no embedder is needed
         texts = [] if held_out is None else passages(open_source(held_out))
         if texts or self._engine.embedder is not None:
             self._engine.embed_waiting()
@@ -212,6 +213,7 @@ class Dreams:
         from ..runs.writer import Writer
 
         engine = self._engine
+        # asked for by name, a model that is not configured is an error
         asks_model = model or (model is None and engine.llm is not None)
         llm = engine.required_llm if asks_model else None
         embed = None

@@ -143,6 +143,7 @@ class Home:
         """
         from ..store.copy import copy_tenant
 
+        # what is not given of the copy is as it is of the source
         source = self._settings(tenant)
         changes = {"home": os.fspath(target)}
         if to_tenant is not None:

@@ -65,10 +65,12 @@ class Learning:
         if source is not None:
             report = self._reading.read(source, glob=glob, progress=_reading_progress(progress))
             uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
+        # what was read is held against what has a vector
         self._engine.embed_waiting()
         try:
             run = learn(services, uris, options, progress)
         except ModelError as error:
+            # what is done is done: the report says what was read before the model failed
             error.fields["read"] = report
             raise
         failures = failed_items(self._store, "learn") + failed_items(self._store, "dream")

@@ -123,6 +123,7 @@ def trace(store: Store, id: str) -> Lineage:
     origin = store.records.get(None, check_text(id, "an id"))
     if origin is None:
         raise NotFoundError(f"no record has the id {id!r}", id=id)
+    # by id, breadth first: a record of two ways is listed at its least depth
     entries: dict[str, LineageEntry] = {}
     queue: deque[tuple[Record, int]] = deque([(origin, 0)])
     while queue:

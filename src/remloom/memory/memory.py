@@ -130,6 +130,7 @@ class Memory:
             embedder = settings.embedder
         if isinstance(embedder, str):
             check_name(embedder)
+        # only now is anything opened: wrong arguments leave nothing behind
         engine = Engine(
             backend_for(settings).open(settings, create=create),
             settings,
@@ -171,6 +172,7 @@ class Memory:
     @property
     def jobs(self) -> Jobs:
         """Work for later: `add`, `list`, `retry`, `remove`, `work`."""
+        # not kept: it refers to this memory, and a cycle would keep a dropped memory open
         return Jobs(self._engine, self._job_method)
 
     @property
@@ -258,6 +260,7 @@ class Memory:
         Raises:
             NotFoundError: no resource has this id.
         """
+        # `forget` takes labels and sources too; here it is to be a resource
         self.get_resource(id)
         return self._writing.forget((id,))
 
@@ -497,6 +500,7 @@ class Memory:
         self, query: str, *, type: str | None = None, limit: int = 5, threshold: float = 0.7
     ) -> list[Hit]:
         """Find entities by name or alias, typos forgiven. Source: seed 2."""
+        # a type may be one of moments or resources as well
         answer = self.fuzzy(query, type=type or "entities", threshold=threshold, limit=limit)
         return [hit for hit in answer.records if hit.schema == "entities"]
 

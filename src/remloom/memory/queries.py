@@ -99,6 +99,7 @@ class Queries:
         check_aware(now)
         budget = Budget(tokens=check_limit(budget_tokens))
 
+        # names the model is told of, so that it need not guess labels
         def names_of(text: str) -> list[str]:
             return [named.record.name for named in names_in(self._store, text)]
 
