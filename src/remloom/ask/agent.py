@@ -153,7 +153,7 @@ class Asker:
             return replace(turn, error=str(error))
 
     def _describe_memory(self, question: str) -> str:
-        """What the model is told of the memory before it asks."""
+        """Describe the memory to the model: its edge types, and names in the question."""
         types = self._executor.store.graph.edge_types()
         listed = ", ".join(map(one_line, types[:MAX_EDGE_TYPES])) or "none"
         hidden = len(types) - MAX_EDGE_TYPES

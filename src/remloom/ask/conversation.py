@@ -91,7 +91,7 @@ class Conversation:
         return False
 
     def prompt_slots(self) -> dict[str, str | Quote]:
-        """What fills the slots of the prompt."""
+        """Fill the slots of the prompt."""
         left = "no statement can be run any more: answer now"
         if self.statements_left:
             left = f"{self.statements_left} more statements can be run"

@@ -1,4 +1,4 @@
-"""What `ask` answers with: its conversation with the memory, turn by turn, and the outcome.
+"""The result of `ask`: its conversation with the memory, turn by turn, and the answer.
 
 Source: seed design 5, "ask_rem() with Staged Planning" and "Agent Scratchpad: Stage Memos".
 """
@@ -59,7 +59,7 @@ class AskTurn(Struct, frozen=True, kw_only=True):
 
 
 class Citation(Struct, frozen=True, kw_only=True):
-    """What a number in the answer stands for: a record that came back, or the rows of a SELECT."""
+    """A number in the answer, and its source: a record that came back, or the rows of a SELECT."""
 
     number: int
     id: str = ""

@@ -187,7 +187,7 @@ def _count_text(count: TypeCount) -> str:
 
 
 def _hint_lines(answer: Answer) -> Iterator[str]:
-    """What to do about an empty or cut answer."""
+    """Advise on an empty or cut answer."""
     report = answer.report
     is_empty = not answer.records and not answer.nodes
     if is_empty:

@@ -87,7 +87,7 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class LookupReport(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of the labels of a LOOKUP."""
+    """Labels of a LOOKUP that are missing, or that were resolved."""
 
     missing: tuple[str, ...] = ()  # labels that mean nothing
     resolved: tuple[ResolvedLabel, ...] = ()
@@ -103,7 +103,7 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class SearchReport(Struct, frozen=True, gc=False):
-    """What a SEARCH could not see."""
+    """Texts that a SEARCH could not see."""
 
     waiting: int = 0  # texts without a vector; some more may not be counted
 
@@ -112,7 +112,7 @@ class SearchReport(Struct, frozen=True, gc=False):
 
 
 class SelectReport(Struct, frozen=True, gc=False):
-    """What a SELECT read."""
+    """The schema of a SELECT, and whether there was more of it."""
 
     schema: str
     truncated: bool  # there were more rows

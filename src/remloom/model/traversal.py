@@ -1,4 +1,4 @@
-"""What a TRAVERSE answers with: nodes, stages, and a report of what it walked along.
+"""The answer of a TRAVERSE: nodes, stages, and a report of what it walked along.
 
 Source: seed design 5, "TRAVERSE Query Details". Each value also reads as the dictionary of the
 seed's JSON: `node["name"]` and `node.name`, `stage["found"]["nodes"]` and `stage.found.nodes`.
@@ -37,7 +37,7 @@ class JsonValue(Struct, frozen=True):
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
     def _items(self) -> dict[str, Any]:
-        """What a lookup by name looks into; the values of it may be values of ours."""
+        """The fields by name; some are values that read as dictionaries themselves."""
         return JsonValue.as_dict(self)
 
     def __getitem__(self, name: str) -> Any:
@@ -161,7 +161,7 @@ class ResolvedLabel(JsonValue, frozen=True, gc=False):
 
 
 class TraverseReport(Struct, frozen=True, gc=False, kw_only=True):
-    """What a TRAVERSE walked along, with the options in force."""
+    """How far a TRAVERSE went and how much it left out, with the options in force."""
 
     nodes: int
     edges: int  # distinct edges at the nodes

@@ -159,7 +159,7 @@ class Executor:
         ]
 
     def suggest(self, missing: Sequence[str]) -> list[Hit]:
-        """What is like the first labels that nothing has; never passed off as a match."""
+        """Find names like the first missing labels; an answer never passes them off as matches."""
         hits: dict[str, Hit] = {}
         for label in list(dict.fromkeys(missing))[:MAX_SUGGESTIONS]:
             if len(hits) >= MAX_SUGGESTIONS:

@@ -39,7 +39,7 @@ class Resolution(Struct, frozen=True):
 
     @property
     def summary(self) -> ResolvedLabel:
-        """What an answer says of it."""
+        """The resolution as an answer shows it."""
         return ResolvedLabel(self.label, self.record.name, self.how)
 
 

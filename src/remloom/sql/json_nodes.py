@@ -69,7 +69,7 @@ def _read_overlap(read: ExpressionReader, node: Any) -> Expression:
 
 
 def _read_needle(read: ExpressionReader, node: Any, whole: Any) -> Value | list[Value]:
-    """What is looked for in JSON: a literal, or the literals of an ARRAY."""
+    """Read what is looked for in JSON: a literal, or the literals of an ARRAY."""
     from sqlglot import exp
 
     node = strip_brackets(node)

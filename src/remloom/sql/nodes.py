@@ -1,4 +1,4 @@
-"""What the nodes of the parser's tree are called, and what is within their brackets."""
+"""Nodes of the parser's tree: their names in SQL, and the nodes within brackets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def strip_brackets(node: Any) -> Any:
 
 
 def sql_name(node: Any) -> str:
-    """What a node is called in SQL: "the function lower", "COLLATE"."""
+    """Name a node as SQL does: "the function lower", "COLLATE"."""
     from sqlglot import exp
 
     if isinstance(node, exp.Anonymous):

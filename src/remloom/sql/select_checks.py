@@ -1,4 +1,4 @@
-"""What SQL asks of a SELECT as a whole, and how much one row of it may cost."""
+"""Checks of a SELECT as a whole: its groups, and how much one row of it may cost."""
 
 from __future__ import annotations
 

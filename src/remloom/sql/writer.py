@@ -132,7 +132,7 @@ class Writer(ABC):
 
     @abstractmethod
     def null_test(self, value: Expression) -> str:
-        """What is NULL where the value is unset, before IS NULL."""
+        """The SQL before IS NULL, which is NULL where the value is unset."""
 
     @abstractmethod
     def cast(self, value: Cast) -> str:
