@@ -486,7 +486,7 @@ class SqliteWriter(Writer):
         return ", ".join(f"{self._sort_key(term.value)} {_way(term)}" for term in select.order)
 
     def _grouped(self, value: Expression) -> str:
-        """A value by which rows are grouped; SQLite holds it in memory, so a long one is counted."""
+        """A value by which rows are grouped: held in memory, so a long one is counted."""
         written = f"one_number({self.write(value)})" if value.type == "json" else self.write(value)
         return f"held({written})" if _is_long(value) else written
 
