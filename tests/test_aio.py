@@ -19,7 +19,7 @@ from remloom.aio import (
     AsyncMemory,
     AsyncRuns,
 )
-from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError
+from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError, UnknownNameError
 from remloom.memory import Home, Memory
 from remloom.memory.admin import Admin
 from remloom.memory.dreams import Dreams
@@ -49,6 +49,7 @@ def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> 
             assert inspect.iscoroutinefunction(ours[name]), name
 
 
+ITERATED = "records"  # of `Admin`: an iterator, where `Runs.records` is a list
 NOUNS = [
     (AsyncRuns, Runs), (AsyncJobs, Jobs), (AsyncDreams, Dreams), (AsyncAdmin, Admin), (AsyncHome, Home)
 ]  # fmt: skip
@@ -63,7 +64,27 @@ def test_every_method_of_a_noun_is_there_with_the_same_signature_and_words(
     for name, method in theirs.items():
         assert inspect.signature(ours[name]) == inspect.signature(method), name
         assert inspect.getdoc(ours[name]) == inspect.getdoc(method), name
-        assert inspect.iscoroutinefunction(ours[name]), name
+        asynchronously = (
+            inspect.isasyncgenfunction
+            if (noun, name) == (Admin, ITERATED)
+            else inspect.iscoroutinefunction
+        )
+        assert asynchronously(ours[name]), name
+
+
+def test_records_are_iterated_a_few_at_a_time_and_may_be_left_early(tmp_path: Path) -> None:
+    async def session() -> None:
+        async with AsyncMemory.open(tmp_path, embedder="none") as memory:
+            await memory.write([Entity(name=f"Item {n}", type="thing") for n in range(1200)])
+            names = [record.name async for record in memory.admin.records("entities")]
+            assert names == [f"Item {n}" for n in range(1200)]
+            records = memory.admin.records()
+            assert (await anext(records)).name == "Item 0"
+            await records.aclose()
+            with pytest.raises(UnknownNameError):
+                await anext(memory.admin.records("nothing"))
+
+    asyncio.run(session())
 
 
 def test_the_nouns_and_their_properties_are_those_of_memory() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
-from .ask.result import AskResult
 from .errors import RemloomError
 from .model import (
     Answer,
@@ -27,6 +26,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from .aio import AsyncHome, AsyncMemory
+    from .ask.result import AskResult
     from .llm import Budget
     from .memory import Home, Lineage, Memory, RecordView
     from .retrieve.options import RecallOptions
@@ -62,6 +62,7 @@ __all__ = [
 
 # Loaded when first asked for: importing the names alone stays quick.
 _LAZY = {
+    "AskResult": ".ask.result",
     "AsyncHome": ".aio",
     "AsyncMemory": ".aio",
     "Budget": ".llm",

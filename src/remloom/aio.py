@@ -16,10 +16,11 @@ A `progress` callback is called from the worker's thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, wraps
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncAdmin", "AsyncDreams", "AsyncHome", "AsyncJobs", "AsyncMemory", "AsyncRuns"]
 
 MAX_THREADS = 8  # calls of one AsyncMemory that run at the same time; more wait their turn
+AT_ONCE = 500  # items that an iteration reads in one call of a thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,6 +70,30 @@ def _noun_in_thread(
     @wraps(method)
     async def call(self: _AsyncNoun[Noun], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._memory._run(partial(method, self._noun(), *args, **kwargs))
+
+    return call
+
+
+def _iterated_in_thread(
+    method: Callable[Concatenate[Noun, P], Iterator[R]],
+) -> Callable[Concatenate[_AsyncNoun[Noun], P], AsyncIterator[R]]:
+    """Make an asynchronous generator of a noun from a method that yields."""
+
+    @wraps(method)
+    async def call(
+        self: _AsyncNoun[Noun], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[R]:
+        run = self._memory._run
+        iterator = await run(partial(method, self._noun(), *args, **kwargs))
+        try:
+            while some := await run(lambda: list(islice(iterator, AT_ONCE))):
+                for item in some:
+                    yield item
+        finally:
+            # A caller that stops early leaves the reading connection to nobody else.
+            close = getattr(iterator, "close", None)
+            if close is not None:
+                await run(close)
 
     return call
 
@@ -148,10 +174,13 @@ class AsyncDreams(_AsyncNoun[Dreams]):
 
 
 class AsyncAdmin(_AsyncNoun[Admin]):
-    """`Admin` for asyncio. Its properties are read here and now, not in a thread."""
+    """`Admin` for asyncio. Its properties are read here and now, not in a thread.
+
+    `records` is iterated: `async for record in memory.admin.records("entities")`.
+    """
 
     stats = _noun_in_thread(Admin.stats)
-    records = _noun_in_thread(Admin.records)
+    records = _iterated_in_thread(Admin.records)
     complete = _noun_in_thread(Admin.complete)
     delete_edge = _noun_in_thread(Admin.delete_edge)
     check = _noun_in_thread(Admin.check)
@@ -256,8 +285,8 @@ class AsyncMemory:
     sql = _in_thread(Memory.sql)
     ask = _in_thread(Memory.ask)
 
-    recall = _in_thread(Memory.recall)  # type: ignore[arg-type]  # as update_entity
-    context = _in_thread(Memory.context)  # type: ignore[arg-type]
+    recall = _in_thread(Memory.recall)
+    context = _in_thread(Memory.context)
 
     read = _in_thread(Memory.read)
     read_text = _in_thread(Memory.read_text)

@@ -14,6 +14,7 @@ from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.embed.profile import EmbedderProfile
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.retrieve import PARTS
+from remloom.retrieve.options import RecallChanges, RecallOptions
 from remloom.testing.embedder import WordEmbedder
 
 # -- hybrid ----------------------------------------------------------------------------------------
@@ -718,3 +719,8 @@ def test_an_embedder_that_brings_its_figures_lets_recall_abstain_by_meaning(tmp_
             reasons.append(memory.recall("Which quasars glow brightest?").reason)
     assert reasons[0] == ""
     assert "nothing is nearer in meaning than" in reasons[1]
+
+
+def test_the_keywords_of_recall_are_its_options() -> None:
+    keywords, options = RecallChanges.__annotations__, RecallOptions.__annotations__
+    assert {name: kind.__forward_arg__ for name, kind in keywords.items()} == options

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..embed.contract import Embedder
     from ..llm import Budget, Model
     from ..query.statements import Plan, Statement, Strategy
-    from ..retrieve.options import RecallOptions
+    from ..retrieve.options import RecallChanges, RecallOptions
 
 __all__ = ["Memory"]
 
@@ -575,7 +575,12 @@ class Memory:
 
     # -- recalling ---------------------------------------------------------------------------------
 
-    def recall(self, question: str, options: RecallOptions | None = None, **changes: Any) -> Recall:
+    def recall(
+        self,
+        question: str,
+        options: RecallOptions | None = None,
+        **changes: Unpack[RecallChanges],
+    ) -> Recall:
         """Recall what answers a question, best first, each with why; nothing when nothing does.
 
         The options are given as a value, as keywords, or both: keywords change the value. When
@@ -619,7 +624,12 @@ class Memory:
         """
         return self._recalling.recall(question, options, changes)
 
-    def context(self, question: str, options: RecallOptions | None = None, **changes: Any) -> str:
+    def context(
+        self,
+        question: str,
+        options: RecallOptions | None = None,
+        **changes: Unpack[RecallChanges],
+    ) -> str:
         """Recall what answers a question as text for a prompt.
 
         The text has quoted passages with source, date and trust, within a budget: by default at

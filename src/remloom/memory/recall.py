@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from .engine import Engine
 
 if TYPE_CHECKING:
     from ..retrieve import Recaller, Reranker
-    from ..retrieve.options import RecallOptions
+    from ..retrieve.options import RecallChanges, RecallOptions
 
 __all__ = ["Recalling"]
 
@@ -28,7 +28,7 @@ class Recalling:
         self._recallers: dict[str, Recaller] = {}  # by the name of the embedder, which may change
 
     def recall(
-        self, question: str, options: RecallOptions | None, changes: dict[str, Any]
+        self, question: str, options: RecallOptions | None, changes: RecallChanges
     ) -> Recall:
         """Recall; see `Memory.recall`."""
         from ..retrieve.options import RecallOptions
@@ -37,7 +37,7 @@ class Recalling:
         reranker = self._load_reranker(options.rerank)
         return self._open_recaller().recall(question, options, reranker=reranker)
 
-    def context(self, question: str, options: RecallOptions | None, changes: dict[str, Any]) -> str:
+    def context(self, question: str, options: RecallOptions | None, changes: RecallChanges) -> str:
         """Recall as text for a prompt; see `Memory.context`."""
         from ..retrieve.prompt_context import text_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec import Struct
 
@@ -16,14 +16,14 @@ from .fusion import FUSIONS
 if TYPE_CHECKING:
     from .rerankers.base import Reranker
 
-__all__ = ["HALF_LIFE", "MODES", "RecallOptions"]
+__all__ = ["HALF_LIFE", "MODES", "RecallChanges", "RecallOptions"]
 
 MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 HALF_LIFE = 30.0  # days after which a record's recency counts half
 
 
 class RecallOptions(Struct, frozen=True, kw_only=True):
-    """Everything that goes with a question; `Memory.recall` says what each option does.
+    """Options of one recall; `Memory.recall` says what each does.
 
     Raises:
         InvalidInputError: a number out of its range, or a time without a zone.
@@ -96,6 +96,28 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         from ..query.parser import parse_where  # loads the grammar
 
         return parse_where(self.where)
+
+
+class RecallChanges(TypedDict, total=False):
+    """`RecallOptions` as keywords, for editors and type checkers. A test holds the two together."""
+
+    limit: int
+    budget_tokens: int | None
+    mode: str
+    history: Sequence[Utterance]
+    now: datetime | None
+    where: Predicate | str | None
+    vector: Sequence[float] | None
+    fusion: str
+    exclude: Collection[str]
+    hops: int
+    neighbours: int
+    preferences: Mapping[str, float]
+    half_life: float | None
+    rerank: Reranker | str | None
+    abstain: bool
+    count_tokens: Callable[[str], int] | None
+    explain: bool
 
 
 def _is_whole(number: Any) -> bool:
