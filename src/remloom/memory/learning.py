@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ..dream.context import DreamServices
-    from ..dream.learn.run import LearnResult
+    from ..dream.learn.run import LearnOptions, LearnResult
     from ..dream.progress import Progress as LearnProgress
     from ..dream.rem.run import DreamResult
     from ..llm import Budget
@@ -31,36 +30,17 @@ class Learning:
 
     def learn(
         self,
-        source: str | os.PathLike[str] | None,
+        options: LearnOptions,
         *,
-        order: str,
-        period: str | int,
-        dreams: int | float | str | None,
-        seed: str,
-        window: int | None,
-        budget: Budget | None,
         glob: str | None,
-        neighbours: int,
         progress: Callable[[LearnProgress], None] | None,
     ) -> LearnResult:
-        """Read a source and learn from it; see `Memory.learn`."""
-        from ..dream.learn.run import LearnOptions, LearnResult, learn
-        from ..llm import Budget
+        """Read the source of the options and learn from it; see `Memory.learn`."""
+        from ..dream.learn.run import LearnResult, learn
         from ..runs.failures import failed_items
 
-        # twice as many documents as calls at once keep the model busy
-        default_window = 2 * self._engine.settings.llm_concurrency
-        options = LearnOptions(
-            source=None if source is None else os.fspath(source),
-            order=order,
-            period=period,
-            dreams=dreams,
-            seed=seed,
-            window=default_window if window is None else window,
-            budget=budget or Budget(),
-            neighbours=check_limit(neighbours),
-        )
-        services = self._services(neighbours)
+        source = options.source
+        services = self._services(options.neighbours)
         report = uris = None
         if source is not None:
             report = self._reading.read(source, glob=glob, progress=_reading_progress(progress))

@@ -31,7 +31,7 @@ from ..settings import Settings
 from ..store.backends import backend_for
 from . import fetching, lineage
 from .admin import Admin
-from .arguments import Progress, check_kind
+from .arguments import Progress, check_kind, check_limit
 from .dreams import Dreams
 from .engine import Engine
 from .jobs import Jobs
@@ -777,18 +777,21 @@ class Memory:
             ConflictError: a run is learning already.
             InvalidInputError, SourceError: an argument is wrong.
         """
-        return self._learning.learn(
-            source,
+        from ..dream.learn.run import LearnOptions
+        from ..llm import Budget
+
+        options = LearnOptions(
+            source=None if source is None else os.fspath(source),
             order=order,
             period=period,
             dreams=dreams,
             seed=seed,
-            window=window,
-            budget=budget,
-            glob=glob,
-            neighbours=neighbours,
-            progress=progress,
+            # twice as many documents as calls at once keep the model busy
+            window=2 * self._engine.settings.llm_concurrency if window is None else window,
+            budget=budget or Budget(),
+            neighbours=check_limit(neighbours),
         )
+        return self._learning.learn(options, glob=glob, progress=progress)
 
     def dream(
         self,
