@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from remloom.errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
-from remloom.jobs import Queue, StoredQueue
+from remloom.jobs import JobSpec, Queue, StoredQueue
 from remloom.store.contract import Store
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.jobs import QueueConformance
@@ -71,7 +71,7 @@ class TestStoredQueue(QueueConformance):
 def test_failed_attempts_are_ever_further_apart_and_the_fifth_parks_the_job(
     queue: StoredQueue, clock: Clock
 ) -> None:
-    queue.add("dream", key="night")
+    queue.add(JobSpec("dream", key="night"))
     pauses = []
     for _ in range(5):
         claimed = queue.claim("ann")
@@ -92,7 +92,7 @@ def test_failed_attempts_are_ever_further_apart_and_the_fifth_parks_the_job(
 def test_a_scheduled_job_runs_once_each_night_however_many_nights_were_missed(
     queue: StoredQueue, clock: Clock
 ) -> None:
-    added = queue.add("affinity", every=NIGHT, zone="Europe/Riga")
+    added = queue.add(JobSpec("affinity", every=NIGHT, zone="Europe/Riga"))
     assert added.not_before.isoformat() == "2026-11-23T00:00:00+00:00"
     clock.forward(days=4)
     claimed = queue.claim("ann")
@@ -105,7 +105,7 @@ def test_a_scheduled_job_runs_once_each_night_however_many_nights_were_missed(
 def test_a_scheduled_job_that_keeps_failing_waits_for_its_next_night_and_says_why(
     queue: StoredQueue, clock: Clock
 ) -> None:
-    queue.add("affinity", key="night", every=NIGHT)
+    queue.add(JobSpec("affinity", key="night", every=NIGHT))
     clock.forward(hours=1)
     for _ in range(5):
         claimed = queue.claim("ann")
@@ -121,7 +121,7 @@ def test_a_schedule_keeps_local_time_when_the_clocks_change(
     queue: StoredQueue, clock: Clock
 ) -> None:
     clock.now = datetime(2026, 10, 24, 12, tzinfo=UTC)
-    queue.add("dream", key="night", every=NIGHT, zone="Europe/Riga")
+    queue.add(JobSpec("dream", key="night", every=NIGHT, zone="Europe/Riga"))
     times = []
     for _ in range(2):
         clock.now = queue.job("night").not_before
@@ -135,7 +135,7 @@ def test_a_schedule_keeps_local_time_when_the_clocks_change(
 def test_a_clock_that_is_behind_does_not_run_a_night_again(
     queue: StoredQueue, clock: Clock
 ) -> None:
-    queue.add("dream", every=NIGHT)
+    queue.add(JobSpec("dream", every=NIGHT))
     clock.forward(hours=1)
     claimed = queue.claim("ann")
     assert claimed is not None
@@ -171,7 +171,7 @@ def test_a_job_added_anew_as_soon_as_the_one_before_was_done_is_done(
     worker.start()
     try:
         for n in range(jobs):
-            queue.add("dream", {"n": n}, key="next")
+            queue.add(JobSpec("dream", {"n": n}, key="next"))
             while queue.job("next").state != "done":
                 assert worker.is_alive()
             queue.remove("next")
@@ -198,14 +198,14 @@ def test_a_wrong_schedule_is_refused_with_a_right_example(
     queue: StoredQueue, every: str, zone: str, told: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=told) as refused:
-        queue.add("dream", every=every, zone=zone)
+        queue.add(JobSpec("dream", every=every, zone=zone))
     assert "for example" in refused.value.remedy
     assert queue.jobs() == []
 
 
 def test_jobs_can_be_looked_at_and_removed(queue: StoredQueue) -> None:
-    queue.add("dream", key="night", every=NIGHT)
-    queue.add("read", {"source": "a"}, key="a")
+    queue.add(JobSpec("dream", key="night", every=NIGHT))
+    queue.add(JobSpec("read", {"source": "a"}, key="a"))
     assert [job.id for job in queue.jobs()] == ["a", "night"]
     claimed = queue.claim("ann")
     assert claimed is not None
@@ -220,7 +220,7 @@ def test_jobs_can_be_looked_at_and_removed(queue: StoredQueue) -> None:
 
 
 def test_a_running_or_done_job_cannot_be_retried(queue: StoredQueue) -> None:
-    queue.add("dream", key="a")
+    queue.add(JobSpec("dream", key="a"))
     claimed = queue.claim("ann")
     assert claimed is not None
     with pytest.raises(ConflictError, match="running"):
@@ -253,8 +253,8 @@ class TestStoredQueueInPostgres(QueueConformance):
 def test_a_job_that_is_done_is_forgotten_after_thirty_days(
     queue: StoredQueue, clock: Clock
 ) -> None:
-    queue.add("dream", key="once")
-    queue.add("read", every=NIGHT, key="nightly")
+    queue.add(JobSpec("dream", key="once"))
+    queue.add(JobSpec("read", every=NIGHT, key="nightly"))
     claimed = queue.claim("ann")
     assert claimed is not None
     queue.finish(claimed)
@@ -262,8 +262,8 @@ def test_a_job_that_is_done_is_forgotten_after_thirty_days(
     nightly = queue.claim("ann")
     assert nightly is not None
     queue.finish(nightly)
-    assert queue.add("dream", key="once").state == "done"
+    assert queue.add(JobSpec("dream", key="once")).state == "done"
     clock.forward(days=2)
     queue.claim("ann")
     assert {job.id for job in queue.jobs()} == {"nightly"}
-    assert queue.add("dream", key="once").state == "waiting"
+    assert queue.add(JobSpec("dream", key="once")).state == "waiting"

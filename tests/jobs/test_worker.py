@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from remloom.errors import InvalidInputError, StoreError
-from remloom.jobs import Job, StoredQueue, Worker
+from remloom.jobs import Job, JobSpec, StoredQueue, Worker
 from remloom.store.sqlite import SqliteStore
 
 # A worker process: each job appends its number and who did it to a log, and takes as long as its
@@ -62,8 +62,8 @@ def wait_until(true: Any) -> None:
 
 
 def test_a_worker_does_what_is_due_and_keeps_what_came_of_it(queue: StoredQueue) -> None:
-    queue.add("dream", {"number": 2}, key="a")
-    queue.add("dream", {"number": 3}, key="b")
+    queue.add(JobSpec("dream", {"number": 2}, key="a"))
+    queue.add(JobSpec("dream", {"number": 3}, key="b"))
     told: list[tuple[str, str]] = []
     worker = Worker(
         queue,
@@ -78,8 +78,8 @@ def test_a_worker_does_what_is_due_and_keeps_what_came_of_it(queue: StoredQueue)
 def test_a_job_that_raises_is_tried_again_and_one_whose_input_is_wrong_is_parked(
     queue: StoredQueue,
 ) -> None:
-    queue.add("dream", key="outage")
-    queue.add("dream", key="wrong")
+    queue.add(JobSpec("dream", key="outage"))
+    queue.add(JobSpec("dream", key="wrong"))
 
     def do(job: Job) -> None:
         raise (
@@ -96,7 +96,7 @@ def test_a_job_that_raises_is_tried_again_and_one_whose_input_is_wrong_is_parked
 
 
 def test_a_job_longer_than_its_lease_stays_with_its_worker(queue: StoredQueue) -> None:
-    queue.add("dream", key="long")
+    queue.add(JobSpec("dream", key="long"))
     worker = Worker(queue, lambda job: time.sleep(3), lease=2)
     thread = threading.Thread(target=worker.work, kwargs={"until_idle": True})
     thread.start()
@@ -108,7 +108,7 @@ def test_a_job_longer_than_its_lease_stays_with_its_worker(queue: StoredQueue) -
 
 
 def test_an_interrupted_job_goes_back_into_the_queue(queue: StoredQueue) -> None:
-    queue.add("dream", key="a")
+    queue.add(JobSpec("dream", key="a"))
 
     def interrupted(job: Job) -> None:
         raise KeyboardInterrupt
@@ -120,7 +120,7 @@ def test_an_interrupted_job_goes_back_into_the_queue(queue: StoredQueue) -> None
 
 
 def test_a_job_that_was_removed_meanwhile_is_told_as_lost(queue: StoredQueue) -> None:
-    queue.add("dream", key="a")
+    queue.add(JobSpec("dream", key="a"))
     told: list[Job] = []
     Worker(queue, lambda job: queue.remove("a"), on_job=told.append).work(until_idle=True)
     assert "no longer that of" in told[-1].error
@@ -130,7 +130,7 @@ def test_a_job_that_was_removed_meanwhile_is_told_as_lost(queue: StoredQueue) ->
 def test_a_worker_stops_when_it_is_told_to(queue: StoredQueue) -> None:
     stop = threading.Event()
     thread = threading.Thread(target=Worker(queue, lambda job: stop.set(), poll=30, stop=stop).work)
-    queue.add("dream", key="last")
+    queue.add(JobSpec("dream", key="last"))
     thread.start()
     thread.join(10)
     assert not thread.is_alive()
@@ -142,7 +142,7 @@ def test_when_a_worker_is_killed_another_goes_on_with_its_job(
     queue: StoredQueue, database: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    queue.add("dream", {"number": 1, "seconds": 60}, key="a")
+    queue.add(JobSpec("dream", {"number": 1, "seconds": 60}, key="a"))
     command = [sys.executable, "-c", PROCESS, str(database), str(log), "0.6"]
     victim = subprocess.Popen(command)
     try:
@@ -164,7 +164,7 @@ def test_workers_in_several_processes_never_do_a_job_twice(
 ) -> None:
     log = tmp_path / "log"
     for number in range(20):
-        queue.add("dream", {"number": number, "seconds": 0.01})
+        queue.add(JobSpec("dream", {"number": number, "seconds": 0.01}))
     command = [sys.executable, "-c", PROCESS, str(database), str(log), "30"]
     workers = [subprocess.Popen(command) for _ in range(3)]
     assert [worker.wait(60) for worker in workers] == [0, 0, 0]

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["LEASE", "MAX_ATTEMPTS", "Job", "JobQueue", "Queue", "State"]
+__all__ = ["LEASE", "MAX_ATTEMPTS", "Job", "JobQueue", "JobSpec", "Queue", "State"]
 
 LEASE = 60.0  # seconds that a claim lasts unless it is extended
 MAX_ATTEMPTS = 5  # then a job is parked
@@ -23,11 +23,22 @@ MAX_ATTEMPTS = 5  # then a job is parked
 State: TypeAlias = Literal["waiting", "running", "parked", "done"]
 
 
+class JobSpec(Struct, frozen=True):
+    """A job to be added: what to do, and when. See `memory.jobs.add` for each field."""
+
+    kind: str
+    payload: Mapping[str, Any] = {}
+    key: str = ""
+    not_before: datetime | None = None
+    every: str = ""
+    zone: str = "UTC"
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """A piece of work, as it stands in the queue."""
 
     id: str  # the key it was added under, else a new one
-    kind: str  # what to do: see `work.KINDS`
+    kind: str  # what to do: see `tasks.KINDS`
     payload: dict[str, Any] = {}  # the arguments, JSON
     state: State = "waiting"
     not_before: datetime  # when it may be claimed
@@ -45,16 +56,7 @@ class Job(Struct, frozen=True, kw_only=True):
 class Queue(Protocol):
     """Where jobs wait. Every method is atomic, durable, and safe from any thread and process."""
 
-    def add(
-        self,
-        kind: str,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        key: str = "",
-        not_before: datetime | None = None,
-        every: str = "",
-        zone: str = "UTC",
-    ) -> Job:
+    def add(self, spec: JobSpec) -> Job:
         """Put a job in the queue, to be claimed from `not_before` on, or from the next time of
         `every`.
 

@@ -1,4 +1,4 @@
-"""Cron expressions: which times they mean.
+"""Cron expressions: the times they stand for, and their meaning in English.
 
 Five fields (minute, hour, day, month, weekday) as Debian's cron reads them, or six with seconds
 first. Where clocks are put forward a time that is skipped is kept at the hour's end; where they are
@@ -29,6 +29,7 @@ def next_time(expression: str, zone: str, after: datetime) -> datetime:
     >>> next_time("0 2 * * *", "Europe/Riga", datetime(2026, 7, 1, 12, tzinfo=UTC)).isoformat()
     '2026-07-01T23:00:00+00:00'
     """
+    # cronsim looks fifty years ahead: 30 February never comes
     time = next(_times(expression, zone, after), None)
     if time is None:
         raise InvalidInputError(
@@ -66,7 +67,8 @@ def _zone(name: str) -> tzinfo:
 
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones is an OSError
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # "Europe" is a folder of zones: an OSError
         raise InvalidInputError(
             f"there is no time zone {name!r}", remedy="for example UTC or Europe/Riga"
         ) from None

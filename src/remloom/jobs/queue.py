@@ -9,7 +9,7 @@ many more, put a queue server behind the same contract.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import Any
@@ -21,7 +21,7 @@ from ..errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundE
 from ..kv import Entry
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
-from .contract import LEASE, MAX_ATTEMPTS, Job, State
+from .contract import LEASE, MAX_ATTEMPTS, Job, JobSpec, State
 from .cron import next_time
 
 __all__ = ["StoredQueue"]
@@ -30,8 +30,8 @@ LIVE = "job"  # namespace of the entries that are waiting, running or parked
 DONE = "job.done"
 FIRST_PAUSE = 30.0  # seconds after the first failed attempt, then twice as long each time
 LONGEST_PAUSE = 3600.0  # seconds
-REMEMBERED = timedelta(days=30)  # that a job which is done is kept
-TIDYING = timedelta(hours=6)  # between looks for those that are older
+RETENTION = timedelta(days=30)  # of a job that is done
+CLEANUP_INTERVAL = timedelta(hours=6)
 
 
 def _now() -> datetime:
@@ -49,29 +49,20 @@ class StoredQueue:
     def __init__(self, store: Store, clock: Callable[[], datetime] = _now) -> None:
         self._store = store
         self._clock = clock
-        self._tidied = datetime.min.replace(tzinfo=UTC)
+        self._cleaned_up_at = datetime.min.replace(tzinfo=UTC)
 
-    def add(
-        self,
-        kind: str,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        key: str = "",
-        not_before: datetime | None = None,
-        every: str = "",
-        zone: str = "UTC",
-    ) -> Job:
+    def add(self, spec: JobSpec) -> Job:
         now = self._clock()
-        due = now if not_before is None else _check_aware(not_before)
-        if every:
-            due = next_time(every, zone, max(now, due))
+        due = now if spec.not_before is None else _check_aware(spec.not_before)
+        if spec.every:
+            due = next_time(spec.every, spec.zone, max(now, due))
         job = Job(
-            id=key or f"{kind}-{token_hex(5)}",
-            kind=kind,
-            payload=_as_json(payload or {}),
+            id=spec.key or f"{spec.kind}-{token_hex(5)}",
+            kind=spec.kind,
+            payload=_as_json(spec.payload),
             not_before=due,
-            every=every,
-            zone=zone,
+            every=spec.every,
+            zone=spec.zone,
             created_at=now,
         )
         # Version 0 is that of an entry that is not there. A write that fails although no job is
@@ -134,11 +125,11 @@ class StoredQueue:
 
     def finish(self, job: Job, result: Any = None) -> Job:
         now = self._clock()
-        kept_result = _as_json(result)
+        json_result = _as_json(result)
 
         def finished(job: Job) -> Job:
             job = replace(
-                job, attempts=0, lease_until=None, error="", result=kept_result, finished_at=now
+                job, attempts=0, lease_until=None, error="", result=json_result, finished_at=now
             )
             return self._rescheduled(job) if job.every else replace(job, state="done")
 
@@ -203,6 +194,8 @@ class StoredQueue:
         Raises:
             LeaseLostError: another worker has claimed it since, or it was removed.
         """
+        # A swap fails only when the entry changed in between, so each round sees a newer state and
+        # either writes to it or finds the claim lost.
         while True:
             entry = self._store.kv.get(LIVE, job.id)
             current = None if entry is None else _job(entry)
@@ -223,13 +216,13 @@ class StoredQueue:
 
     def _delete_old(self, now: datetime) -> None:
         """Delete the jobs that were done long ago."""
-        if now - self._tidied < TIDYING:
+        if now - self._cleaned_up_at < CLEANUP_INTERVAL:
             return
-        self._tidied = now
+        self._cleaned_up_at = now
         old = []
         for entry in self._store.kv.list(DONE):
             finished_at = _job(entry).finished_at
-            if finished_at and now - finished_at > REMEMBERED:
+            if finished_at and now - finished_at > RETENTION:
                 old.append((DONE, entry.key))
         if old:
             self._store.kv.put([], deleted=old)
@@ -241,19 +234,23 @@ class StoredQueue:
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (job.attempts - 1))
             due = self._clock() + timedelta(seconds=pause)
             return replace(job, state="waiting", not_before=due)
+        # A schedule outlives its failures: one bad night does not end it.
         if job.every:
             return self._rescheduled(replace(job, attempts=0))
         return replace(job, state="parked")
 
     def _rescheduled(self, job: Job) -> Job:
         """Give a job with a schedule, waiting for its next time."""
-        # the latter, where the clock of another machine was ahead
+        # The clock of the machine that set `not_before` may have been ahead of this one: counted
+        # from this clock alone, the time that was just done would come up a second time.
         after = max(self._clock(), job.not_before)
         return replace(job, state="waiting", not_before=next_time(job.every, job.zone, after))
 
 
 def _is_same_claim(current: Job, claimed: Job) -> bool:
     """Say whether a job as it is stored is still claimed as it was."""
+    # A worker may claim the same job again after its own lease ran out; the count of attempts tells
+    # the two claims apart.
     same_worker = current.worker == claimed.worker
     return current.state == "running" and same_worker and current.attempts == claimed.attempts
 
@@ -264,6 +261,7 @@ def _check_same(stored: Job, job: Job) -> Job:
     Raises:
         ConflictError: kind, payload or schedule differ.
     """
+    # not `not_before`: what is added again "from now on" is still the same job
     names = ("kind", "payload", "every", "zone")
     if any(getattr(stored, name) != getattr(job, name) for name in names):
         raise ConflictError(

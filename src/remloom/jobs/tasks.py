@@ -20,7 +20,7 @@ _LIMITS = ("tokens", "calls", "cost")  # of a budget
 
 
 def check_kind(kind: str) -> str:
-    """Refuse a kind of job that there is not.
+    """Refuse an unknown kind of job.
 
     Raises:
         UnknownNameError: it is not one of `KINDS`.
@@ -44,6 +44,8 @@ def bind(
     """
     method = find_method(check_kind(kind))
     arguments = _with_budget(payload)
+    # Bound without being called, so that a wrong payload is refused when the job is added, not at
+    # night when it is done.
     try:
         inspect.signature(method).bind(**arguments)
     except TypeError as error:
@@ -93,6 +95,7 @@ def _without_lists(value: Any) -> Any:
         return value if isinstance(value, bool | int | float) else None
     small = {}
     for name, item in value.items():
+        # what became empty tells nothing in a listing of jobs
         item = _without_lists(item)
         if item not in (None, "", {}):
             small[str(name)] = item

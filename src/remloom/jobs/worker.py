@@ -23,8 +23,8 @@ from .contract import LEASE, Job, Queue
 __all__ = ["Worker"]
 
 POLL = 5.0  # seconds
-# the same again, however often it is tried
-HOPELESS = (InvalidInputError, MissingExtraError, ModelNotConfiguredError)
+# errors that come again however often a job is tried
+PERMANENT_ERRORS = (InvalidInputError, MissingExtraError, ModelNotConfiguredError)
 
 
 class Worker:
@@ -36,7 +36,7 @@ class Worker:
     (KeyboardInterrupt, SystemExit) goes back into the queue, and the interruption goes on.
 
     Args:
-        do: does a job and returns what is to be kept of its outcome.
+        do: does a job and returns its result, which the queue stores.
         on_job: called with each job as it begins, and as it is afterwards.
         kinds: to do; None: all.
         lease: seconds after which another worker takes over when this one has died.
@@ -84,12 +84,15 @@ class Worker:
         try:
             try:
                 self._on_job(job)
-                if self._stop.is_set():  # since it was claimed
+                # `on_job` may have set it, or a signal that came since the claim
+                if self._stop.is_set():
                     return self._queue.release(job)
-                with self._holding(job):
+                with self._extending_lease(job):
                     result = self._do(job)
             except Exception as error:
-                return self._queue.fail(job, _reason(error), again=not isinstance(error, HOPELESS))
+                return self._queue.fail(
+                    job, _reason(error), again=not isinstance(error, PERMANENT_ERRORS)
+                )
             except BaseException:
                 # interrupted: not the job's fault, so it is given back and the interruption goes on
                 with suppress(LeaseLostError):
@@ -97,34 +100,35 @@ class Worker:
                 raise
             return self._queue.finish(job, result)
         except LeaseLostError as error:
-            # another has it now, and will say what became of it
+            # Another worker has it now, and will report what became of it.
             return replace(job, error=str(error))
 
     @contextmanager
-    def _holding(self, job: Job) -> Iterator[None]:
-        """Extend the lease of a job all the while.
+    def _extending_lease(self, job: Job) -> Iterator[None]:
+        """Extend the lease of a job while the block runs.
 
         A thread of its own does, so that no job, however long, needs to know of leases.
         """
         over = threading.Event()
 
-        def hold() -> None:
+        def extend() -> None:
             # thrice in a lease: one extension may be lost
             while not over.wait(self._lease / 3):
                 try:
                     self._queue.extend(job, self._lease)
                 except LeaseLostError:
                     return
-                except StoreError:  # try again before the lease runs out
+                except StoreError:
+                    # e.g. the database is busy; the next round comes before the lease runs out
                     continue
 
-        holder = threading.Thread(target=hold, name=f"remloom-lease-{job.id}", daemon=True)
-        holder.start()
+        thread = threading.Thread(target=extend, name=f"remloom-lease-{job.id}", daemon=True)
+        thread.start()
         try:
             yield
         finally:
             over.set()
-            holder.join()
+            thread.join()
 
 
 def _reason(error: Exception) -> str:

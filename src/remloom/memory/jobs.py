@@ -1,4 +1,4 @@
-"""Jobs: what is to be done later, by whoever has time."""
+"""Jobs: calls to be made later, by any worker process."""
 
 from __future__ import annotations
 
@@ -62,11 +62,13 @@ class Jobs:
                 expression or zone.
             ConflictError: the key is that of another job.
         """
+        from ..jobs import JobSpec
         from ..jobs.tasks import bind
 
-        bind(self._find_method, kind, payload or {})
-        queue = self._queue
-        return queue.add(kind, payload, key=key, not_before=not_before, every=every, zone=zone)
+        spec = JobSpec(kind, payload or {}, key, not_before, every, zone)
+        # Refused now, where the caller sees it, rather than when a worker claims it.
+        bind(self._find_method, spec.kind, spec.payload)
+        return self._queue.add(spec)
 
     def list(self, state: State | None = None) -> builtins.list[Job]:
         """List the jobs, or those in one state: first what is to be done, by its time, then what

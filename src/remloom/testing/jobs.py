@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ..errors import ConflictError, InvalidInputError, LeaseLostError
-from ..jobs.contract import MAX_ATTEMPTS, Job, Queue
+from ..jobs.contract import MAX_ATTEMPTS, Job, JobSpec, Queue
 
 __all__ = ["QueueConformance"]
 
@@ -43,8 +43,9 @@ class QueueConformance:
     def test_a_job_is_claimed_by_one_worker_and_finished(
         self, opening: Callable[[], Queue]
     ) -> None:
-        queue, other = opening(), opening()
-        added = queue.add("read", {"source": "notes/", "recursive": True})
+        queue = opening()
+        other = opening()
+        added = queue.add(JobSpec("read", {"source": "notes/", "recursive": True}))
         claimed = other.claim("ann")
         assert claimed is not None
         assert (claimed.id, claimed.kind, claimed.payload) == (
@@ -64,47 +65,47 @@ class QueueConformance:
     def test_what_has_been_due_the_longest_comes_first(self, queue: Queue) -> None:
         now = datetime.now(UTC)
         for hours in (1, 3, 2):
-            queue.add("dream", key=str(hours), not_before=now - timedelta(hours=hours))
+            queue.add(JobSpec("dream", key=str(hours), not_before=now - timedelta(hours=hours)))
         claimed = [queue.claim("ann") for _ in range(3)]
         assert [job.id for job in claimed if job is not None] == ["3", "2", "1"]
 
     def test_a_job_waits_for_its_time(self, queue: Queue) -> None:
-        queue.add("dream", not_before=datetime.now(UTC) + timedelta(hours=1))
+        queue.add(JobSpec("dream", not_before=datetime.now(UTC) + timedelta(hours=1)))
         assert queue.claim("ann") is None
 
     def test_a_worker_can_choose_the_kinds_it_does(self, queue: Queue) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         assert queue.claim("ann", kinds=["read"]) is None
         assert queue.claim("ann", kinds=["read", "dream"]) is not None
 
     def test_a_key_makes_adding_the_same_job_twice_one_job(self, queue: Queue) -> None:
-        first = queue.add("read", {"source": "a"}, key="a")
-        assert queue.add("read", {"source": "a"}, key="a").id == first.id == "a"
+        first = queue.add(JobSpec("read", {"source": "a"}, key="a"))
+        assert queue.add(JobSpec("read", {"source": "a"}, key="a")).id == first.id == "a"
         claimed = queue.claim("ann")
         assert claimed is not None
         assert queue.claim("bob") is None
         queue.finish(claimed)
-        assert queue.add("read", {"source": "a"}, key="a").state == "done"
+        assert queue.add(JobSpec("read", {"source": "a"}, key="a")).state == "done"
         assert queue.claim("ann") is None
 
     def test_a_key_that_stands_for_another_job_is_refused(self, queue: Queue) -> None:
-        queue.add("read", {"source": "a"}, key="a")
+        queue.add(JobSpec("read", {"source": "a"}, key="a"))
         with pytest.raises(ConflictError):
-            queue.add("read", {"source": "b"}, key="a")
+            queue.add(JobSpec("read", {"source": "b"}, key="a"))
 
     def test_a_payload_that_is_no_json_is_refused(self, queue: Queue) -> None:
         with pytest.raises(InvalidInputError):
-            queue.add("read", {"source": object()})
+            queue.add(JobSpec("read", {"source": object()}))
         assert queue.claim("ann") is None
 
     def test_a_time_without_zone_is_refused(self, queue: Queue) -> None:
         with pytest.raises(InvalidInputError, match="zone"):
-            queue.add("read", not_before=datetime(2026, 1, 1))  # noqa: DTZ001
+            queue.add(JobSpec("read", not_before=datetime(2026, 1, 1)))  # noqa: DTZ001
 
     def test_when_a_lease_runs_out_another_worker_goes_on_and_the_first_is_told(
         self, queue: Queue
     ) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         lost = queue.claim("ann", lease=SHORT)
         assert lost is not None
         time.sleep(2 * SHORT)
@@ -122,7 +123,7 @@ class QueueConformance:
         assert queue.finish(taken).state == "done"
 
     def test_an_extended_lease_keeps_others_away(self, queue: Queue) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         claimed = queue.claim("ann", lease=SHORT)
         assert claimed is not None
         queue.extend(claimed, 60)
@@ -131,7 +132,7 @@ class QueueConformance:
         queue.finish(claimed)
 
     def test_a_failed_job_waits_before_it_is_tried_again(self, queue: Queue) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         claimed = queue.claim("ann")
         assert claimed is not None
         failed = queue.fail(claimed, "the model is down")
@@ -140,14 +141,14 @@ class QueueConformance:
         assert queue.claim("ann") is None
 
     def test_a_job_that_would_fail_again_is_parked_at_once(self, queue: Queue) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         claimed = queue.claim("ann")
         assert claimed is not None
         assert queue.fail(claimed, "no such folder", again=False).state == "parked"
         assert queue.claim("ann") is None
 
     def test_a_job_whose_workers_all_died_is_not_tried_for_ever(self, queue: Queue) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         for attempt in range(MAX_ATTEMPTS):
             claimed = queue.claim("ann", lease=SHORT)
             assert claimed is not None
@@ -158,7 +159,7 @@ class QueueConformance:
     def test_a_released_job_can_be_claimed_at_once_and_nothing_is_counted(
         self, queue: Queue
     ) -> None:
-        queue.add("dream")
+        queue.add(JobSpec("dream"))
         claimed = queue.claim("ann")
         assert claimed is not None
         queue.release(claimed)
@@ -170,11 +171,13 @@ class QueueConformance:
         self, queue: Queue
     ) -> None:
         long_ago = datetime.now(UTC) - timedelta(days=3)
-        job = queue.add("affinity", every="0 2 * * *")
+        job = queue.add(JobSpec("affinity", every="0 2 * * *"))
         assert timedelta(0) < job.not_before - datetime.now(UTC) <= timedelta(days=1)
         assert queue.claim("ann") is None
         assert (
-            queue.add("affinity", key="soon", every="* * * * * *", not_before=long_ago).not_before
+            queue.add(
+                JobSpec("affinity", key="soon", every="* * * * * *", not_before=long_ago)
+            ).not_before
             > long_ago
         )
         time.sleep(1.1)
@@ -187,7 +190,7 @@ class QueueConformance:
 
     def test_many_workers_at_once_do_each_job_once(self, opening: Callable[[], Queue]) -> None:
         queue = opening()
-        ids = {queue.add("dream", {"number": number}).id for number in range(30)}
+        ids = {queue.add(JobSpec("dream", {"number": number})).id for number in range(30)}
 
         def work(name: str) -> list[Job]:
             own, done = opening(), []
