@@ -26,15 +26,16 @@ ROOT = Path(__file__).parent.parent
 class Side:
     """One of the two checkouts, at work."""
 
-    def __init__(self, source: Path, home: str, tenant: str, size: int) -> None:
-        # The sources of one side, the benchmark of this checkout for both.
-        path = os.pathsep.join([str(source / "src"), str(ROOT)])
+    def __init__(self, source: Path, home: str, tenant: str, size: int, *, own: bool) -> None:
+        # The sources of one side, the benchmark of this checkout for both, unless names differ.
+        bench = source if own else ROOT
+        path = os.pathsep.join([str(source / "src"), str(bench)])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bench.hot", home, tenant, str(size)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
+            cwd=bench,
             env=os.environ | {"PYTHONPATH": path},
         )
 
@@ -133,6 +134,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=25, help="turns of each path (default 25)")
     parser.add_argument("--only", default="", help="paths whose name has this in it")
     parser.add_argument(
+        "--own", action="store_true", help="each side runs its own benchmark: public names differ"
+    )
+    parser.add_argument(
         "--url", default="", help="an empty PostgreSQL database for each side, with {} for its name"
     )
     chosen = parser.parse_args()
@@ -145,7 +149,7 @@ def main() -> None:
         sides = []
         for name, source in (("ours", ROOT), ("theirs", other)):
             home = chosen.url.format(name) if chosen.url else f"{scratch}/{name}"
-            side = Side(source, home, "turns", chosen.size)
+            side = Side(source, home, "turns", chosen.size, own=chosen.own)
             ending.callback(side.end)
             sides.append(side)
         ours, theirs = sides
