@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from .. import labels
 from ..errors import NotFoundError
-from ..model import Direction, Edge, Entity, Hit, Record, record_dict
+from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, record_dict
 from ..store.contract import Store
-from ..store.results import EdgeCount
 from ..store.specs import EdgeSpec
 from .arguments import check_aware, check_text
 
@@ -98,7 +97,7 @@ class RecordView(Struct, frozen=True, kw_only=True):
     records: list[DescribedRecord]
     edges_out: list[Edge]  # the newest hundred
     edges_in: list[Edge]
-    edge_counts: list[EdgeCount]
+    edge_counts: list[TypeCount]
 
     def paths(self, edge: Edge) -> tuple[str, ...]:
         """Write an outgoing edge as seed 5's graph paths."""

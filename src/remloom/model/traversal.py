@@ -145,7 +145,7 @@ class Stage(JsonValue, frozen=True, gc=False, kw_only=True):
 
 
 class TypeCount(JsonValue, frozen=True, gc=False):
-    """How many edges of one type leave ("out") or enter ("in") the start nodes."""
+    """How many edges of one type leave ("out") or enter ("in") a set of nodes."""
 
     rel_type: str
     direction: Direction

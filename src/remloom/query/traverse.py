@@ -261,7 +261,7 @@ class _Traversal:
         counts = self._store.graph.count_by_type(
             keys, direction=self._query.direction, as_of=self._as_of
         )
-        return tuple(TypeCount(count.rel_type, count.direction, count.count) for count in counts)
+        return tuple(counts)
 
 
 def _start_node(record: Record) -> Node:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
 from ..model import TenantInfo
 from .contract import Store
-from .home import Home, backup
+from .home import HomeFolder, backup
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -81,7 +81,7 @@ def backend_for(settings: Settings) -> Backend:
 
 class _Folder:
     def __init__(self, folder: str) -> None:
-        self._home = Home(folder)
+        self._home = HomeFolder(folder)
 
     def open(self, settings: Settings, *, create: bool) -> Store:
         from .sqlite import SqliteStore

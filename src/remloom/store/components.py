@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from ..model import Direction, Edge, Moment, Record, Resource
+from ..model import Direction, Edge, Moment, Record, Resource, TypeCount
 from ..predicates import Query
 from ..sql.answers import Rows
 from ..sql.values import Select
 from .batch import Vector, VectorBatch
-from .results import EdgeCount, Match, Pending, Walk
+from .results import Match, Pending, Walk
 from .specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .stats import Stats
 
@@ -135,7 +135,7 @@ class Graph(GraphReads, Protocol):
 
     def count_by_type(
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
-    ) -> list[EdgeCount]:
+    ) -> list[TypeCount]:
         """Count the edges at these keys, completely, by type and direction."""
         ...
 

@@ -32,7 +32,7 @@ from ..model import TenantInfo
 from . import encryption, folders, tenant_file
 from .contract import Store
 
-__all__ = ["Home", "backup", "tenant_name"]
+__all__ = ["HomeFolder", "backup", "tenant_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@+-]{0,126}[A-Za-z0-9_@+-])?")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -47,7 +47,7 @@ _TRIES = 20  # of a name that others give and take away
 _FORSAKEN = 3600.0  # seconds after which nobody is making a tenant any more
 
 
-class Home:
+class HomeFolder:
     """A folder of tenants.
 
     Args:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..model import Direction, Record
+from ..model import Record
 
 __all__ = [
     "Capabilities",
     "Deletion",
-    "EdgeCount",
     "Match",
     "Pending",
     "Step",
@@ -83,14 +82,6 @@ class Walk(Struct, frozen=True):
     reached: int = 0  # keys reached, those beyond the limit too
     unfollowed: int = 0  # edges passed over because a node had more than `breadth`
     depth: int = 0  # deepest level reached
-
-
-class EdgeCount(Struct, frozen=True):
-    """How many edges of one type leave ("out") or enter ("in") a set of keys."""
-
-    rel_type: str
-    direction: Direction
-    count: int
 
 
 class Pending(Struct, frozen=True):

@@ -8,8 +8,8 @@ from itertools import accumulate, islice
 from typing import Any
 
 from ...errors import UnknownNameError
-from ...model import Direction, Edge
-from ..results import EdgeCount, Walk
+from ...model import Direction, Edge, TypeCount
+from ..results import Walk
 from ..specs import EdgeSpec, WalkSpec
 from . import edge_queries
 from .binary_arrays import Column
@@ -79,11 +79,11 @@ class PostgresGraph:
 
     def count_by_type(
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
-    ) -> list[EdgeCount]:
+    ) -> list[TypeCount]:
         directions: tuple[Direction, Direction] = ("out", "in")
         rows = self._call(SQL.count_edges, _count_values([keys], direction, as_of))
         # A type whose edges are all out of force comes with none.
-        counts = [EdgeCount(rel, directions[side], edges) for rel, side, edges in rows if edges]
+        counts = [TypeCount(rel, directions[side], edges) for rel, side, edges in rows if edges]
         return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
     def count_by_group(

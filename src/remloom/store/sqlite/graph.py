@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...model import Direction, Edge
+from ...model import Direction, Edge, TypeCount
 from ..encoding import moment_of
-from ..results import EdgeCount, Walk
+from ..results import Walk
 from ..specs import NEWEST, EdgeSpec, WalkSpec
 from .database import Database
 from .edge_queries import (
@@ -148,7 +148,7 @@ class SqliteGraph:
 
     def count_by_type(
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
-    ) -> list[EdgeCount]:
+    ) -> list[TypeCount]:
         with self._cache.reading() as cursor:
             label_nos = self._labels.find_with_aliases(cursor, keys)
             counts = []
@@ -162,7 +162,7 @@ class SqliteGraph:
                 rows = cursor.execute(sql, (str(label_nos), microseconds_at(as_of))).fetchall()
                 for type_no, count in rows:
                     name = self._labels.edge_type(cursor, type_no)
-                    counts.append(EdgeCount(name, cast(Direction, end), count))
+                    counts.append(TypeCount(name, cast(Direction, end), count))
             return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
 
     # -- walks -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Does every index agree with its table? What `remloom doctor` asks."""
+"""Checks that every index agrees with its table, for `remloom doctor`."""
 
 from __future__ import annotations
 
@@ -6,81 +6,79 @@ import apsw
 
 from .database import Database
 from .index_manager import IndexManager
+from .statements import SQL
 
 __all__ = ["check"]
 
 _SHOWN = 20  # disagreements of one kind listed
 
-# What must be empty, and how to say it of a row that is there.
-_INVARIANTS = {
-    "SELECT key FROM labels WHERE lid NOT IN (SELECT lid FROM names)": "label {0!r} has no record",
-    "SELECT rid FROM names WHERE lid NOT IN (SELECT lid FROM labels)": "record {0} has a name that is no label",
-    "SELECT lid FROM names WHERE rid NOT IN (SELECT rid FROM records)": "label {0} names a record that is gone",
-    "SELECT id FROM records WHERE rid NOT IN (SELECT rid FROM names WHERE rank = 0)": "record {0} has no name",
-    "SELECT src FROM edges WHERE src NOT IN (SELECT lid FROM labels)": "an edge leaves label {0}, which is gone",
-    "SELECT dst FROM edges WHERE dst NOT IN (SELECT lid FROM labels)": "an edge enters label {0}, which is gone",
-    "SELECT rel FROM edges WHERE rel NOT IN (SELECT rel FROM rels)": "an edge has type {0}, which is gone",
-    "SELECT lid FROM labels WHERE linked = 0 AND lid IN (SELECT src FROM edges)": "label {0} does not know its edges",
-    "SELECT src FROM edges LEFT JOIN degrees ON lid = src GROUP BY src HAVING count(*) IS NOT max(leaves)": (
-        "the edges that leave label {0} are miscounted"
-    ),
-    "SELECT dst FROM edges LEFT JOIN degrees ON lid = dst GROUP BY dst HAVING count(*) IS NOT max(enters)": (
-        "the edges that enter label {0} are miscounted"
-    ),
-    "SELECT name FROM rels LEFT JOIN (SELECT rel, count(*) AS counted FROM edges GROUP BY rel) USING (rel)"
-    " WHERE edges IS NOT counted": "the edges of type {0!r} are miscounted",
-    "SELECT vid FROM vectors WHERE rid NOT IN (SELECT rid FROM records)": "vector {0} belongs to no record",
-    "SELECT rid FROM pending WHERE rid NOT IN (SELECT rid FROM records)": "queue entry {0} belongs to no record",
-    "SELECT child FROM parents WHERE child NOT IN (SELECT rid FROM records)": "the derived record {0} is gone",
-    "SELECT parent FROM parents WHERE parent NOT IN (SELECT rid FROM records)": "the parent {0} is gone",
-    "SELECT subject FROM journal_subjects WHERE entry NOT IN (SELECT entry FROM journal)": (
-        "the journal entry that speaks of {0} is gone"
-    ),
-    "SELECT j.kind, j.id FROM journal j JOIN json_each(coalesce(j.subjects, '[]')) s LEFT JOIN journal_subjects t"
-    " ON t.subject = s.value AND t.entry = j.entry WHERE t.entry IS NULL": (
-        "journal entry {0} {1!r} would not be found by its subjects"
-    ),
-    "SELECT max(rid) FROM records HAVING max(rid) > (SELECT rid FROM sequence)": "record {0} was never given out",
-    "SELECT max(lid) FROM labels HAVING max(lid) > (SELECT lid FROM sequence)": "label {0} was never given out",
-    "SELECT max(vid) FROM vectors HAVING max(vid) > (SELECT vid FROM sequence)": "vector {0} was never given out",
-    "SELECT max(doc) FROM records HAVING max(doc) > (SELECT doc FROM sequence)": "text {0} was never given out",
+# Statements that must find nothing, and what a row that they do find says.
+_VIOLATIONS = {
+    "labels_without_record": "label {0!r} has no record",
+    "names_without_label": "record {0} has a name that is no label",
+    "names_without_record": "label {0} names a record that is gone",
+    "records_without_name": "record {0} has no name",
+    "edges_from_nothing": "an edge leaves label {0}, which is gone",
+    "edges_to_nothing": "an edge enters label {0}, which is gone",
+    "edges_without_type": "an edge has type {0}, which is gone",
+    "labels_not_marked_linked": "label {0} does not know its edges",
+    "miscounted_leaving": "the edges that leave label {0} are miscounted",
+    "miscounted_entering": "the edges that enter label {0} are miscounted",
+    "miscounted_types": "the edges of type {0!r} are miscounted",
+    "vectors_without_record": "vector {0} belongs to no record",
+    "pending_without_record": "queue entry {0} belongs to no record",
+    "children_without_record": "the derived record {0} is gone",
+    "parents_without_record": "the parent {0} is gone",
+    "refs_without_entry": "the journal entry that speaks of {0} is gone",
+    "entries_without_refs": "journal entry {0} {1!r} would not be found by its subjects",
+    "record_number_not_given": "record {0} was never given out",
+    "label_number_not_given": "label {0} was never given out",
+    "vector_number_not_given": "vector {0} was never given out",
+    "text_number_not_given": "text {0} was never given out",
 }
 
-_NUMBERS = {
-    "names": "SELECT lid FROM labels ORDER BY lid",
-    "terms": "SELECT doc FROM records WHERE doc IS NOT NULL ORDER BY doc",
-    "vectors": "SELECT vid FROM vectors WHERE model = (SELECT model FROM models WHERE current = 1) ORDER BY vid",
+# Statements that list the numbers each index must have, and no others.
+_INDEXED_NUMBERS = {
+    "names": "label_numbers",
+    "terms": "text_numbers",
+    "vectors": "vector_numbers",
 }
 
 
 def check(database: Database, indexes: IndexManager) -> list[str]:
-    """Every disagreement found, a line each; empty when all is well."""
+    """List every disagreement, a line each; none when all is well."""
     try:
         with database.snapshot() as cursor:
-            problems = [
-                f"file: {line}"
-                for (line,) in cursor.execute(f"PRAGMA integrity_check({_SHOWN})")
-                if line != "ok"
-            ]
+            problems = _check_file(cursor)
+            # Pages that are damaged make every other check fail as well: they say it all.
             if problems:
-                return problems  # the rest would only repeat it
-            for sql, message in _INVARIANTS.items():
-                problems += [
-                    message.format(*row) for row in cursor.execute(f"{sql} LIMIT {_SHOWN}")
-                ]
-            for kind, sql in _NUMBERS.items():
-                problems += _compare(kind, {number for (number,) in cursor.execute(sql)}, indexes)
+                return problems
+            for name, message in _VIOLATIONS.items():
+                rows = cursor.execute(getattr(SQL, name), {"limit": _SHOWN})
+                problems += [message.format(*row) for row in rows]
+            for kind, name in _INDEXED_NUMBERS.items():
+                stored = {number for (number,) in cursor.execute(getattr(SQL, name))}
+                problems += _compare(kind, stored, indexes)
     except apsw.Error as error:  # pragma: no cover - translated by snapshot()
         return [f"file: {error}"]
     return problems
 
 
-def _compare(kind: str, table: set[int], indexes: IndexManager) -> list[str]:
+def _check_file(cursor: apsw.Cursor) -> list[str]:
+    """List the damage that SQLite sees in its pages and indexes."""
+    lines = cursor.execute(f"PRAGMA integrity_check({_SHOWN})").fetchall()
+    return [f"file: {line}" for (line,) in lines if line != "ok"]
+
+
+def _compare(kind: str, stored: set[int], indexes: IndexManager) -> list[str]:
+    """Compare the numbers in a table with those in the index of it."""
     index = indexes.current(kind)
     indexed = set() if index is None else {int(number) for number in index.ids}
-    lines = []
-    if missing := len(table - indexed):
-        lines.append(f"{kind}: {missing} of {len(table)} are not in the index")
-    if extra := len(indexed - table):
-        lines.append(f"{kind}: {extra} in the index are no longer in the table")
-    return lines
+    problems = []
+    missing = len(stored - indexed)
+    if missing:
+        problems.append(f"{kind}: {missing} of {len(stored)} are not in the index")
+    extra = len(indexed - stored)
+    if extra:
+        problems.append(f"{kind}: {extra} in the index are no longer in the table")
+    return problems
