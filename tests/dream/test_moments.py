@@ -401,6 +401,18 @@ def test_a_budget_that_allows_nothing_is_refused_before_anything_begins(
     assert memory.runs.list() == []
 
 
+@pytest.mark.parametrize("budget", [5, {"tokens": 5}])
+def test_what_is_not_a_budget_is_refused_before_anything_begins(
+    memory: Memory, budget: Any
+) -> None:
+    dreams = memory.dreams
+    calls = (dreams.moments, dreams.affinity, dreams.consolidate, memory.learn, memory.dream)
+    for call in calls:
+        with pytest.raises(InvalidInputError, match="a budget is not"):
+            call(budget=budget)
+    assert memory.runs.list() == []
+
+
 def test_two_moments_of_one_name_are_told_apart_by_their_day(tmp_path: Path) -> None:
     model = ScriptedModel({"moment": {"items": [told()]}})
     with Memory.open(tmp_path, embedder="none", llm=model) as memory:

@@ -165,6 +165,25 @@ def test_the_hits_fit_the_budget_by_the_tokenizer_given(chat: Memory) -> None:
     assert "Marley flooring" in text
 
 
+def test_a_context_keeps_to_its_budget_by_options_that_were_made_for_recall(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        for day in range(40):
+            memory.read_text(f"The ferry left at dawn on day {day}. " * 20, uri=f"log:{day}")
+        question = "When did the ferry leave?"
+        within = memory.context(question)
+        assert 0 < len(memory.context(question, RecallOptions(limit=40))) <= len(within)
+        assert len(memory.context(question, RecallOptions(limit=40), budget_tokens=None)) > len(
+            within
+        )
+
+
+@pytest.mark.parametrize("options", [{"limit": 5}, 5, Entity(name="Sarah Chen")])
+def test_options_of_another_kind_are_refused_by_name(chat: Memory, options: object) -> None:
+    for call in (chat.recall, chat.context):
+        with pytest.raises(InvalidInputError, match="expected a RecallOptions"):
+            call("What flooring does the studio have?", options)  # type: ignore[arg-type]
+
+
 def test_a_budget_that_holds_nothing_is_an_abstention_with_the_reason(chat: Memory) -> None:
     found = chat.recall("What flooring does the studio have?", budget_tokens=3)
     assert (found.abstained, found.reason) == (

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
 from ..predicates import MOST_RESULTS, Query
 
+if TYPE_CHECKING:
+    from ..llm import Budget
+
 __all__ = [
     "Progress",
     "check_aware",
+    "check_budget",
     "check_kind",
     "check_limit",
     "check_query",
@@ -44,6 +48,19 @@ def edge_type_names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
             f"types of edges are texts, not {edge_types!r}", remedy='edge_types=["knows"]'
         )
     return tuple(names)
+
+
+def check_budget(budget: Any) -> Budget:
+    """Refuse what is not a budget, which would else be noticed by the first call; None has no limit."""
+    from ..llm import Budget
+
+    if budget is None:
+        return Budget()
+    if not isinstance(budget, Budget):
+        raise InvalidInputError(
+            f"a budget is not a {type(budget).__name__}", remedy="budget=Budget(tokens=100_000)"
+        )
+    return budget
 
 
 def check_kind(value: Any, kind: type[_T]) -> _T:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInputError
-from .arguments import Progress, check_limit
+from .arguments import Progress, check_budget, check_limit
 from .engine import Engine
 
 if TYPE_CHECKING:
@@ -208,11 +208,11 @@ class Dreams:
     ) -> MaintenanceResult:
         """Do a run; None as `model` asks the model if there is one."""
         from ..dream.maintenance import run_maintenance
-        from ..llm import Budget
         from ..runs.run import begin_run
         from ..runs.writer import Writer
 
         engine = self._engine
+        limits = check_budget(budget)
         # asked for by name, a model that is not configured is an error
         asks_model = model or (model is None and engine.llm is not None)
         llm = engine.required_llm if asks_model else None
@@ -233,6 +233,6 @@ class Dreams:
             writer,
             lambda calls: work(writer, calls),
             llm=llm,
-            budget=budget or Budget(),
+            budget=limits,
             dry_run=dry_run,
         )

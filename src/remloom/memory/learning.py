@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
-from .arguments import Progress, check_limit
+from .arguments import Progress, check_budget, check_limit
 from .engine import Engine
 from .reading import Reading
 
@@ -70,6 +70,7 @@ class Learning:
         """Dream once; see `Memory.dream`."""
         from ..dream.rem.run import dream
 
+        limits = check_budget(budget)
         services = self._services(check_limit(neighbours))
         self._engine.embed_waiting()
         return dream(
@@ -79,7 +80,7 @@ class Learning:
             period=period,
             dry_run=dry_run,
             progress=progress,
-            budget=budget,
+            budget=limits,
             settings={"dreams": dreams, "seed": seed, "period": period, "neighbours": neighbours},
         )
 

@@ -31,7 +31,7 @@ from ..settings import Settings
 from ..store.backends import backend_for
 from . import fetching, lineage
 from .admin import Admin
-from .arguments import Progress, check_kind, check_limit
+from .arguments import Progress, check_budget, check_kind, check_limit
 from .dreams import Dreams
 from .engine import Engine
 from .jobs import Jobs
@@ -633,7 +633,8 @@ class Memory:
         """Recall what answers a question as text for a prompt.
 
         The text has quoted passages with source, date and trust, within a budget: by default at
-        most 20 hits in 1500 tokens. See `recall` for the options and errors.
+        most 20 hits in 1500 tokens; options given as a value say how many hits, and, if they have
+        one, the budget. See `recall` for the options and errors.
         """
         return self._recalling.context(question, options, changes)
 
@@ -778,7 +779,6 @@ class Memory:
             InvalidInputError, SourceError: an argument is wrong.
         """
         from ..dream.learn.run import LearnOptions
-        from ..llm import Budget
 
         options = LearnOptions(
             source=None if source is None else os.fspath(source),
@@ -788,7 +788,7 @@ class Memory:
             seed=seed,
             # twice as many documents as calls at once keep the model busy
             window=2 * self._engine.settings.llm_concurrency if window is None else window,
-            budget=budget or Budget(),
+            budget=check_budget(budget),
             neighbours=check_limit(neighbours),
         )
         return self._learning.learn(options, glob=glob, progress=progress)

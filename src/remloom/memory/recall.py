@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..model import Recall
+from .arguments import check_kind
 from .engine import Engine
 
 if TYPE_CHECKING:
@@ -33,16 +34,23 @@ class Recalling:
         """Recall; see `Memory.recall`."""
         from ..retrieve.options import RecallOptions
 
-        options = RecallOptions(**changes) if options is None else replace(options, **changes)
+        if options is None:
+            options = RecallOptions(**changes)
+        else:
+            options = replace(check_kind(options, RecallOptions), **changes)
         reranker = self._load_reranker(options.rerank)
         return self._open_recaller().recall(question, options, reranker=reranker)
 
     def context(self, question: str, options: RecallOptions | None, changes: RecallChanges) -> str:
         """Recall as text for a prompt; see `Memory.context`."""
+        from ..retrieve.options import RecallOptions
         from ..retrieve.prompt_context import text_of
 
         if options is None:
             changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
+        elif check_kind(options, RecallOptions).budget_tokens is None:
+            # options made for `recall` have no budget, and a prompt always needs one
+            changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
         return text_of(self.recall(question, options, changes))
 
     def _open_recaller(self) -> Recaller:
