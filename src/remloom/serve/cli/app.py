@@ -102,7 +102,7 @@ or keyring:NAME. `remloom tenant key FILE` makes one."""
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the command line: which memory it is about, and how its output is wanted."""
+    """One call of the command line: the memory it is about, and the form of its output."""
 
     home: str | None = None
     tenant: str | None = None
@@ -115,13 +115,13 @@ class Call:
         return Settings.load(home=self.home, tenant=self.tenant, llm_model=self.llm)
 
     def open(self, *, create: bool = False) -> Memory:
-        """The memory in question. A tenant that is not there is made only when `create` is set."""
+        """Open the memory of this call. A missing tenant is made only when `create` is set."""
         from ...memory import Memory
 
         return Memory.open(settings=self.settings(), create=create)
 
     def show(self, data: Any, view: Callable[[], RenderableType]) -> None:
-        """Print a result: `data` as JSON, or what `view` draws of it."""
+        """Print a result: `data` as JSON, or the drawing of it that `view` returns."""
         if self.json:
             echo(to_json(data), nl=False)
             return
@@ -131,14 +131,18 @@ class Call:
         elif sys.stdout.isatty():
             console().print(drawn, crop=False)
         else:
+            # rich pads lines to the width of the console; a pipe gets them without that
             plain = console()
             with plain.capture() as captured:
                 plain.print(drawn, crop=False)
             echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before what cannot be undone. Without a terminal there is nobody to ask: `--yes` must
-        be given."""
+        """Ask before something that cannot be undone.
+
+        Raises:
+            InvalidInputError: there is no terminal to ask at, and `yes` is not set.
+        """
         if yes:
             return
         if not sys.stdin.isatty():
@@ -157,10 +161,11 @@ class Program(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """What is wrong with an option or argument is told as all else is; with `--json` as JSON
-        too."""
+        """Run a command, and report a wrong option or argument as any other error: with `--json`
+        as JSON."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode, **extra)
+        # Looked for in the words as they are: they may be what click could not parse.
         json = "--json" in (sys.argv[1:] if args is None else args)
         try:
             sys.exit(super().main(args, prog_name, complete_var, False, **extra) or 0)
@@ -200,11 +205,13 @@ class Program(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():
-            found = [(name, self.get_command(context, name)) for name in names]
+            rows = []
+            for name in names:
+                command = self.get_command(context, name)
+                if command:
+                    rows.append((name, command.get_short_help_str(80)))
             with formatter.section(section):
-                formatter.write_dl(
-                    [(name, command.get_short_help_str(80)) for name, command in found if command]
-                )
+                formatter.write_dl(rows)
 
 
 COMMON = (
@@ -271,6 +278,7 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
 
     def register(function: Function) -> Function:
         def invoke(home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
+            # Each common option may stand before the command's name or after it; the latter wins.
             before: Call = click.get_current_context().obj
             call = Call(
                 before.home if home is None else home,
@@ -282,9 +290,10 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
                 take_budget(given)
                 function(call, **given)
 
-        # what click's decorators put on the function
+        # click's decorators collect the options on the function, the last one first
         own = list(reversed(getattr(function, "__click_params__", ())))
         for option in own:
+            # an empty default says nothing in the help
             if option.default == "" and isinstance(option, click.Option):
                 option.show_default = False
         to.add_command(
@@ -302,36 +311,37 @@ def boundary(*, json: bool) -> Iterator[None]:
     """Turn whatever goes wrong inside into a message on stderr and an exit code; no traceback."""
     try:
         yield
+        # here, where a full disk or a closed pipe can still be reported
         sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt:
         raise click.exceptions.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # Whoever read our output has left. Python would flush, and fail, once more when it exits.
+        # The reader of our output has left. Python would flush, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(BROKEN_PIPE) from None
     except RemloomError as error:
         _fail(error, json=json)
     except UnicodeError as error:
-        # arguments and standard input may hold bytes that are no text
-        told = InvalidInputError(
+        # arguments and standard input may hold bytes that are not text
+        not_text = InvalidInputError(
             f"this is not UTF-8: {error}", remedy="convert it, for example with iconv"
         )
-        _fail(told, json=json)
+        _fail(not_text, json=json)
     except OSError as error:
-        what = (
-            f"{error.filename}: {error.strerror}"
-            if error.filename
-            else error.strerror or str(error)
-        )
-        _fail((StoreFullError if error.errno == ENOSPC else RemloomError)(what), json=json)
+        message = error.strerror or str(error)
+        if error.filename:
+            message = f"{error.filename}: {error.strerror}"
+        kind = StoreFullError if error.errno == ENOSPC else RemloomError
+        _fail(kind(message), json=json)
     except Exception as error:
         if _debugging():
             raise
         bug = RemloomError(
             f"unexpected {type(error).__name__}: {error}",
-            remedy="this is a bug in Remloom: set REMLOOM_DEBUG=1 to see where, and please report it",
+            remedy="this is a bug in Remloom: "
+            "set REMLOOM_DEBUG=1 to see where, and please report it",
         )
         _fail(bug, json=json, code=UNEXPECTED)
 
@@ -342,7 +352,7 @@ def _debugging() -> bool:
     try:
         return Settings.load().debug
     except RemloomError:
-        # what is wrong with the settings is not what is to be told now
+        # Wrong settings must not hide the error that is about to be reported.
         return False
 
 
@@ -352,8 +362,7 @@ def _fail(error: RemloomError, *, json: bool, code: int | None = None) -> NoRetu
 
 
 def report(error: RemloomError, *, json: bool) -> None:
-    """An error on stderr: its message and remedy, or, with `--json`, its fields as one JSON
-    document."""
+    """Print an error on stderr: its message and remedy, or its fields as one JSON document."""
     if json:
         echo(to_json(error.as_dict()), nl=False, err=True)
     elif sys.stderr.isatty():
@@ -379,7 +388,7 @@ def run() -> None:
     try:
         program(prog_name="remloom")
     except SystemExit as done:
-        # by whoever may press twice: the second must not cut the tidying up short
+        # A second Ctrl-C, pressed out of impatience, must not cut the interpreter's clean-up short.
         if done.code == INTERRUPTED:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise

@@ -31,63 +31,66 @@ def ask(call: Call, question: str, turns: int, budget: int) -> None:
     model, `remloom recall` finds what answers a question.
     """
     with call.open() as memory:
-        asked = _asked(call, memory, question, turns, budget)
-    call.show(asked.as_dict(), lambda: _answered(asked))
+        result = _ask_with_turns(call, memory, question, turns, budget)
+    call.show(result.as_dict(), lambda: _result_view(result))
 
 
-def _asked(call: Call, memory: Memory, question: str, turns: int, budget: int) -> AskResult:
-    """Ask; on the way, show each turn as it comes."""
+def _ask_with_turns(
+    call: Call, memory: Memory, question: str, turns: int, budget: int
+) -> AskResult:
+    """Ask, and print each turn as it comes: an answer may take a minute."""
     shown = 0
 
-    def tell(turn: AskTurn) -> None:
+    def show_turn(turn: AskTurn) -> None:
         nonlocal shown
         shown += 1
         if not call.json:
-            console().print(_turn(shown, turn), crop=False)
+            console().print(_turn_view(shown, turn), crop=False)
 
-    asked = memory.ask(question, turns=turns, budget_tokens=budget, on_turn=tell)
+    result = memory.ask(question, turns=turns, budget_tokens=budget, on_turn=show_turn)
     if shown and not call.json:
         echo()
-    return asked
+    return result
 
 
-def _turn(number: int, turn: AskTurn) -> RenderableType:
+def _turn_view(number: int, turn: AskTurn) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
     from .text_formats import one_line, plural
 
     lines = [Text.assemble((f"{number}. ", "green"), (one_line(turn.statement), "bold"))]
+    # the model plans once, with its first statement
     if number == 1 and turn.staged_plan:
         lines.append(Text(f"   plan: {'; '.join(map(one_line, turn.staged_plan))}", "dim"))
+    # a TRAVERSE carries its memo in the statement itself
     if turn.memo and turn.memo not in turn.statement:
         lines.append(Text(f"   memo: {one_line(turn.memo)}", "dim italic"))
     if turn.answer is None:
         lines.append(Text(f"   {one_line(turn.error)}", "yellow"))
     else:
-        edges = (
-            f", {plural(len(turn.answer.edge_summary), 'edge')}" if turn.answer.edge_summary else ""
-        )
-        lines.append(Text(f"   found {turn.found}{edges}", "dim"))
+        line = f"   found {turn.found}"
+        if turn.answer.edge_summary:
+            line += f", {plural(len(turn.answer.edge_summary), 'edge')}"
+        lines.append(Text(line, "dim"))
     return Group(*lines)
 
 
-def _answered(asked: AskResult) -> RenderableType:
+def _result_view(result: AskResult) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
     from .text_formats import one_line, short_source
 
-    parts = [Text(visible(asked.answer) or "no answer", "" if asked.answer else "yellow")]
-    parts += [Text(one_line(said), "dim") for said in asked.connections if said not in asked.answer]
-    for citation in asked.citations:
-        parts.append(
-            Text.assemble(
-                (f"[{citation.number}] ", "green"),
-                (one_line(citation.name or citation.statement), "bold"),
-            )
-        )
+    parts = [Text(visible(result.answer) or "no answer", "" if result.answer else "yellow")]
+    # only those that the answer does not quote already
+    unquoted = [line for line in result.connections if line not in result.answer]
+    parts += [Text(one_line(line), "dim") for line in unquoted]
+    for citation in result.citations:
+        name = one_line(citation.name or citation.statement)
+        line = Text.assemble((f"[{citation.number}] ", "green"), (name, "bold"))
         if citation.uri:
-            parts[-1].append("  ").append(short_source(citation.source), "blue")
-    parts += [Text(one_line(doubt), "yellow") for doubt in asked.doubts]
+            line.append("  ").append(short_source(citation.source), "blue")
+        parts.append(line)
+    parts += [Text(one_line(doubt), "yellow") for doubt in result.doubts]
     return Group(*parts)

@@ -38,7 +38,7 @@ class StatementCompleter(Completer):
 
     Args:
         memory: gives the memory of the moment, which `\\tenant` may change.
-        commands: the shell's own commands and what they mean.
+        commands: the shell's own commands, each with its meaning.
     """
 
     def __init__(self, memory: Callable[[], Memory], commands: dict[str, str]) -> None:
@@ -56,11 +56,11 @@ class StatementCompleter(Completer):
                     yield Completion(name, -len(typed), display_meta=meaning)
             return
         statements = split(typed)
-        current = (
-            typed[typed.rindex(statements[-1]) :]
-            if statements and not typed.rstrip().endswith(";")
-            else ""
-        )
+        # The statement at the cursor, with the space at its end that `split` takes off: a space
+        # says that the last word is whole.
+        current = ""
+        if statements and not typed.rstrip().endswith(";"):
+            current = typed[typed.rindex(statements[-1]) :]
         seen = set()
         for completion in self._of_statement(current):
             if completion.text not in seen:
@@ -69,27 +69,30 @@ class StatementCompleter(Completer):
 
     def _of_statement(self, text: str) -> Iterator[Completion]:
         word = "" if not text or text[-1].isspace() else text.split()[-1]
-        done = text[: len(text) - len(word)].split()
-        marks = [
-            at
-            for at, said in enumerate(done)
-            if said.upper() in KEYWORDS or said.upper() in ("BY", "OF")
-        ]
-        keywords = [done[at].upper() for at in marks]
-        if not keywords or keywords == ["EXPLAIN"]:
-            yield from _starting((*STARTS, "TRAVERSE", *(() if keywords else ("EXPLAIN",))), word)
+        words = text[: len(text) - len(word)].split()
+        positions = []
+        for position, whole in enumerate(words):
+            if whole.upper() in KEYWORDS or whole.upper() in ("BY", "OF"):
+                positions.append(position)
+        keywords = [words[position].upper() for position in positions]
+        if not keywords:
+            yield from _starting((*STARTS, "TRAVERSE", "EXPLAIN"), word)
             return
-        operand = text.split(maxsplit=marks[-1] + 1)[marks[-1] + 1 :]
+        if keywords == ["EXPLAIN"]:
+            yield from _starting((*STARTS, "TRAVERSE"), word)
+            return
+        # Behind the last keyword stands its operand, of which the part after a comma is typed now.
+        behind = positions[-1] + 1
+        operand = text.split(maxsplit=behind)[behind:]
         latest = operand[0].rpartition(",")[2].lstrip() if operand else ""
         yield from self._operands(keywords[-1], latest)
-        # the operand has a whole word at least
+        # A clause may follow once the operand has a whole word.
         if latest != word or keywords[-1] in NEED_NO_OPERAND:
-            yield from _starting(
-                (c for c in _clauses(keywords) if c.split()[0] not in keywords), word
-            )
+            unused = [name for name in _clauses(keywords) if name.split()[0] not in keywords]
+            yield from _starting(unused, word)
 
     def _operands(self, keyword: str, typed: str) -> Iterator[Completion]:
-        """What a keyword may be followed by, given what of it is typed."""
+        """Complete the operand of a keyword, given the part of it that is typed."""
         match keyword:
             case "LOOKUP" | "FUZZY":
                 yield from self._labels(typed)
@@ -97,12 +100,13 @@ class StatementCompleter(Completer):
                 yield from _starting(STARTS, typed)
                 yield from self._labels(typed)
             case "TRAVERSE":
-                yield from _starting(self._in_use().edge_types, typed)
+                yield from _starting(self._stats().edge_types, typed)
             case "TYPE":
-                types = self._in_use().types
-                yield from _starting(
-                    sorted({type for counts in types.values() for type in counts if type}), typed
-                )
+                types: set[str] = set()
+                for counts in self._stats().types.values():
+                    types.update(counts)
+                # records without a type are counted under ""
+                yield from _starting(sorted(types - {""}), typed)
             case "IN" | "FROM":
                 yield from _starting(SCHEMAS, typed)
             case "DIRECTION":
@@ -114,13 +118,15 @@ class StatementCompleter(Completer):
 
     def _labels(self, typed: str) -> Iterator[Completion]:
         prefix = typed.strip("'\"")
-        for name in self._memory().admin.complete(prefix, limit=LABELS) if prefix.strip() else ():
+        if not prefix.strip():
+            return
+        for name in self._memory().admin.complete(prefix, limit=LABELS):
             if name.casefold() != prefix.strip().casefold():
                 shown = quote(name) if typed[0] in "'\"" else render_label(name)
                 yield Completion(shown, -len(typed), display=visible(name))
 
-    def _in_use(self) -> MemoryStats:
-        """Give what `Admin.stats` counts, counted once for each memory: it is asked for at every key."""
+    def _stats(self) -> MemoryStats:
+        """Count the memory's types, once for each memory: completion runs at every key."""
         memory = self._memory()
         if self._counted is None or self._counted[0] is not memory:
             self._counted = (memory, memory.admin.stats())
@@ -128,17 +134,19 @@ class StatementCompleter(Completer):
 
 
 def _clauses(keywords: Sequence[str]) -> Sequence[str]:
-    """The clauses that a statement with these keywords may have."""
+    """List the clauses that a statement with these keywords may have."""
     starts = [keyword for keyword in keywords if keyword in CLAUSES]
     if "TRAVERSE" not in keywords:
         return CLAUSES[starts[0]]
     if "WITH" not in keywords:
         return ("PLAN", "WITH")
-    return tuple(dict.fromkeys((*(CLAUSES[starts[0]] if starts else ()), *WALK)))
+    # The start of a traversal is itself a statement, whose clauses come before those of the walk.
+    own = CLAUSES[starts[0]] if starts else ()
+    return tuple(dict.fromkeys((*own, *WALK)))
 
 
 def _starting(options: Iterable[str], typed: str) -> Iterator[Completion]:
-    """The options that begin with what is typed, in the case it is typed in."""
+    """Complete with the options that begin like the typed text, in its case."""
     for option in options:
         if option.lower().startswith(typed.lower()):
             yield Completion(option.lower() if typed.islower() else option, -len(typed))

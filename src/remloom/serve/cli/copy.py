@@ -32,6 +32,7 @@ def copy(
     """
     from ...memory import Home
 
+    # A key itself would stay in the shell's history and show in the list of processes.
     if to_key is not None and not to_key.startswith(("file:", "shared-file:", "keyring:")):
         raise InvalidInputError(
             "a key never stands on a command line", remedy="give file:PATH or keyring:NAME"
@@ -49,17 +50,16 @@ def copy(
     def view() -> str:
         from .text_formats import plural
 
-        what = ", ".join(
-            (
-                plural(copied.records, "record"),
-                plural(copied.edges, "edge"),
-                plural(copied.vectors, "vector"),
-            )
+        counts = (
+            plural(copied.records, "record"),
+            plural(copied.edges, "edge"),
+            plural(copied.vectors, "vector"),
         )
-        went_on = (
-            f"; went on where it was, {copied.written:,} were missing" if copied.resumed else ""
-        )
+        # a second run over a complete copy writes nothing, and verifies it all the same
         done = "copied" if copied.written else "already there:"
-        return f"{done} {what}{went_on}\nverified: source and copy have the same checksum {copied.checksum}"
+        line = f"{done} {', '.join(counts)}"
+        if copied.resumed:
+            line += f"; went on where it was, {copied.written:,} were missing"
+        return f"{line}\nverified: source and copy have the same checksum {copied.checksum}"
 
     call.show(msgspec.to_builtins(copied), view)

@@ -27,12 +27,11 @@ __all__ = ["STEPS", "Step", "documents"]
 
 TENANT = "demo"
 QUOTED_LINES = 5  # of a cited passage, shown at most
-CITED = "per-berth price"  # what the cited passage is found by
+CITED = "per-berth price"  # the query that finds the cited passage
 
 
 class Step(NamedTuple):
-    """A command of the demo, and what it shows. `{documents}` stands for the folder of the
-    documents."""
+    """A command of the demo, and the point it makes; `{documents}` stands for their folder."""
 
     what: str
     command: str
@@ -60,7 +59,8 @@ STEPS = (
     ),
     Step(
         "TRAVERSE follows them: who decided, on what grounds, and what came of it?",
-        "traverse 'Pricing Decision 2025' --edges authored_by,references,part_of --direction both --depth 2 --limit 12",
+        "traverse 'Pricing Decision 2025' --edges authored_by,references,part_of "
+        "--direction both --depth 2 --limit 12",
     ),
 )
 
@@ -87,11 +87,11 @@ def demo(call: Call) -> None:
         _heading("Every answer says where it was read, down to the line.")
         _cite(where)
         _heading("Next")
-        _farewell(where, kept=call.home is not None)
+        _show_next_commands(where, saved=call.home is not None)
 
 
 def documents() -> Path:
-    """The folder of the demo's documents: inside the package, or under `examples/` in a checkout.
+    """Find the demo's documents: inside the package, or under `examples/` in a checkout.
 
     Raises:
         SourceError: it is in neither.
@@ -112,6 +112,7 @@ def _home(call: Call) -> Iterator[Call]:
     if call.home is not None:
         yield where
         return
+    # without --home nothing of the demo stays
     with tempfile.TemporaryDirectory(prefix="remloom-demo-") as folder:
         yield replace(where, home=folder)
 
@@ -124,13 +125,10 @@ def _line(step: Step, folder: Path) -> str:
 
 
 def _run(step: Step, where: Call, folder: Path) -> None:
-    options = [
-        "--home",
-        where.home or "",
-        "--tenant",
-        where.tenant or "",
-        *(["--json"] if where.json else []),
-    ]
+    options = ["--home", where.home or "", "--tenant", where.tenant or ""]
+    if where.json:
+        options.append("--json")
+    # Through the program itself, so that the demo shows what a user would see.
     code = program.main([*options, *shlex.split(_line(step, folder))], standalone_mode=False)
     if code:
         raise Exit(code)
@@ -154,23 +152,27 @@ def _cite(where: Call) -> None:
     """Quote the lines that the best hit was read from."""
     from .text_formats import short_source
 
+    documents_only = "category = 'document'"
     with where.open() as memory:
-        hit = memory.search_text(
-            CITED, schema="resources", where="category = 'document'", limit=1
-        ).records[0]
+        answer = memory.search_text(CITED, schema="resources", where=documents_only, limit=1)
+    hit = answer.records[0]
+    # from the file, not from the memory: the citation holds where the text was read
     first, last = hit.lines or (1, QUOTED_LINES)
-    quoted = Path(hit.uri).read_text(encoding="utf-8").splitlines()[first - 1 : last][:QUOTED_LINES]
+    lines = Path(hit.uri).read_text(encoding="utf-8").splitlines()
+    quoted = lines[first - 1 : last][:QUOTED_LINES]
     console().print(short_source(hit.source), style="blue")
     for number, text in enumerate(quoted, first):
         console().print(f"{number:4}  {text}")
 
 
-def _farewell(where: Call, *, kept: bool) -> None:
-    options = f"--home {shlex.quote(where.home or '')} --tenant {where.tenant}" if kept else ""
+def _show_next_commands(where: Call, *, saved: bool) -> None:
+    if saved:
+        options = f"--home {shlex.quote(where.home or '')} --tenant {where.tenant}"
+        again = (f"remloom shell {options}", "ask this memory more")
+    else:
+        again = ("remloom demo --home ./demo", "the same, and keep it")
     lines = (
-        (f"remloom shell {options}", "ask this memory more")
-        if kept
-        else ("remloom demo --home ./demo", "the same, and keep it"),
+        again,
         ("remloom read PATH", "read documents of your own"),
         ("remloom shell", "ask about them; remloom --help lists every command"),
     )

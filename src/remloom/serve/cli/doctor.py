@@ -41,10 +41,11 @@ def doctor(call: Call, repair: bool) -> None:
     from ...memory import Home
 
     settings = call.settings()
-    repaired = (
-        Home(settings.home, key=settings.key or None).repair(settings.tenant) if repair else []
-    )
-    found: dict[str, Any] = {
+    repaired: list[str] = []
+    # before the memory is opened, which it cannot be while writes are missing
+    if repair:
+        repaired = Home(settings.home, key=settings.key or None).repair(settings.tenant)
+    facts: dict[str, Any] = {
         "versions": _versions(),
         "home": settings.shown_home,
         "tenant": settings.tenant,
@@ -55,19 +56,20 @@ def doctor(call: Call, repair: bool) -> None:
     try:
         with call.open() as memory:
             stats = memory.admin.stats()
-            found["store"] = stats.as_dict()
+            facts["store"] = stats.as_dict()
             disagreements = memory.admin.check()
             problems += disagreements
             codes += [StoreError.exit_code] * bool(disagreements)
-            found["embedder"] = (
-                "none" if (embedder := memory.admin.embedder) is None else embedder.name
-            )
+            # the last step, since loading it may fail: the store is checked by then
+            embedder = memory.admin.embedder
+            facts["embedder"] = "none" if embedder is None else embedder.name
     except RemloomError as error:
         problems.append(str(error))
         codes.append(error.exit_code)
-    found["repaired"] = repaired
-    found["problems"] = problems
-    call.show(found, lambda: _view(found, stats))
+    facts["repaired"] = repaired
+    facts["problems"] = problems
+    call.show(facts, lambda: _view(facts, stats))
+    # of several problems, the first is the likeliest cause of the others
     if codes:
         raise Exit(codes[0])
 
@@ -75,36 +77,33 @@ def doctor(call: Call, repair: bool) -> None:
 def _versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"remloom": __version__, "python": platform.python_version()}
+    versions = {"remloom": __version__, "python": platform.python_version()}
     for library in LIBRARIES:
         try:
-            found[library] = version(library)
+            versions[library] = version(library)
         except PackageNotFoundError:
-            found[library] = "missing"
-    return found
+            versions[library] = "missing"
+    return versions
 
 
-def _view(found: dict[str, Any], stats: MemoryStats | None) -> RenderableType:
+def _view(facts: dict[str, Any], stats: MemoryStats | None) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
     from .render import draw_stats
     from .tables import draw_nested
 
-    facts = {
-        name: value
-        for name, value in found.items()
-        if name not in ("problems", "repaired", "store")
-    }
-    problems = [
-        Text.assemble(("problem: ", "bold red"), visible(problem)) for problem in found["problems"]
-    ]
-    done = [Text.assemble(("repaired: ", "bold"), visible(line)) for line in found["repaired"]]
-    counts = [] if stats is None else [Text(), draw_stats(stats)]
-    return Group(
-        draw_nested(facts),
-        *counts,
-        Text(),
-        *done,
-        *(problems or [Text("everything agrees", "bold green")]),
-    )
+    # these have a part of their own below
+    own_part = ("problems", "repaired", "store")
+    plain = {name: value for name, value in facts.items() if name not in own_part}
+    parts: list[RenderableType] = [draw_nested(plain)]
+    if stats is not None:
+        parts += [Text(), draw_stats(stats)]
+    parts.append(Text())
+    for line in facts["repaired"]:
+        parts.append(Text.assemble(("repaired: ", "bold"), visible(line)))
+    for problem in facts["problems"]:
+        parts.append(Text.assemble(("problem: ", "bold red"), visible(problem)))
+    if not facts["problems"]:
+        parts.append(Text("everything agrees", "bold green"))
+    return Group(*parts)

@@ -1,4 +1,4 @@
-"""Learning and dreaming: `learn`, `dream`, and what became of every run."""
+"""Learning and dreaming: `learn`, `dream`, and the runs that they made."""
 
 from __future__ import annotations
 
@@ -81,14 +81,22 @@ def learn(
     where it was when the same command is given again. Exits with 1 when something was parked, or
     the budget was used up.
     """
-    with call.open(create=True) as memory, _told_of_a_stop(call), _bar(call) as progress:
+    with call.open(create=True) as memory, _show_stop(call), _bar(call) as progress:
         learned = memory.learn(
-            path, order=order, period=int(period) if period.isdigit() else period, dreams=dreams, seed=seed, glob=glob,
-            budget=budget, progress=progress,
-        )  # fmt: skip
+            path,
+            order=order,
+            period=int(period) if period.isdigit() else period,
+            dreams=dreams,
+            seed=seed,
+            glob=glob,
+            budget=budget,
+            progress=progress,
+        )
+        # a run that had nothing to do has no id, and no records
         records = memory.runs.records(learned.run.id) if learned.run.id else []
-        made = [found for found in records if isinstance(found, Resource) and found.kind == KIND]
-        told = [_told(memory, dream) for dream in made[:SHOWN_DREAMS]]
+        resources = [record for record in records if isinstance(record, Resource)]
+        made = [record for record in resources if record.kind == KIND]
+        described = [_describe(memory, dream) for dream in made[:SHOWN_DREAMS]]
 
     def view() -> RenderableType:
         from rich.console import Group
@@ -99,14 +107,16 @@ def learn(
         from .text_formats import plural
 
         parts: list[RenderableType] = [report_view(learned.read)] if learned.read else []
-        parts += [_run_view(learned.run), *map(_dream_view, told)]
-        if len(made) > len(told):
-            parts.append(Text(f"… and {plural(len(made) - len(told), 'more dream')}", "dim"))
+        parts += [_run_view(learned.run), *map(_dream_view, described)]
+        hidden = len(made) - len(described)
+        if hidden:
+            parts.append(Text(f"… and {plural(hidden, 'more dream')}", "dim"))
         return Group(*parts, *parked_view(learned.failed))
 
-    call.show(msgspec.to_builtins(learned) | {"dreams": told}, view)
-    failed = any(item.status == "failed" for item in learned.read.items) if learned.read else False
-    if failed or learned.failed or learned.run.status != "done":
+    call.show(msgspec.to_builtins(learned) | {"dreams": described}, view)
+    items = learned.read.items if learned.read else []
+    unread = any(item.status == "failed" for item in items)
+    if unread or learned.failed or learned.run.status != "done":
         raise Exit(FAILED)
 
 
@@ -142,6 +152,7 @@ def _dream(
     keeps what the answer reveals. Needs a model; --dry-run calls it too, and writes nothing. Exits
     with 1 when something was parked, or the budget was used up.
     """
+    # `dream` is a command and a group: the subcommands take their `Call` from the context.
     before: Call = context.obj
     call = context.obj = Call(
         home or before.home, tenant or before.tenant, json or before.json, llm
@@ -163,9 +174,9 @@ program.add_command(dream)
 
 
 def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
-    with call.open() as memory, _told_of_a_stop(call), _bar(call) as progress:
-        dreamt = memory.dream(dry_run=dry_run, progress=progress, **given)
-        told = [_told(memory, dream) for dream in dreamt.dreams]
+    with call.open() as memory, _show_stop(call), _bar(call) as progress:
+        result = memory.dream(dry_run=dry_run, progress=progress, **given)
+        described = [_describe(memory, dream) for dream in result.dreams]
 
     def view() -> RenderableType:
         from rich.console import Group
@@ -175,15 +186,16 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
 
         if dry_run:
             last: RenderableType = Text(
-                f"a dry run: {len(told):,} would be written, nothing was; the model was called all the same",
+                f"a dry run: {len(described):,} would be written, nothing was; "
+                "the model was called all the same",
                 "yellow",
             )
         else:
-            last = _run_view(dreamt.run)
-        return Group(*map(_dream_view, told), last, *parked_view(dreamt.failed))
+            last = _run_view(result.run)
+        return Group(*map(_dream_view, described), last, *parked_view(result.failed))
 
-    call.show(msgspec.to_builtins(dreamt) | {"dreams": told}, view)
-    if dreamt.failed or dreamt.run.status != "done":
+    call.show(msgspec.to_builtins(result) | {"dreams": described}, view)
+    if result.failed or result.run.status != "done":
         raise Exit(FAILED)
 
 
@@ -198,13 +210,13 @@ def _dream_now(call: Call, *, dry_run: bool, **given: Any) -> None:
 def runs(call: Call, kind: str, limit: int) -> None:
     """List what ran, the newest first, with what it wrote."""
     with call.open() as memory:
-        found = memory.runs.list(kind, limit=limit)
+        listed = memory.runs.list(kind, limit=limit)
 
     def view() -> RenderableType:
         from .tables import draw_table
         from .text_formats import short_id
 
-        if not found:
+        if not listed:
             return "nothing ran yet"
         rows = [
             (
@@ -215,11 +227,12 @@ def runs(call: Call, kind: str, limit: int) -> None:
                 _counts(run.counts),
                 _counts(run.receipt),
             )
-            for run in found
+            for run in listed
         ]
         return draw_table(("run", "kind", "state", "began", "did", "wrote"), rows)
 
-    call.show([msgspec.to_builtins(run) | {"state": run.state} for run in found], view)
+    # `state` is a property, which msgspec does not encode
+    call.show([msgspec.to_builtins(run) | {"state": run.state} for run in listed], view)
 
 
 @command("rollback", to=dream)
@@ -234,28 +247,31 @@ def rollback(call: Call, run: str) -> None:
 
     with call.open() as memory:
         done = memory.runs.rollback(run)
-    undone = {name: done.receipt.get(name, 0) for name in _UNDONE}
-    call.show(
-        msgspec.to_builtins(done),
-        lambda: (
-            f"rolled back {done.kind} run {short_id(done.id)}: {_counts(undone) or 'nothing to undo'}"
-        ),
-    )
+    undone = _counts({name: done.receipt.get(name, 0) for name in _UNDONE})
+    line = f"rolled back {done.kind} run {short_id(done.id)}: {undone or 'nothing to undo'}"
+    call.show(msgspec.to_builtins(done), lambda: line)
 
 
+# counts in the receipt of a rollback, in the order in which they are shown
 _UNDONE = ("removed", "unlinked", "restored", "kept")
 
 
-def _told(memory: Memory, dream: Resource) -> dict[str, Any]:
-    """A dream with its question and the lines it rests on in the end."""
+def _describe(memory: Memory, dream: Resource) -> dict[str, Any]:
+    """Describe a dream: its question and text, and the source lines at the roots of its history."""
+    # a dictionary for the order: dreams about one document name its lines many times
     sources: dict[str, None] = {}
+    # a dream that a dry run made is not stored: its parents stand in it alone
     for parent in dream.parents or memory.history(dream.id).entries[0].parents:
         roots = [entry.source for entry in memory.history(parent).entries if not entry.parents]
         sources |= dict.fromkeys(roots)
     return {
-        "id": dream.id, "question": dream.metadata.get("question", dream.name), "text": dream.content,
-        "years": dream.metadata.get("years", []), "generation": dream.generation, "sources": list(sources),
-    }  # fmt: skip
+        "id": dream.id,
+        "question": dream.metadata.get("question", dream.name),
+        "text": dream.content,
+        "years": dream.metadata.get("years", []),
+        "generation": dream.generation,
+        "sources": list(sources),
+    }
 
 
 def _dream_view(dream: dict[str, Any]) -> RenderableType:
@@ -266,26 +282,25 @@ def _dream_view(dream: dict[str, Any]) -> RenderableType:
     from .text_formats import one_line, short_source
 
     years = dream["years"]
-    span = f"{years[0]} to {years[-1]}" if len(years) > 1 else str(years[0]) if years else "undated"
-    sources = [
-        Text(f"  {short_source(source)}", "dim") for source in dream["sources"][:SHOWN_SOURCES]
-    ]
-    if len(dream["sources"]) > SHOWN_SOURCES:
-        sources.append(Text(f"  … and {len(dream['sources']) - SHOWN_SOURCES:,} more", "dim"))
-    return Group(
-        Text.assemble(
-            (one_line(dream["question"]), "bold cyan"), (f"  {span}  {dream['id']}", "dim")
-        ),
-        Padding(Text(visible(dream["text"])), (0, 0, 0, 2)),
-        *sources,
-        Text(""),
-    )
+    span = "undated"
+    if years:
+        span = str(years[0]) if len(years) == 1 else f"{years[0]} to {years[-1]}"
+    title = Text(one_line(dream["question"]), "bold cyan")
+    title.append(f"  {span}  {dream['id']}", "dim")
+    body = Padding(Text(visible(dream["text"])), (0, 0, 0, 2))
+    sources = dream["sources"]
+    lines = [Text(f"  {short_source(source)}", "dim") for source in sources[:SHOWN_SOURCES]]
+    if len(sources) > SHOWN_SOURCES:
+        lines.append(Text(f"  … and {len(sources) - SHOWN_SOURCES:,} more", "dim"))
+    return Group(title, body, *lines, Text(""))
 
 
 @contextmanager
-def _told_of_a_stop(call: Call) -> Iterator[None]:
-    """When the model fails for good, tell what is kept before the error is told. With --json the
-    error has it all."""
+def _show_stop(call: Call) -> Iterator[None]:
+    """When the model fails for good, show what is saved, above the error.
+
+    With --json the error has it all.
+    """
     try:
         yield
     except ModelError as error:
@@ -303,14 +318,18 @@ def _stopped_view(run: Run, read: ReadReport | None) -> RenderableType:
     from .reading import report_view
 
     parts: list[RenderableType] = [report_view(read)] if read else []
-    run = replace(run, reason="")  # it is the error, which is told next
+    # the reason is the error itself, which is printed next
+    run = replace(run, reason="")
     parts += [_run_view(run, listed=False), Text(GO_ON, "dim")]
     return Group(*parts)
 
 
 def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
-    """What a run did and wrote; of what it parked only the number, unless that is `listed`
-    elsewhere."""
+    """Draw what a run did and wrote.
+
+    Args:
+        listed: the parked items are listed elsewhere, so their number is left out.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -342,11 +361,13 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _words(name: str, count: int) -> str:
-    """A count's name for people."""
-    one, many = _NOUNS.get(name, (name.replace("_", " "),) * 2)
+    """Spell the name of a count, in the singular or plural."""
+    plain = name.replace("_", " ")
+    one, many = _NOUNS.get(name, (plain, plain))
     return one if count == 1 else many
 
 
+# counts of runs whose names are not what people would say
 _NOUNS = {
     "documents": ("document", "documents"),
     "sessions": ("session", "sessions"),
@@ -373,7 +394,7 @@ _NOUNS = {
 
 @contextmanager
 def _bar(call: Call) -> Iterator[Callable[[Progress], None] | None]:
-    """A bar on the terminal: what is being done, how far it is, calls, tokens, time left."""
+    """Show a bar on the terminal: the phase, how far it is, calls, tokens, time left."""
     if call.json or not sys.stderr.isatty():
         yield None
         return
@@ -381,13 +402,17 @@ def _bar(call: Call) -> Iterator[Callable[[Progress], None] | None]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[spent]}"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[spent]}"),
         TimeRemainingColumn(),
-    )  # fmt: skip
+    )
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
         def advance(step: Progress) -> None:
+            # a run names its phases as it comes to them
             if step.phase not in tasks:
                 tasks[step.phase] = bar.add_task(step.phase, total=None, spent="")
             spent = f"{step.calls:,} calls, {step.tokens:,} tokens" if step.calls else ""

@@ -1,4 +1,4 @@
-"""What a failed call of a model kept from being done, as lines under the report of a run."""
+"""Items that a failed call of a model left undone, as lines under the report of a run."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ REMEDY = "remedy: "
 
 
 def parked_view(items: Sequence[FailedItem]) -> list[RenderableType]:
-    """Each item with what went wrong, then what can be done about it; nothing when nothing is
-    parked."""
+    """Draw each item with its error, then the remedies; no line when nothing is parked."""
     lines: list[RenderableType] = []
+    # items fail for few reasons: each remedy is shown once, in the order of the items
     remedies: dict[str, None] = {}
     for item in items[:SHOWN]:
         name = one_line(item.name or item.item)
         name = name if len(name) <= NAME else name[: NAME - 1] + "…"
-        said = [visible(part).strip() for part in item.reason.splitlines()] or [""]
-        lines.append(Text.assemble(("parked  ", "yellow"), name, (f"  {said[0]}", "dim")))
-        remedies |= dict.fromkeys(part for part in said[1:2] if part.startswith(REMEDY))
+        # an error's first line is its message, the second one its remedy
+        reason = [visible(part).strip() for part in item.reason.splitlines()] or [""]
+        lines.append(Text.assemble(("parked  ", "yellow"), name, (f"  {reason[0]}", "dim")))
+        remedies |= dict.fromkeys(part for part in reason[1:2] if part.startswith(REMEDY))
     lines += [Text(f"  {remedy}", "dim") for remedy in remedies]
     if items:
-        told = (
-            f"{plural(len(items), 'item')} parked: the next run tries again; --json has the replies"
-        )
-        lines.append(Text(told, "yellow"))
+        count = plural(len(items), "item")
+        note = f"{count} parked: the next run tries again; --json has the replies"
+        lines.append(Text(note, "yellow"))
     return lines

@@ -27,25 +27,27 @@ _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*(?:\n|\Z))+")  # of Markdown, above a 
 _WINDOW = re.compile(r"(\d+):(\d+)")  # of a resource's content, in `Hit.matched`
 
 
-def draw_hits(found: Sequence[Hit]) -> RenderableType:
-    """Records, two lines each: score, name, schema and type, source; then what it says, cut to one
-    line."""
-    return _Hits(found)
+def draw_hits(hits: Sequence[Hit]) -> RenderableType:
+    """Draw records, two lines each: score, name, kind, source; then a snippet of the text."""
+    return _Hits(hits)
 
 
 class _Hits:
-    def __init__(self, found: Sequence[Hit]) -> None:
-        self.found = found
+    """Hits in columns, drawn once the width of the console is known."""
+
+    def __init__(self, hits: Sequence[Hit]) -> None:
+        self.hits = hits
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        scores = [f"{hit.score:.2f}  " for hit in self.found]
-        if all(hit.score == 1.0 for hit in self.found):
-            scores = [""] * len(self.found)
-        names = [_hit_name(hit) for hit in self.found]
-        kinds = [kind_of(hit.schema, hit.type) for hit in self.found]
+        scores = [f"{hit.score:.2f}  " for hit in self.hits]
+        # exact matches: a column of ones would say nothing
+        if all(hit.score == 1.0 for hit in self.hits):
+            scores = [""] * len(self.hits)
+        names = [_hit_name(hit) for hit in self.hits]
+        kinds = [kind_of(hit.schema, hit.type) for hit in self.hits]
         score_width, kind_width = _widest(scores), _widest(kinds)
         name_width = min(NAME_WIDTH, _widest(names))
-        for hit, score, name, kind in zip(self.found, scores, names, kinds, strict=True):
+        for hit, score, name, kind in zip(self.hits, scores, names, kinds, strict=True):
             head = Text(no_wrap=True, overflow="ignore")
             head.append(score.rjust(score_width), "green")
             head.append(_pad(name, name_width), "bold").append("  ")
@@ -54,29 +56,35 @@ class _Hits:
                 head.append("  ").append(short_source(hit.source), "blue")
             head.rstrip()
             yield head
-            if said := snippet(hit):
-                body = Text(" " * (score_width or 2) + said, "dim", no_wrap=True)
+            text = snippet(hit)
+            if text:
+                body = Text(" " * (score_width or 2) + text, "dim", no_wrap=True)
                 body.truncate(options.max_width, overflow="ellipsis")
                 yield body
 
 
 def _hit_name(hit: Hit) -> str:
-    """The name, and the alias that matched where it was one."""
+    """Give the name, with the alias that matched where it was one."""
+    # of a resource the matched window may stand there, as two offsets
     by_alias = hit.matched and hit.matched != key(hit.name) and not _WINDOW.fullmatch(hit.matched)
     return one_line(f"{hit.name} (as {hit.matched})" if by_alias else hit.name)
 
 
 def snippet(hit: Hit) -> str:
-    """What a record says, as one line: the passage that matched, or its text without the headings
-    above it, or else its other names, or its properties."""
+    """Cut what a record says to one line.
+
+    It is the passage that matched, or the text without the headings above it; of a record without
+    text, its other names, its people, or its properties.
+    """
     text = hit.content
     if text:
         window = _WINDOW.fullmatch(hit.matched) if hit.schema == "resources" else None
         passage = text[int(window[1]) : int(window[2])] if window else text
-        # of a heading that matched: what stands under it
-        after = text[int(window[1]) :] if window else text
-        said = (_HEADINGS.sub("", part).strip() for part in (passage, after))
-        return one_line((next(filter(None, said), "") or passage)[:SNIPPET])
+        # When nothing but a heading matched, the text under it says more; a text of headings
+        # alone is shown as it is.
+        onward = text[int(window[1]) :] if window else text
+        body = _HEADINGS.sub("", passage).strip() or _HEADINGS.sub("", onward).strip()
+        return one_line((body or passage)[:SNIPPET])
     shown = record_dict(hit.record)
     if shown.get("thin"):
         return "only mentioned so far"

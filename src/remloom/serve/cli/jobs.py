@@ -1,4 +1,4 @@
-"""`jobs`: what waits to be done, is being done, and was done."""
+"""`jobs`: list, add, retry and remove jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...jobs import Job
 
-__all__ = ["moment", "outcome", "payload", "told", "work"]
+__all__ = ["format_call", "format_time", "job_line", "outcome", "parse_payload"]
 
 STATES = ("waiting", "running", "parked", "done")
 SHOWN = 6  # numbers of a result; --json has them all
@@ -35,8 +35,8 @@ def jobs() -> None:
 def list_jobs(call: Call, state: Any) -> None:
     """List the jobs: what is to be done by its time, then what was done."""
     with call.open() as memory:
-        found = memory.jobs.list(state)
-    call.show(msgspec.to_builtins(found), lambda: _drawn(found) if found else "no jobs")
+        jobs = memory.jobs.list(state)
+    call.show(msgspec.to_builtins(jobs), lambda: _jobs_table(jobs) if jobs else "no jobs")
 
 
 @command("add", to=jobs)
@@ -58,7 +58,7 @@ def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: datetim
     reembed. For example: remloom jobs add read source=notes/
     """
     with call.open(create=True) as memory:
-        job = memory.jobs.add(kind, payload(arguments), key=key, not_before=at)
+        job = memory.jobs.add(kind, parse_payload(arguments), key=key, not_before=at)
     call.show(
         msgspec.to_builtins(job),
         lambda: f"added {job.kind} as {job.id}; `remloom schedule run` does it",
@@ -83,10 +83,13 @@ def remove(call: Call, id: str) -> None:
     call.show({"removed": id}, lambda: f"removed {id}")
 
 
-def payload(arguments: tuple[str, ...]) -> dict[str, Any]:
-    """NAME=VALUE words as arguments: a value is JSON where it can be, else text. A path is made
-    absolute, since a worker may run elsewhere."""
-    found: dict[str, Any] = {}
+def parse_payload(arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Parse NAME=VALUE words as arguments: a value is JSON where it can be, else text.
+
+    Raises:
+        InvalidInputError: a word is not of this form.
+    """
+    payload: dict[str, Any] = {}
     for word in arguments:
         name, equals, text = word.partition("=")
         if not equals or not name.isidentifier():
@@ -94,69 +97,71 @@ def payload(arguments: tuple[str, ...]) -> dict[str, Any]:
                 f"{word!r} is no argument", remedy="write name=value, for example source=notes/"
             )
         try:
-            found[name] = json.loads(text)
+            payload[name] = json.loads(text)
         except ValueError:
-            found[name] = (
-                str(Path(text).absolute()) if name == "source" and Path(text).exists() else text
-            )
-    return found
+            payload[name] = text
+            # a worker may run in another folder
+            if name == "source" and Path(text).exists():
+                payload[name] = str(Path(text).absolute())
+    return payload
 
 
-def _drawn(found: list[Job]) -> RenderableType:
-    """Jobs as a table."""
+def _jobs_table(jobs: list[Job]) -> RenderableType:
     from .tables import draw_table
 
-    rows = [(job.id, work(job), job.state, moment(job.not_before), outcome(job)) for job in found]
+    rows = [
+        (job.id, format_call(job), job.state, format_time(job.not_before), outcome(job))
+        for job in jobs
+    ]
     return draw_table(("job", "does", "state", "not before", "last outcome"), rows)
 
 
-def told(job: Job) -> str:
-    """One line about a job that a worker has begun, or that has just ended."""
+def job_line(job: Job) -> str:
+    """Report in one line on a job that a worker has begun, or that has just ended."""
     error = "; ".join(part.strip() for part in job.error.splitlines())
     if job.state == "running":
-        return f"{job.id}: {error or work(job)}"
+        # a running job with an error lost its lease; another worker has it
+        return f"{job.id}: {error or format_call(job)}"
     if job.state == "parked":
         return f"{job.id}: parked: {error}"
     if error:
-        return f"{job.id}: failed, again from {moment(job.not_before)}: {error}"
+        return f"{job.id}: failed, again from {format_time(job.not_before)}: {error}"
     return f"{job.id}: {outcome(job)}"
 
 
-def moment(at: datetime) -> str:
-    """A time as it is shown: in UTC, to the second."""
+def format_time(at: datetime) -> str:
+    """Format a time in UTC, to the second."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def work(job: Job) -> str:
-    """What a job does: its kind and arguments."""
+def format_call(job: Job) -> str:
+    """Format the call that a job makes: its kind and arguments."""
     given = " ".join(f"{name}={_value(value)}" for name, value in job.payload.items())
     return f"{job.kind} {given}".rstrip()
 
 
 def outcome(job: Job) -> str:
-    """What came of a job last."""
+    """Report the outcome of a job's last attempt, or nothing before the first."""
     if job.error:
         return f"failed: {job.error.splitlines()[0]}"
     if job.finished_at is None:
         return ""
-    told = ", ".join(
-        f"{value:,} {name.replace('_', ' ')}" for name, value in _counts(job.result)[:SHOWN]
-    )
-    return f"done {moment(job.finished_at)}{f': {told}' if told else ''}"
+    done = f"done {format_time(job.finished_at)}"
+    shown = _counts(job.result)[:SHOWN]
+    counts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in shown)
+    return f"{done}: {counts}" if counts else done
 
 
 def _counts(result: Any) -> list[tuple[str, int]]:
-    """What a result counts; of a run, what it found and wrote."""
+    """List the counts in a result; of a run, those of its work and of its receipt."""
     if not isinstance(result, dict):
         return []
     run = result.get("run")
     if isinstance(run, dict):
         return [*_counts(run.get("counts")), *_counts(run.get("receipt"))]
-    return [
-        (name, value)
-        for name, value in result.items()
-        if isinstance(value, int) and value and value is not True
-    ]
+    # `bool` is an `int`, but a flag is not a count
+    numbers = [(name, value) for name, value in result.items() if type(value) is int]
+    return [(name, value) for name, value in numbers if value]
 
 
 def _value(value: Any) -> str:

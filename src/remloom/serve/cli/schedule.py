@@ -1,4 +1,4 @@
-"""`schedule`: what is done again and again, and the worker that does it."""
+"""`schedule`: recurring jobs, and the worker that does all jobs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import msgspec
 
 from ...errors import NotFoundError
 from .app import Call, command, program
-from .jobs import moment, payload, told
+from .jobs import format_call, format_time, job_line, outcome, parse_payload
 from .terminal import echo
+from .text_formats import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,30 +43,31 @@ def add(
     remloom schedule add "0 2 * * *" affinity
     """
     with call.open(create=True) as memory:
-        job = memory.jobs.add(kind, payload(arguments), key=name or kind, every=every, zone=zone)
-    call.show(
-        msgspec.to_builtins(job), lambda: f"{job.id}: {_when(job)}, next {moment(job.not_before)}"
-    )
+        # the name is the key, so that scheduling the same again changes nothing
+        payload = parse_payload(arguments)
+        job = memory.jobs.add(kind, payload, key=name or kind, every=every, zone=zone)
+    line = f"{job.id}: {_schedule(job)}, next {format_time(job.not_before)}"
+    call.show(msgspec.to_builtins(job), lambda: line)
 
 
 @command("list", to=schedule)
 def list_schedule(call: Call) -> None:
     """List what is scheduled, and what came of it."""
     with call.open() as memory:
-        found = [job for job in memory.jobs.list() if job.every]
+        scheduled = [job for job in memory.jobs.list() if job.every]
 
     def view() -> RenderableType:
-        from .jobs import outcome, work
         from .tables import draw_table
 
-        if not found:
+        if not scheduled:
             return 'nothing is scheduled: remloom schedule add "0 2 * * *" affinity'
         rows = [
-            (job.id, work(job), _when(job), moment(job.not_before), outcome(job)) for job in found
+            (job.id, format_call(job), _schedule(job), format_time(job.not_before), outcome(job))
+            for job in scheduled
         ]
         return draw_table(("name", "does", "when", "next", "last outcome"), rows)
 
-    call.show(msgspec.to_builtins(found), view)
+    call.show(msgspec.to_builtins(scheduled), view)
 
 
 @command("remove", to=schedule)
@@ -73,6 +75,7 @@ def list_schedule(call: Call) -> None:
 def remove(call: Call, name: str) -> None:
     """Take something off the schedule."""
     with call.open() as memory:
+        # other jobs are not to be removed by this command, even when an id is given
         names = [job.id for job in memory.jobs.list() if job.every]
         if name not in names:
             raise NotFoundError(
@@ -112,28 +115,27 @@ def run(call: Call, once: bool, kinds: tuple[str, ...], lease: float) -> None:
 
     def terminate(number: int, frame: object) -> None:
         stop.set()
-        # interrupt the job; else the worker sees `stop`
+        # A job in hand is interrupted, and given back; between jobs the worker sees `stop`.
         if busy:
             raise SystemExit(0)
 
-    def tell(job: Job) -> None:
+    def report_job(job: Job) -> None:
         nonlocal busy
         busy = job.state == "running" and not job.error
         if not call.json:
-            echo(told(job))
+            echo(job_line(job))
 
     signal.signal(signal.SIGTERM, terminate)
     with call.open() as memory:
         count = memory.jobs.work(
-            until_idle=once, kinds=kinds or None, lease=lease, on_job=tell, stop=stop
+            until_idle=once, kinds=kinds or None, lease=lease, on_job=report_job, stop=stop
         )
-    call.show(
-        {"jobs": count},
-        lambda: f"did {count} {'job' if count == 1 else 'jobs'}" if count else "nothing was due",
-    )
+    line = f"did {plural(count, 'job')}" if count else "nothing was due"
+    call.show({"jobs": count}, lambda: line)
 
 
-def _when(job: Job) -> str:
+def _schedule(job: Job) -> str:
+    """Spell the schedule of a job: `At 02:00 every day (UTC)`."""
     from ...jobs.cron import in_words
 
     return f"{in_words(job.every)} ({job.zone})"
