@@ -165,6 +165,18 @@ def test_every_public_method_of_memory_is_documented_with_its_parameters() -> No
             )
 
 
+def test_every_field_of_a_record_and_every_option_of_recall_is_documented() -> None:
+    from remloom import Edge, Entity, Moment, RecallOptions, Resource
+
+    api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    every = {"id", "created_at", "updated_at"}  # the page says so of all records at once
+    for kind in (Resource, Entity, Moment, Edge):
+        (row,) = re.findall(rf"\| `{kind.__name__}` \| `([^`]*)`", api)
+        assert set(kind.__struct_fields__) - every - set(row.split()) == set(), kind.__name__
+    options = {name for name in RecallOptions.__struct_fields__ if f"`{name}=" not in api}
+    assert options == set()
+
+
 def _parameters(method: Any) -> str:
     """The parameters as the page writes them: without self and types."""
     found = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Resource
-from remloom.dream.nothing import is_nothing
+from remloom.dream.empty_reply import is_nothing
 from remloom.dream.synthesis import Idea, derived_id, parse_insight, synthesis_call
 from remloom.llm import LLM
 from remloom.testing.models import ScriptedModel

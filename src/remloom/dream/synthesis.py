@@ -14,7 +14,7 @@ from uuid_utils import NAMESPACE_URL, uuid5
 from ..llm import Call, Quote
 from ..model import Resource
 from .context import quote_resource, years_of
-from .nothing import is_nothing
+from .empty_reply import is_nothing
 
 __all__ = ["Idea", "Insight", "derived_id", "parse_insight", "synthesis_call"]
 

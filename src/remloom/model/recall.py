@@ -16,9 +16,7 @@ __all__ = ["Reason", "Recall", "RecallHit"]
 class Reason(Struct, frozen=True, kw_only=True):
     """One signal that brought a record up, and what it was worth."""
 
-    # that finds: vector | text | entity | graph | hops; that weighs: speaker | asks | answers |
-    # time | history | preferences | recency | rerank
-    part: str
+    part: str  # one of `remloom.retrieve.PARTS`
     share: float  # of the hit's score
     rank: int = 0  # in that signal's own list, from 1; 0: it has no list
     score: float = 0.0  # there: cosine, BM25, …

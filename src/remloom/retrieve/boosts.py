@@ -40,13 +40,13 @@ def _boost_speakers(candidates: Candidates, question: Question, weight: float) -
     for candidate in candidates:
         name = names.get(speaker_key(candidate.record))
         if name:
-            candidate.boost("speaker", weight, note=f"said by {name}")
+            candidate.add_share("speaker", weight, note=f"said by {name}")
 
 
 def _lower_questions(candidates: Candidates, _question: Question, weight: float) -> None:
     """Lower the turns that end in a question: the answer is mostly in another."""
     for candidate, _ in _asking(candidates):
-        candidate.boost("asks", weight, note="it asks")
+        candidate.add_share("asks", weight, note="it asks")
 
 
 def _boost_answers(candidates: Candidates, _question: Question, weight: float) -> None:
@@ -66,7 +66,7 @@ def _boost_answers(candidates: Candidates, _question: Question, weight: float) -
         if before is not None and _in_one_session(before, turn):
             near = nearness.get(before.id, 0.0)
             if near:
-                candidate.boost("answers", weight * near, note=f"answers {before.name}")
+                candidate.add_share("answers", weight * near, note=f"answers {before.name}")
 
 
 def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
@@ -100,9 +100,9 @@ def _boost_time(candidates: Candidates, question: Question, weight: float) -> No
         if at is None:
             continue
         if at in window:
-            candidate.boost("time", weight, note=f"in the time of {window.expression!r}")
+            candidate.add_share("time", weight, note=f"in the time of {window.expression!r}")
         elif any(end <= at < end + _AFTERMATH for _, end in window.spans):
-            candidate.boost("time", weight / 2, note=f"soon after {window.expression!r}")
+            candidate.add_share("time", weight / 2, note=f"soon after {window.expression!r}")
 
 
 def _boost_history(candidates: Candidates, question: Question, weight: float) -> None:
@@ -130,7 +130,7 @@ def _boost_naming(
         named = _names_of(candidate.record)
         best = max((key for key in worths if key in named), key=worths.__getitem__, default=None)
         if best is not None:
-            candidate.boost(part, weight * worths[best], note=f"names {best}")
+            candidate.add_share(part, weight * worths[best], note=f"names {best}")
 
 
 def _names_of(record: Record) -> set[str]:
@@ -152,7 +152,7 @@ def _boost_recent(candidates: Candidates, question: Question, weight: float) -> 
         if at is not None:
             days = max(0.0, (now - at).total_seconds() / 86_400)
             share = weight * 0.5 ** (days / half_life)
-            candidate.boost("recency", share, note=f"{days:.0f} days old")
+            candidate.add_share("recency", share, note=f"{days:.0f} days old")
 
 
 BOOSTS = (

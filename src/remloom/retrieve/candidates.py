@@ -46,7 +46,7 @@ class Candidate:
     shares: list[Share] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)  # sources of other records with its text
 
-    def boost(
+    def add_share(
         self,
         part: str,
         share: float,
@@ -126,7 +126,7 @@ class Candidates:
             weight = weights[part]
             ordered = sorted(scores, key=scores.__getitem__, reverse=True)
             for rank, id in enumerate(ordered, 1):
-                self._by_id[id].boost(part, weight * worths[id], rank=rank, score=scores[id])
+                self._by_id[id].add_share(part, weight * worths[id], rank=rank, score=scores[id])
 
     def best(self, count: int | None = None) -> list[Candidate]:
         """The candidates by score, ties in the order found.

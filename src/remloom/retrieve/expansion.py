@@ -101,7 +101,7 @@ def _one_hop(
             for record, way in islice(mentions(store, [end], (naming, *path)), _RECORDS):
                 if record.id not in reached or reached[record.id].score < share:
                     candidate = Candidate(record, path=(*source.path, *way))
-                    candidate.boost("hops", share, note=f"from {source.record.name}")
+                    candidate.add_share("hops", share, note=f"from {source.record.name}")
                     reached[record.id] = candidate
     return list(reached.values())
 

@@ -23,7 +23,34 @@ HALF_LIFE = 30.0  # days after which a record's recency counts half
 
 
 class RecallOptions(Struct, frozen=True, kw_only=True):
-    """Options of one recall; `Memory.recall` says what each does.
+    """Options of one recall.
+
+    Attributes:
+        limit: of hits; default 10.
+        budget_tokens: of the hits together, as `context` writes them.
+        mode: "hybrid" (words, meaning, names, relations); "temporal" (only the time that the
+            question names); "contextual" (what the conversation was about, and what is recent,
+            counts more); "iterated" (also what is `hops` away, a third of the hits at most);
+            "auto", the default: hybrid, minding the time that the question names and the
+            history, if there are any.
+        history: the conversation so far, oldest first: Messages, `{"role": …, "content": …}`,
+            or texts.
+        now: what "last week" counts from, with a time zone; default the present.
+        where: only resources for which this holds: a predicate, or the text of a WHERE.
+        vector: of the question, instead of the embedder's.
+        fusion: "blend" (of scores), the default, or "rrf" (of ranks).
+        exclude: parts of the search to leave out, of `remloom.retrieve.PARTS`.
+        hops: of mode "iterated"; default 2.
+        neighbours: resources before and after each hit to return with it; default 1.
+        preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
+        half_life: days after which a record's recency counts half; default: 30 in mode
+            "contextual", else age does not count.
+        rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>",
+            "llm", a `remloom.retrieve.Reranker`, or "none"; default the setting `reranker`.
+        abstain: False returns the best there is, fitting or not.
+        count_tokens: of the model that will read it; default an estimate that errs towards too
+            many.
+        explain: fill `Recall.explained`.
 
     Raises:
         InvalidInputError: a number out of its range, or a time without a zone.
@@ -38,12 +65,11 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     where: Predicate | str | None = None
     vector: Sequence[float] | None = None
     fusion: str = "blend"
-    exclude: Collection[str] = ()  # parts of the search to leave out
+    exclude: Collection[str] = ()
     hops: int = 2
     neighbours: int = 1
     preferences: Mapping[str, float] = {}
-    half_life: float | None = None  # days
-    # an object, or the name of one; None: the setting `reranker`
+    half_life: float | None = None
     rerank: Reranker | str | None = None
     abstain: bool = True
     count_tokens: Callable[[str], int] | None = None

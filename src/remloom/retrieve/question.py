@@ -86,7 +86,7 @@ class Question:
         return part not in self.options.exclude
 
     @property
-    def period(self) -> Window | None:
+    def only_window(self) -> Window | None:
         """The time that it names, if nothing else is asked: what happened then is the answer."""
         if self.window and self.window.alone and self.options.mode in ("auto", "temporal"):
             return self.window

@@ -32,9 +32,9 @@ __all__ = ["PARTS", "Recaller"]
 # of the best record of a signal, or of what fits a boost best, in the score
 WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {"rerank": 2.0, "hops": 0.5}
 PARTS = tuple(WEIGHTS)
-RANKS_APART = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
+RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
 # of the weight of vectors, for a question in a language that the embedder does not know
-FOREIGN = 0.3
+UNKNOWN_LANGUAGE_FACTOR = 0.3
 POOL = 60  # records that each signal brings, at least
 _DEEP = 3  # times the limit, if that is more
 
@@ -77,8 +77,8 @@ class Recaller:
             if part not in PARTS:
                 raise UnknownNameError("part", str(part), PARTS)
         resolved = Question(self._store, question, options, self._embed)
-        if resolved.period is not None:
-            recall = self._timeline(resolved, resolved.period)
+        if resolved.only_window is not None:
+            recall = self._timeline(resolved, resolved.only_window)
             if recall is not None:
                 return recall
         return self._search(resolved, reranker, began)
@@ -109,7 +109,7 @@ class Recaller:
         options = question.options
         candidates = self._find(question)
         self._boost(candidates, question)
-        reason = self._doubt(candidates, question) if options.abstain else ""
+        reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
             rerank(candidates, reranker, question.text, count=count, weight=WEIGHTS["rerank"])
@@ -150,18 +150,18 @@ class Recaller:
         weights = dict(WEIGHTS)
         if self._profile is not None and not self._profile.knows_language_of(question.text):
             # The embedder goes by resemblance of letters then.
-            weights["vector"] *= FOREIGN
+            weights["vector"] *= UNKNOWN_LANGUAGE_FACTOR
         candidates.fuse(options.fusion, weights)
         return candidates
 
     @staticmethod
     def _boost(candidates: Candidates, question: Question) -> None:
-        scale = RANKS_APART if question.options.fusion == "rrf" else 1.0
+        scale = RRF_SCALE if question.options.fusion == "rrf" else 1.0
         for boost in BOOSTS:
             if question.uses(boost.part):
                 boost.apply(candidates, question, scale * WEIGHTS[boost.part])
 
-    def _doubt(self, candidates: Candidates, question: Question) -> str:
+    def _reason_to_abstain(self, candidates: Candidates, question: Question) -> str:
         """Say why nothing found answers the question; empty when something may."""
         reason = unrelated(candidates, question.text, self._profile)
         return reason or misattributed(self._store, candidates, question)

@@ -43,7 +43,7 @@ def rerank(
     by_id = {one.record.id: score for one, score in zip(looked_at, scores, strict=True)}
     shares = blend(by_id)
     for rank, id in enumerate(sorted(by_id, key=lambda id: -by_id[id]), 1):
-        candidates[id].boost("rerank", weight * shares[id], rank=rank, score=by_id[id])
+        candidates[id].add_share("rerank", weight * shares[id], rank=rank, score=by_id[id])
 
 
 def _passage(candidate: Candidate) -> Passage:

@@ -13,7 +13,8 @@ Guarantees every provider gives:
 * **Nothing lost between.** What is written because of what was read is written by `update`, or by a
   `write` whose `expected` says what was read: nowhere is something read, changed, and then written
   over what others wrote meanwhile.
-* **Indexed.** No operation but `sql.select` may scan. Costs are stated for each.
+* **Indexed.** No operation may scan, but for those that are asked for everything: `sql.select`,
+  `records.all`, `graph.all_edges` and what `admin` counts and checks. Costs are stated for each.
 * **Thread-safe.** Any method may be called from any thread.
 * **Closed is closed.** After `close` every method of the store and of its components raises
   StoreClosedError, but for `close` itself.

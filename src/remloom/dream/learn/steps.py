@@ -21,7 +21,7 @@ from ...model import Entity, Record, Resource
 from ...runs.failures import describe_failure
 from ...store.specs import EdgeSpec
 from ..context import DreamContext, quote_resource
-from ..nothing import is_nothing
+from ..empty_reply import is_nothing
 from ..synthesis import Idea, parse_insight, synthesis_call
 from ..vectors import matrix
 from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
