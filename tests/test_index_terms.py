@@ -186,7 +186,7 @@ def test_removed_texts_are_gone_and_after_compaction_from_the_statistics_too() -
 
 
 def test_sealing_in_many_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remloom.store.indexes.bm25._BLOCK", 50)  # postings
+    monkeypatch.setattr("remloom.store.indexes.postings._BLOCK", 50)  # postings
     texts = dict(enumerate(zipf_texts(200), 1))
     index = TermIndex()
     for start in (1, 101, 181):

@@ -1,2 +1,2 @@
-"""Indexes in memory, of which the stores keep snapshots: names by trigrams, texts by words, vectors
-by a graph."""
+"""Indexes in memory, which stores save as snapshots: names by trigrams, texts by words, vectors by a
+graph."""

@@ -1,8 +1,8 @@
 """The vector index: an HNSW graph over most vectors, exact search over the rest.
 
 Vectors are kept as 16-bit fixed point (component x 32767), which for unit vectors is as precise as
-float16 and which numpy turns into float32 ten times faster. The graph (usearch, bf16) proposes; the
-kept vectors give every returned score.
+float16 and which numpy turns into float32 ten times faster. The graph (usearch, bf16) proposes
+candidates; every returned score is computed from the fixed-point vectors.
 """
 
 from __future__ import annotations
@@ -14,18 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, Growing, Ids, contains, floor_of_best, pack, positions, unpack
+from .arrays import Array, GrowingArray, Ids, contains, floor_of_best, pack, positions, unpack
 
 __all__ = ["GRAPH_MINIMUM", "VectorIndex"]
 
 GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one
-EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly
-DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built anew
+_EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly
+_DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built anew
 
 _FORMAT = 2
 _SCALE = 32767.0
 _BLOCK = 1024  # rows: 1.5 MB of float32 at 384 dims, which stays in the cache
 _STEP = 4  # vectors added to the graph while searches wait: about a millisecond each
+
+# How many more nodes a filtered search reads than its filter should need, as shares are uneven.
+_SPARE_SHARE = 1.3
+_SPARE_NODES = 8
+_FETCH_AT_MOST = (
+    1_000  # nodes, or four times what is to be returned; beyond, exact search is quicker
+)
 
 Scores = NDArray[np.float32]
 
@@ -35,7 +42,7 @@ class _Graph(NamedTuple):
 
     index: Any
     last: int  # the highest id in it; every live id up to here is a node
-    nodes: Growing  # the id of each node, dead ones included, ascending
+    nodes: GrowingArray  # the id of each node, dead ones included, ascending
 
     @property
     def size(self) -> int:
@@ -43,7 +50,7 @@ class _Graph(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What a search sees: rows in the order of their ids, of which some are dead."""
+    """The rows that a search sees, in the order of their ids; some are dead."""
 
     ids: Ids
     vectors: NDArray[np.int16]
@@ -70,9 +77,9 @@ class VectorIndex:
         self._advancing = Lock()  # one thread builds
         # usearch gives every caller the same scratch space: one call at a time
         self._using = Lock()
-        self._ids = Growing("<i8")
-        self._vectors = Growing("<i2", dims)
-        self._alive = Growing("?")
+        self._ids = GrowingArray("<i8")
+        self._vectors = GrowingArray("<i2", dims)
+        self._alive = GrowingArray("?")
         self._rows = _Rows(self._ids.view(), self._vectors.view(), self._alive.view(), 0)
         self._graph: _Graph | None = None
         # being built in place of a graph with too many dead
@@ -88,8 +95,10 @@ class VectorIndex:
         return rows.ids[rows.alive[: len(rows.ids)]]
 
     def holds(self, ids: Iterable[int]) -> set[int]:
-        """Those of these ids whose vectors live. It costs a search for each, however many there
-        are."""
+        """Select those of these ids whose vectors are live.
+
+        It costs a search for each of them, however many vectors there are.
+        """
         rows = self._rows
         at = positions(rows.ids, np.array(sorted(set(ids)), np.int64))
         return set(rows.ids[at[rows.alive[at]]].tolist())
@@ -97,12 +106,11 @@ class VectorIndex:
     @property
     def tail_size(self) -> int:
         """Vectors that no graph has yet."""
-        graph, rows = self._graph, self._rows
-        return (
-            len(rows.ids) - int(np.searchsorted(rows.ids, graph.last, "right"))
-            if graph
-            else len(rows.ids)
-        )
+        graph = self._graph
+        ids = self._rows.ids
+        if graph is None:
+            return len(ids)
+        return len(ids) - int(np.searchsorted(ids, graph.last, "right"))
 
     @property
     def exact_share(self) -> float:
@@ -118,20 +126,15 @@ class VectorIndex:
         Raises:
             ValueError: wrong shape, or ids that do not increase.
         """
-        new = (
-            np.fromiter(ids, np.int64) if not isinstance(ids, np.ndarray) else ids.astype(np.int64)
-        )
+        new = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, np.int64)
+        new = new.astype(np.int64)
         if matrix.shape != (len(new), self.dims):
             raise ValueError(
                 f"expected vectors of shape {(len(new), self.dims)}, not {matrix.shape}"
             )
         if not len(new):
             return
-        fixed = (
-            np.rint(matrix.astype(np.float32) * np.float32(_SCALE))
-            .clip(-_SCALE, _SCALE)
-            .astype(np.int16)
-        )
+        fixed = _to_fixed_point(matrix)
         with self._lock:
             last = int(self._rows.ids[-1]) if len(self._rows.ids) else 0
             if new[0] <= last or (np.diff(new) <= 0).any():
@@ -143,15 +146,17 @@ class VectorIndex:
 
     def remove(self, ids: Iterable[int] | Ids) -> None:
         """Make vectors unfindable; ids that are not there are ignored."""
-        gone = np.unique(np.fromiter(ids, np.int64))
+        removed = np.unique(np.fromiter(ids, np.int64))
         with self._lock:
             rows = self._rows
-            at = positions(rows.ids, gone)
-            fresh = int(rows.alive[at].sum())
+            at = positions(rows.ids, removed)
+            newly_dead = int(rows.alive[at].sum())
+            # Marked in place: searches that are under way may see it, or not.
             rows.alive[at] = False
-            self._publish(rows.dead + fresh)
+            self._publish(rows.dead + newly_dead)
 
     def _publish(self, dead: int) -> None:
+        """Let searches see the arrays as they are now."""
         self._rows = _Rows(self._ids.view(), self._vectors.view(), self._alive.view(), dead)
 
     def advance(self, budget: int = 256) -> int:
@@ -163,55 +168,61 @@ class VectorIndex:
         """
         with self._advancing:
             self._drop_dead()
-            rows, graph = self._rows, self._next or self._graph
-            if graph is None or (graph is self._graph and self._decayed(graph)):
+            rows = self._rows
+            graph = self._next or self._graph
+            if graph is None or (graph is self._graph and self._has_decayed(graph)):
                 if len(self) < GRAPH_MINIMUM:
                     self._graph = None
                     return 0
-                graph = _Graph(self._empty_graph(), 0, Growing("<i8"))
+                graph = _Graph(self._empty_graph(), 0, GrowingArray("<i8"))
             start = int(np.searchsorted(rows.ids, graph.last, "right"))
             stop = min(start + budget, len(rows.ids))
             for low in range(start, stop, _STEP):
-                high = min(low + _STEP, stop)
-                live = np.flatnonzero(rows.alive[low:high]) + low
-                if len(live):
-                    vectors = _unfixed(rows.vectors[live])
-                    with self._using:
-                        graph.index.add(rows.ids[live].astype(np.uint64), vectors, threads=1)
-                    graph.nodes.append(rows.ids[live])
-                graph = _Graph(graph.index, int(rows.ids[high - 1]), graph.nodes)
-                if self._serves(graph):
+                graph = self._extend(graph, rows, low, min(low + _STEP, stop))
+                # A graph that already serves is seen to grow; a successor waits until it is whole.
+                if self._is_serving(graph):
                     self._graph = graph
             waiting = len(rows.ids) - stop
-            if self._serves(graph) or not waiting:
-                self._graph, self._next = graph, None
+            if self._is_serving(graph) or not waiting:
+                self._graph = graph
+                self._next = None
             else:
                 self._next = graph
             return waiting
 
-    def _serves(self, graph: _Graph) -> bool:
+    def _extend(self, graph: _Graph, rows: _Rows, low: int, high: int) -> _Graph:
+        """Add the live ones of these rows to a graph."""
+        live = np.flatnonzero(rows.alive[low:high]) + low
+        if len(live):
+            vectors = _to_float(rows.vectors[live])
+            with self._using:
+                graph.index.add(rows.ids[live].astype(np.uint64), vectors, threads=1)
+            graph.nodes.append(rows.ids[live])
+        return _Graph(graph.index, int(rows.ids[high - 1]), graph.nodes)
+
+    def _is_serving(self, graph: _Graph) -> bool:
+        """Whether searches use this graph, or could, as there is no other."""
         return self._graph is None or self._graph.index is graph.index
 
-    def _decayed(self, graph: _Graph) -> bool:
+    def _has_decayed(self, graph: _Graph) -> bool:
         live = int(np.searchsorted(self.ids, graph.last, "right"))
-        return graph.size - live > DEAD_SHARE * graph.size
+        return graph.size - live > _DEAD_SHARE * graph.size
 
     def _drop_dead(self) -> None:
-        """Give back the rows of dead vectors once they are a quarter. The graph does not mind: it
-        knows ids."""
+        """Give back the rows of dead vectors once they are a quarter. The graph stays valid, as it
+        knows ids, not rows."""
         with self._lock:
             rows = self._rows
-            if rows.dead <= DEAD_SHARE * len(rows.ids):
+            if rows.dead <= _DEAD_SHARE * len(rows.ids):
                 return
-            keep = rows.alive
-            self._ids, self._vectors, self._alive = (
-                Growing("<i8"),
-                Growing("<i2", self.dims),
-                Growing("?"),
-            )
-            self._ids.append(rows.ids[keep])
-            self._vectors.append(rows.vectors[keep])
-            self._alive.append(rows.alive[keep])
+            # New arrays, as searches may still read the old ones.
+            alive = rows.alive
+            self._ids = GrowingArray("<i8")
+            self._vectors = GrowingArray("<i2", self.dims)
+            self._alive = GrowingArray("?")
+            self._ids.append(rows.ids[alive])
+            self._vectors.append(rows.vectors[alive])
+            self._alive.append(rows.alive[alive])
             self._publish(0)
 
     def _empty_graph(self) -> Any:
@@ -221,11 +232,14 @@ class VectorIndex:
             ndim=self.dims, metric="cos", dtype="bf16", enable_key_lookups=False, **self._tuning
         )
 
-    # -- keeping -----------------------------------------------------------------------------------
+    # -- snapshots ---------------------------------------------------------------------------------
 
     def dump_graph(self) -> bytes:
-        """The graph as one blob with its checksum, empty when there is none. Its nodes hold the
-        vectors that are alive; those of the dead are written over, and lead where they led."""
+        """Make one blob with a checksum of the graph, empty when there is none.
+
+        Its nodes hold the vectors that are alive. Those of the dead are written over, and keep
+        their edges.
+        """
         with self._advancing:
             graph = self._graph
             if graph is None:
@@ -233,10 +247,9 @@ class VectorIndex:
             with self._using:
                 saved = np.array(np.frombuffer(graph.index.save(), np.uint8))
             nodes = graph.nodes.view()
-            _write_over(saved, nodes, self.ids)
-        return pack(
-            "graph", {**self._identity(), "last": graph.last}, {"nodes": saved, "ids": nodes}
-        )
+            _overwrite_dead(saved, nodes, self.ids)
+        fields = {**self._identity(), "last": graph.last}
+        return pack("graph", fields, {"nodes": saved, "ids": nodes})
 
     def load_graph(self, data: bytes) -> None:
         """Take over a dumped graph, once every vector that is alive has been added.
@@ -256,14 +269,16 @@ class VectorIndex:
             raise ValueError("the graph lacks vectors of the store")
         index = self._empty_graph()
         index.load(arrays["nodes"].data)
-        nodes = Growing("<i8")
+        nodes = GrowingArray("<i8")
         nodes.append(arrays["ids"])
         if len(index) != len(nodes):
             raise ValueError(f"the graph has {len(index)} nodes, expected {len(nodes)}")
         with self._advancing:
-            self._graph, self._next = _Graph(index, fields["last"], nodes), None
+            self._graph = _Graph(index, fields["last"], nodes)
+            self._next = None
 
     def _identity(self) -> dict[str, Any]:
+        """Return what must be equal for a dumped graph to be of use here."""
         from usearch import __version__
 
         return {"format": _FORMAT, "usearch": __version__, "dims": self.dims, **self._tuning}
@@ -271,70 +286,73 @@ class VectorIndex:
     # -- searching ---------------------------------------------------------------------------------
 
     def search(self, vector: Array, k: int, *, allow: Ids | None = None) -> tuple[Ids, Scores]:
-        """The k live ids with the highest cosine, and the cosines, best first (ties: lower id
+        """Find the k live ids with the highest cosine, and the cosines, best first (ties: lower id
         first).
 
         Args:
             vector: a unit vector, shape (dims,).
             allow: the only ids that may be returned, sorted. When they are at most a tenth of the
-                index the answer is exact; otherwise the graph is asked for more until enough of
-                them are found.
+                index the answer is exact; otherwise more and more nodes of the graph are read until
+                enough of them are found.
         """
         # in this order: rows are never older than the graph
-        graph, rows = self._graph, self._rows
-        if graph is not None and not graph.size:  # all that it has come to so far was dead
-            graph = None
+        graph = self._graph
+        rows = self._rows
+        count = len(rows.ids)
         query = np.ascontiguousarray(vector, np.float32)
-        if allow is not None and (graph is None or len(allow) <= EXACT_SHARE * len(rows.ids)):
-            return _best(rows, positions(rows.ids, allow), query, k)
-        if graph is None:
-            return _best(rows, slice(0, len(rows.ids)), query, k)
+        # A graph without nodes has met none but dead vectors so far.
+        if graph is None or not graph.size or _is_selective(allow, count):
+            return _best(rows, _select(rows, 0, allow), query, k)
         split = int(np.searchsorted(rows.ids, graph.last, "right"))
-        near = self._from_graph(graph, rows, split, query, k, allow)
+        near = self._search_graph(graph, rows, split, query, k, allow)
         if near is None:
-            return _best(
-                rows,
-                slice(0, len(rows.ids)) if allow is None else positions(rows.ids, allow),
-                query,
-                k,
-            )
-        if split == len(rows.ids):
+            return _best(rows, _select(rows, 0, allow), query, k)
+        if split == count:
             return _best(rows, near, query, k)
-        tail = (
-            positions(rows.ids[split:], allow) + split
-            if allow is not None
-            else slice(split, len(rows.ids))
-        )
+        # What the graph has not come to yet is compared one by one.
         ids, scores = _best(rows, near, query, k)
-        more, more_scores = _best(rows, tail, query, k)
-        return _top(np.concatenate([ids, more]), np.concatenate([scores, more_scores]), k)
+        tail_ids, tail_scores = _best(rows, _select(rows, split, allow), query, k)
+        return _top(np.concatenate([ids, tail_ids]), np.concatenate([scores, tail_scores]), k)
 
-    def _from_graph(
+    def _search_graph(
         self, graph: _Graph, rows: _Rows, split: int, query: Array, k: int, allow: Ids | None
     ) -> NDArray[np.intp] | None:
-        """Rows of at least k live, allowed nodes near the query, or None when the graph is the
-        wrong way to them."""
-        share = (
-            max(split - rows.dead, 1) / graph.size if allow is None else len(allow) / len(rows.ids)
-        )
-        fetch = k if share >= 1 else int(k / share * 1.3) + 8
-        while fetch <= max(1_000, 4 * k):
+        """Find the rows of at least k live, allowed nodes near the query; None when too many nodes
+        would have to be read."""
+        if allow is None:
+            share = max(split - rows.dead, 1) / graph.size
+        else:
+            share = len(allow) / len(rows.ids)
+        fetch = k if share >= 1 else int(k / share * _SPARE_SHARE) + _SPARE_NODES
+        while fetch <= max(_FETCH_AT_MOST, 4 * k):
             with self._using:
-                found = graph.index.search(query, fetch, threads=1).keys
-            kept = positions(rows.ids[:split], found.astype(np.int64))
+                keys = graph.index.search(query, fetch, threads=1).keys
+            near = positions(rows.ids[:split], keys.astype(np.int64))
             if rows.dead:
-                kept = kept[rows.alive[kept]]
+                near = near[rows.alive[near]]
             if allow is not None:
-                kept = kept[contains(allow, rows.ids[kept])]
-            if len(kept) >= k:
-                return kept
+                near = near[contains(allow, rows.ids[near])]
+            if len(near) >= k:
+                return near
             fetch *= 4
         return None
 
 
-def _write_over(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
-    """Give the dead among the nodes of a saved graph the vector of one that is alive: what went
-    leaves no number.
+def _is_selective(allow: Ids | None, count: int) -> bool:
+    """Whether a filter allows so few rows that they are best compared one by one."""
+    return allow is not None and len(allow) <= _EXACT_SHARE * count
+
+
+def _select(rows: _Rows, start: int, allow: Ids | None) -> slice | NDArray[np.intp]:
+    """Select the rows from `start` on that are allowed."""
+    if allow is None:
+        return slice(start, len(rows.ids))
+    return positions(rows.ids[start:], allow) + start
+
+
+def _overwrite_dead(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
+    """Give the dead among the nodes of a saved graph the vector of one that is alive, so that no
+    number of what was removed is saved.
 
     A saved graph begins with rows and columns (bytes a row) as 32-bit numbers, and its vectors, in
     the order they came.
@@ -343,41 +361,51 @@ def _write_over(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
     if rows != len(nodes):
         raise ValueError(f"the graph was saved with {rows} vectors, not {len(nodes)}")
     vectors = saved[8 : 8 + rows * columns].reshape(rows, columns)
-    living = contains(alive, nodes)
-    dead = np.flatnonzero(~living)
+    is_alive = contains(alive, nodes)
+    dead = np.flatnonzero(~is_alive)
     if len(dead):
-        vectors[dead] = vectors[int(np.argmax(living))] if living.any() else 0
+        vectors[dead] = vectors[int(np.argmax(is_alive))] if is_alive.any() else 0
 
 
-def _unfixed(vectors: NDArray[np.int16]) -> NDArray[np.float32]:
+def _to_fixed_point(vectors: Array) -> NDArray[np.int16]:
+    scaled = np.rint(vectors.astype(np.float32) * np.float32(_SCALE))
+    fixed: NDArray[np.int16] = scaled.clip(-_SCALE, _SCALE).astype(np.int16)
+    return fixed
+
+
+def _to_float(vectors: NDArray[np.int16]) -> NDArray[np.float32]:
     return vectors.astype(np.float32) / np.float32(_SCALE)
 
 
 def _best(rows: _Rows, at: slice | NDArray[np.intp], query: Array, k: int) -> tuple[Ids, Scores]:
-    """Exact: the k best of these rows."""
-    ids, vectors = rows.ids[at], rows.vectors
-    # a slice is a view, in which others may die between the two uses below
+    """Compare these rows with the query one by one: the k best that are alive."""
+    ids = rows.ids[at]
+    vectors = rows.vectors
+    # A slice is a view, in which more rows may die before it is used below.
     alive = rows.alive[at].copy()
     scores = np.empty(len(ids), np.float32)
     block = np.empty((min(_BLOCK, len(ids)), len(query)), np.float32)
     for low in range(0, len(ids), _BLOCK):
         high = min(low + _BLOCK, len(ids))
-        part = (
-            vectors[at.start + low : at.start + high]
-            if isinstance(at, slice)
-            else vectors.take(at[low:high], 0)
-        )
+        if isinstance(at, slice):
+            part = vectors[at.start + low : at.start + high]
+        else:
+            part = vectors.take(at[low:high], 0)
+        # One buffer for every block, which stays in the cache.
         np.copyto(block[: high - low], part)
         np.dot(block[: high - low], query, out=scores[low:high])
     scores *= np.float32(1 / _SCALE)
     if rows.dead:
-        ids, scores = ids[alive], scores[alive]
+        ids = ids[alive]
+        scores = scores[alive]
     return _top(ids, scores, k)
 
 
 def _top(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
     if len(ids) > 4 * k:
-        some = np.flatnonzero(scores >= np.float32(floor_of_best(scores, k)))
-        ids, scores = ids[some], scores[some]
+        candidates = np.flatnonzero(scores >= np.float32(floor_of_best(scores, k)))
+        ids = ids[candidates]
+        scores = scores[candidates]
     order = np.lexsort((ids, -scores))[:k]
+    # Rounding may take the cosine of a vector with itself above 1.
     return ids[order], np.minimum(scores[order], np.float32(1))

@@ -1,4 +1,4 @@
-"""How like a name is to a text: the same figures whichever index found the name.
+"""How similar a name is to a text: the same scores whichever index offers the name.
 
 A score is 1.0 for the same key, otherwise the similarity (one less the share of characters to
 insert, delete, replace or swap) of whole names or of the words of the text to words of the name, at
@@ -8,7 +8,7 @@ most 0.95.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,34 @@ from rapidfuzz.process import cdist
 from ...text.analysis import IS_CJK, WORD
 from .arrays import floor_of_best
 
-__all__ = ["CANDIDATES", "GOOD", "WORD_LIKENESS", "Accept", "Found", "likeness", "words_of"]
+__all__ = [
+    "CANDIDATES",
+    "GOOD_SCORE",
+    "WORD_SIMILARITY",
+    "Accept",
+    "NameMatches",
+    "similarities",
+    "split_name",
+]
 
 Accept = Callable[[int], bool]
 Floats = NDArray[np.float32]
 
 CANDIDATES = 40  # names that an index offers for comparison, in each pass
-GOOD = 0.8  # a score that says: this is what was meant
-# the worth of having all the words but not being the text: base, and share covered
-PARTIAL = (0.75, 0.2)
-WORD_LIKENESS = 0.6  # words of a name less like a word of the text than this do not count
+GOOD_SCORE = 0.8  # from here on a name is taken for what was meant
+WORD_SIMILARITY = 0.6  # words of a name less similar to a word of the text than this do not count
+
+# A name that has all the words but is not the text scores this base, and up to this share more by
+# how much of the name the text covers.
+_WORDS_BASE = np.float32(0.75)
+_WORDS_SHARE = np.float32(0.2)
 
 
-def words_of(name: str, *, asked: bool) -> list[str]:
-    """The words of a name, none twice. A run of CJK characters is known by its characters and
-    pairs; asked for by its pairs."""
+def split_name(name: str, *, query: bool) -> list[str]:
+    """List the words of a name, each once.
+
+    A run of CJK characters is indexed by its characters and pairs; a query looks up its pairs.
+    """
     if name.isascii():
         return list(dict.fromkeys(WORD.findall(name)))
     words: dict[str, None] = {}
@@ -40,18 +53,18 @@ def words_of(name: str, *, asked: bool) -> list[str]:
         if word.isascii() or not IS_CJK.match(word):
             words[word] = None
             continue
-        if not asked or len(word) == 1:
+        if not query or len(word) == 1:
             words.update(dict.fromkeys(word))
         words.update(dict.fromkeys(map("".join, pairwise(word))))
     return list(words)
 
 
-class Found:
+class NameMatches:
     """The names found so far, each with its best score, and the choice among them.
 
     Args:
-        limit: how many names are wanted.
-        accept: which ids may be returned; asked of names that reach the threshold, best first.
+        limit: how many names to choose.
+        accept: which ids may be returned; called for names that reach the threshold, best first.
     """
 
     def __init__(self, limit: int, accept: Accept | None) -> None:
@@ -61,45 +74,53 @@ class Found:
         self._scores: dict[int, tuple[float, str]] = {}
 
     def add(
-        self, named: Sequence[tuple[int, str]], text: str, words: Sequence[str], threshold: float
+        self,
+        candidates: Sequence[tuple[int, str]],
+        text: str,
+        words: Sequence[str],
+        threshold: float,
     ) -> None:
-        """Score names by the whole text and by these words of it; keep those that may be among the
-        best."""
-        if not named:
+        """Score names by the whole text and by these words of it; remember those that may be among
+        the best."""
+        if not candidates:
             return
-        names = [name for _, name in named]
-        scores = likeness([text], names, threshold)[0]
+        names = [name for _, name in candidates]
+        scores = similarities([text], names, threshold)[0]
         if words:
-            scores = np.maximum(scores, _by_words(text, words, names))
+            scores = np.maximum(scores, _score_by_words(text, words, names))
         floor = np.float32(max(threshold, 1e-6))
+        # With a filter the best may be refused, and any of the others be needed.
         if self._accept is None:
             floor = max(floor, np.float32(floor_of_best(scores, self._limit)))
         for at in np.flatnonzero(scores >= floor).tolist():
-            id, name = named[at]
+            id, name = candidates[at]
             score = round(float(scores[at]), 4)
             if id not in self._scores or self._scores[id][0] < score:
                 self._scores[id] = (score, name)
 
     def best(self) -> list[tuple[int, float]]:
-        """The best ids that are accepted, and their scores (ties: shorter first, then by name, then
-        by id)."""
-        ranked = sorted(
-            self._scores.items(),
-            key=lambda item: (-item[1][0], len(item[1][1]), item[1][1], item[0]),
-        )
-        return [(id, score) for id, (score, _) in islice(filter(self._takes, ranked), self._limit)]
+        """List the best ids that are accepted, and their scores (ties: shorter first, then by name,
+        then by id)."""
+        ranked = sorted(self._scores.items(), key=_rank)
+        accepted = ((id, score) for id, (score, _) in ranked if self._is_accepted(id))
+        return list(islice(accepted, self._limit))
 
-    def _takes(self, item: tuple[int, tuple[float, str]]) -> bool:
+    def _is_accepted(self, id: int) -> bool:
         if self._accept is None:
             return True
-        id = item[0]
         if id not in self._accepted:
             self._accepted[id] = self._accept(id)
         return self._accepted[id]
 
 
-def likeness(texts: Sequence[str], names: Sequence[str], threshold: float) -> Floats:
-    """Similarity of each text to each name, 0 where it is below the threshold."""
+def _rank(match: tuple[int, tuple[float, str]]) -> tuple[float, int, str, int]:
+    id, (score, name) = match
+    return -score, len(name), name, id
+
+
+def similarities(texts: Sequence[str], names: Sequence[str], threshold: float) -> Floats:
+    """Compare each text with each name: similarities of shape (texts, names), 0 where they are
+    below the threshold."""
     if not names:
         return np.zeros((len(texts), 0), np.float32)
     return cdist(
@@ -107,16 +128,16 @@ def likeness(texts: Sequence[str], names: Sequence[str], threshold: float) -> Fl
     )
 
 
-def _by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
-    """How well names have the words of the text, in any order."""
-    having = [words_of(name, asked=False) or [name] for name in names]
-    alike = likeness(words, [word for some in having for word in some], WORD_LIKENESS)
-    starts = np.cumsum([0, *map(len, having)])[:-1]
-    best = np.maximum.reduceat(alike, starts, axis=1)
+def _score_by_words(text: str, words: Sequence[str], names: Sequence[str]) -> Floats:
+    """Score how well names have the words of the text, in any order."""
+    name_words = [split_name(name, query=False) or [name] for name in names]
+    word_scores = similarities(words, list(chain.from_iterable(name_words)), WORD_SIMILARITY)
+    # For each word of the text, the word of each name that is most similar to it.
+    starts = np.cumsum([0, *map(len, name_words)])[:-1]
+    best = np.maximum.reduceat(word_scores, starts, axis=1)
+    # A longer word weighs more.
     sizes = np.array([len(word) for word in words], np.float32)
-    base, share = PARTIAL
-    covered = np.minimum(
-        np.float32(len(text)) / np.array([len(name) for name in names], np.float32), 1
-    )
-    scores: Floats = (sizes / sizes.sum()) @ best * (np.float32(base) + np.float32(share) * covered)
+    name_sizes = np.array([len(name) for name in names], np.float32)
+    covered = np.minimum(np.float32(len(text)) / name_sizes, 1)
+    scores: Floats = (sizes / sizes.sum()) @ best * (_WORDS_BASE + _WORDS_SHARE * covered)
     return scores

@@ -1,4 +1,4 @@
-"""What the name and the term index share: sealed segments, a tail of newer rows, and the dead.
+"""The shape that the name and the term index share: sealed segments, a tail of newer rows, and the dead.
 
 A segment never changes but for which of its rows are dead. New rows go to the tail, which is
 searched as it is; `compact` seals the tail into a segment, together with those before it that are
@@ -32,14 +32,14 @@ class Segment:
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays = arrays
         self.ids: Ids = arrays["ids"]
-        self.dead: Mask = (
-            np.array(arrays["dead"]) if "dead" in arrays else np.zeros(len(self.ids), bool)
-        )
+        # A copy, as the arrays of a loaded snapshot cannot be written to.
+        dead = arrays.get("dead")
+        self.dead: Mask = np.zeros(len(self.ids), bool) if dead is None else np.array(dead)
         self.has_dead = bool(self.dead.any())
         self._order: NDArray[np.intp] | None = None
 
-    def kill(self, ids: Ids) -> Ids:
-        """Mark rows dead; returns the ids that were alive here."""
+    def mark_dead(self, ids: Ids) -> Ids:
+        """Mark rows as dead; returns the ids that were alive here."""
         if self._order is None:
             self._order = np.argsort(self.ids, kind="stable")
         rows = self._order[positions(self.ids[self._order], ids)]
@@ -54,7 +54,7 @@ T = TypeVar("T")  # a row of the tail
 
 
 class State(NamedTuple, Generic[S, T]):
-    """What one search sees. `rows` may be ahead of `ids`, whose length counts."""
+    """The rows that one search sees. `rows` may be ahead of `ids`, whose length counts."""
 
     segments: tuple[S, ...]
     ids: list[int]
@@ -82,20 +82,22 @@ class SegmentedIndex(ABC, Generic[S, T]):
 
     @abstractmethod
     def _prepare(self, texts: Iterable[str]) -> list[T]:
-        """The tail rows of these texts."""
+        """Make the tail rows of these texts."""
 
     @abstractmethod
     def _seal(self, parts: Sequence[tuple[S, Mask]], ids: list[int], rows: list[T]) -> S:
-        """One segment of the rows of `parts` that their masks keep, and of these tail rows."""
+        """Make one segment of the rows of `parts` that their masks select, and of these tail
+        rows."""
 
     @classmethod
     @abstractmethod
-    def _revive(cls, arrays: dict[str, Array]) -> S:
-        """The segment that has these arrays."""
+    def _from_arrays(cls, arrays: dict[str, Array]) -> S:
+        """Make the segment that has these arrays."""
 
     def __len__(self) -> int:
         state = self._state
-        return sum(len(s.ids) for s in state.segments) + len(state.ids) - len(self._dead)
+        sealed = sum(len(segment.ids) for segment in state.segments)
+        return sealed + len(state.ids) - len(self._dead)
 
     @property
     def tail_size(self) -> int:
@@ -111,17 +113,24 @@ class SegmentedIndex(ABC, Generic[S, T]):
     def ids(self) -> Ids:
         """The ids of every live row, ascending."""
         state = self._state
-        tail = np.array([i for i in list(state.ids) if i not in self._dead], np.int64)
-        return np.sort(np.concatenate([*(s.ids[~s.dead] for s in state.segments), tail]))
+        # Copied, as another thread may add to it meanwhile.
+        tail = [id for id in list(state.ids) if id not in self._dead]
+        parts = [segment.ids[~segment.dead] for segment in state.segments]
+        parts.append(np.array(tail, np.int64))
+        return np.sort(np.concatenate(parts))
 
     def holds(self, ids: Iterable[int]) -> set[int]:
-        """Those of these ids whose rows live. It costs a search for each, however many there are."""
-        state, wanted = self._state, set(ids)
-        array = np.array(sorted(wanted), np.int64)
-        found = wanted.intersection(list(state.ids))
+        """Select those of these ids whose rows are live.
+
+        It costs a search for each of them, however many rows there are.
+        """
+        state = self._state
+        unique = set(ids)
+        array = np.array(sorted(unique), np.int64)
+        present = unique.intersection(list(state.ids))
         for segment in state.segments:
-            found.update(segment.ids[positions(segment.ids, array)].tolist())
-        return found - self._dead
+            present.update(segment.ids[positions(segment.ids, array)].tolist())
+        return present - self._dead
 
     def add(self, ids: Iterable[int], texts: Iterable[str]) -> None:
         """Add rows; they are found by every later search.
@@ -129,7 +138,8 @@ class SegmentedIndex(ABC, Generic[S, T]):
         Raises:
             ValueError: ids that do not increase, or not as many as texts.
         """
-        new, rows = list(map(int, ids)), self._prepare(texts)
+        new = list(map(int, ids))
+        rows = self._prepare(texts)
         if len(new) != len(rows):
             raise ValueError(f"{len(new)} ids for {len(rows)} texts")
         with self._lock:
@@ -139,7 +149,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
                     raise ValueError(f"ids must increase: {id} after {last}")
                 last = id
             self._state.rows.extend(rows)
-            self._state.ids.extend(new)  # last: its length is what readers go by
+            self._state.ids.extend(new)  # behind the rows: readers go by its length
             self._last = last
 
     def remove(self, ids: Iterable[int]) -> None:
@@ -148,7 +158,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
         with self._lock:
             state = self._state
             for segment in state.segments:
-                self._dead.update(segment.kill(gone).tolist())
+                self._dead.update(segment.mark_dead(gone).tolist())
             tail = np.array(state.ids, np.int64)
             self._dead.update(tail[positions(tail, gone)].tolist())
 
@@ -156,49 +166,58 @@ class SegmentedIndex(ABC, Generic[S, T]):
         """Seal the tail into a segment; returns whether anything changed. Meant for a background
         thread.
 
-        With `purge` no segment keeps a dead row.
+        Args:
+            purge: leave no dead row in any segment.
         """
-        stale = _has_dead if purge else _decayed
+        is_stale = _has_dead if purge else _has_decayed
         with self._compacting:
             with self._lock:
-                state, count = self._state, len(self._state.ids)
-                keep = list(state.segments)
+                state = self._state
+                count = len(state.ids)
+                older = list(state.segments)
                 merged: list[tuple[S, Mask]] = []
                 size = count
-                while keep and (len(keep[-1].ids) < _GROWTH * size or any(map(stale, keep))):
-                    segment = keep.pop()
+                # Segments are merged from the newest on, so that their ids go on increasing.
+                while older and (len(older[-1].ids) < _GROWTH * size or any(map(is_stale, older))):
+                    segment = older.pop()
                     merged.insert(0, (segment, ~segment.dead))
                     size += len(segment.ids)
                 if not size:
                     return False
-                live = [i for i in range(count) if state.ids[i] not in self._dead]
+                live = [row for row in range(count) if state.ids[row] not in self._dead]
                 dropped = {id for id in state.ids[:count] if id in self._dead}
             for segment, alive in merged:
                 dropped.update(segment.ids[~alive].tolist())
-            sealed = self._seal(merged, [state.ids[i] for i in live], [state.rows[i] for i in live])
+            # Without the lock: rows are added and removed meanwhile, and searches see them.
+            ids = [state.ids[row] for row in live]
+            rows = [state.rows[row] for row in live]
+            sealed = self._seal(merged, ids, rows)
             with self._lock:
+                # What died while the segment was being made is in it, and is marked there.
                 self._dead -= dropped
-                sealed.kill(np.array(sorted(self._dead), np.int64))
-                segments = (*keep, sealed) if len(sealed.ids) else tuple(keep)
+                sealed.mark_dead(np.array(sorted(self._dead), np.int64))
+                segments = (*older, sealed) if len(sealed.ids) else tuple(older)
                 self._state = State(segments, state.ids[count:], state.rows[count:])
             return True
 
     def dump(self) -> bytes:
-        """One blob, with a checksum, of every row added before the call and of none removed.
-        Compacts first."""
+        """Make one blob, with a checksum, of every row added before the call and of none removed.
+
+        Compacts first.
+        """
         self.compact(purge=True)
+        arrays: dict[str, Array] = {}
         with self._lock:
-            parts = [{**s.arrays, "dead": s.dead.copy()} for s in self._state.segments]
-        arrays = {
-            f"{number}.{name}": array
-            for number, part in enumerate(parts)
-            for name, array in part.items()
-        }
-        return pack(self.KIND, {"format": self.FORMAT, "segments": len(parts)}, arrays)
+            segments = self._state.segments
+            for number, segment in enumerate(segments):
+                for name, array in segment.arrays.items():
+                    arrays[f"{number}.{name}"] = array
+                arrays[f"{number}.dead"] = segment.dead.copy()
+        return pack(self.KIND, {"format": self.FORMAT, "segments": len(segments)}, arrays)
 
     @classmethod
     def load(cls, data: bytes) -> Self:
-        """The index as it was when this blob was dumped.
+        """Restore the index as it was when this blob was dumped.
 
         Raises:
             ValueError: the blob is damaged, or of another kind or format: build the index anew.
@@ -206,20 +225,17 @@ class SegmentedIndex(ABC, Generic[S, T]):
         fields, arrays = unpack(cls.KIND, data)
         if fields["format"] != cls.FORMAT:
             raise ValueError(f"format {fields['format']} of {cls.KIND}, expected {cls.FORMAT}")
+        parts: list[dict[str, Array]] = [{} for _ in range(fields["segments"])]
+        for qualified, array in arrays.items():
+            number, _, name = qualified.partition(".")
+            parts[int(number)][name] = array
+        segments = tuple(map(cls._from_arrays, parts))
         index = cls()
-        segments = tuple(
-            cls._revive(
-                {
-                    name.split(".", 1)[1]: a
-                    for name, a in arrays.items()
-                    if name.startswith(f"{number}.")
-                }
-            )
-            for number in range(fields["segments"])
-        )
         index._state = State(segments, [], [])
-        index._last = max((int(s.ids.max()) for s in segments if len(s.ids)), default=0)
-        index._dead = {int(id) for s in segments for id in s.ids[s.dead]}
+        for segment in segments:
+            if len(segment.ids):
+                index._last = max(index._last, int(segment.ids.max()))
+            index._dead.update(segment.ids[segment.dead].tolist())
         return index
 
 
@@ -227,5 +243,5 @@ def _has_dead(segment: Segment) -> bool:
     return segment.has_dead
 
 
-def _decayed(segment: Segment) -> bool:
+def _has_decayed(segment: Segment) -> bool:
     return segment.has_dead and float(segment.dead.mean()) > _DEAD_SHARE

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..indexes.bm25 import K1, B, codes
+from ..indexes.postings import K1, B
+from ..indexes.term_hashes import hash_terms
 from .binary_arrays import Column
 from .compaction import mergeable
 from .statements import SQL
@@ -105,7 +106,7 @@ def _take(cursor: Cursor[Any], tenant: str, merged: Sequence[Run]) -> list[Posti
 
 def remove(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
     """Take texts out of the index."""
-    lengths = [len(codes(text)) // 8 for _, text in texts]
+    lengths = [len(hash_terms(text)) // 8 for _, text in texts]
     _add_to_counts(cursor, tenant, -len(texts), -sum(lengths))
     removed = _by_bucket(texts, runs(cursor, tenant))
     if not removed:
@@ -136,7 +137,7 @@ def _by_bucket(texts: Sequence[Text], present: Sequence[Run]) -> dict[tuple[int,
     the run."""
     by_bucket: dict[tuple[int, int], set[int]] = {}
     for text_no, text in texts:
-        terms = np.unique(np.frombuffer(codes(text), "<i8")).tolist()
+        terms = np.unique(np.frombuffer(hash_terms(text), "<i8")).tolist()
         if not terms:
             continue
         # A run has the texts from its number up to that of the next.
@@ -155,7 +156,7 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
     """Score the texts that have a term of this one: their numbers, best first, and their BM25
     (ties: lower number first)."""
     none = np.empty(0, np.int64), np.empty(0, np.float32)
-    terms = np.unique(np.frombuffer(codes(text), "<i8"))
+    terms = np.unique(np.frombuffer(hash_terms(text), "<i8"))
     if not len(terms):
         return none
     row = cursor.execute(SQL.count_texts, {"tenant": tenant}).fetchone()
@@ -209,7 +210,7 @@ def _saturated(postings: Postings, weight: float, average_length: float) -> NDAr
 
 def terms_of_text(text_no: int, text: str) -> set[tuple[int, int]]:
     """Every (term, number of the text) of a text, as `read_index` gives them."""
-    return {(term, text_no) for term in np.frombuffer(codes(text), "<i8").tolist()}
+    return {(term, text_no) for term in np.frombuffer(hash_terms(text), "<i8").tolist()}
 
 
 def read_index(cursor: Cursor[Any], tenant: str) -> set[tuple[int, int]]:
@@ -236,7 +237,7 @@ def _postings(texts: Sequence[Text]) -> tuple[int, Postings, int]:
     """The number of a run of these texts, its postings in the order of their terms, and how many
     terms they have."""
     numbers = np.array([text_no for text_no, _ in texts], np.int64)
-    coded = [codes(text) for _, text in texts]
+    coded = [hash_terms(text) for _, text in texts]
     lengths = np.array([len(terms) // 8 for terms in coded], np.uint32)
     positions = np.repeat(np.arange(len(texts), dtype=np.uint64), lengths)
     # A term and the position of its text in one number: sorting puts equal ones side by side.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import labels
 from ...errors import LabelError, VectorError
 from ...predicates import All, And, Predicate
-from ..indexes.name_similarity import GOOD, Found, words_of
+from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..results import Match
 from ..schemas import check_schema
 from ..specs import NameSpec, SearchSpec
@@ -54,14 +54,14 @@ class PostgresSearch:
             key = labels.key(text)
         except LabelError:
             return []
-        top = Found(spec.limit, None)
+        top = NameMatches(spec.limit, None)
         numbers = _Numbers()
-        words = words_of(key, asked=True)
+        words = split_name(key, query=True)
         with self._server.read(self._tenant) as cursor:
             names = Names(cursor, self._tenant, key, words, spec.type)
             tail = names.tail()
             top.add(numbers.of([*tail, *names.near()]), key, (), spec.threshold)
-            good = sum(score >= GOOD for _, score in top.best())
+            good = sum(score >= GOOD_SCORE for _, score in top.best())
             if good < spec.limit and words:
                 # Where something is what was meant, only names that have every word are worth
                 # adding.

@@ -17,8 +17,15 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ..indexes.name_similarity import CANDIDATES, WORD_LIKENESS, likeness, words_of
-from ..indexes.trigrams import EDITS, FEW, FILTERED_CANDIDATES, LONGEST, RAREST, trigram_keys
+from ..indexes.name_similarity import CANDIDATES, WORD_SIMILARITY, similarities, split_name
+from ..indexes.trigrams import (
+    COMPARE_ALL,
+    FILTERED_CANDIDATES,
+    INDEXED_LENGTH,
+    MAX_EDITS,
+    TRIGRAMS_READ,
+    trigram_keys,
+)
 from .binary_arrays import Column
 from .compaction import mergeable
 from .statements import SQL
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TAIL", "Names", "count_missing", "seal", "take"]
 
-TAIL = FEW  # names compared one by one
+TAIL = COMPARE_ALL  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time
 _PAGE = 256  # postings
 _PAGES = 64  # of a run, read for a trigram or a word: enough to know that it is frequent
@@ -122,9 +129,9 @@ def _postings(numbered: Sequence[tuple[int, str]], last: int) -> Postings:
     """The postings of names by number, in order, with numbers counted back from `last`."""
     names = [name for _, name in numbered]
     numbers = np.array([last - number for number, _ in numbered])
-    lengths = np.array([min(len(name), LONGEST) for name in names])
+    lengths = np.array([min(len(name), INDEXED_LENGTH) for name in names])
     trigrams, rows_of_trigrams = _trigrams(names)
-    words_by_name = [words_of(name, asked=False) for name in names]
+    words_by_name = [split_name(name, query=False) for name in names]
     words = [_word_gram(word) for words in words_by_name for word in words]
     rows_of_words = np.repeat(np.arange(len(names)), [len(words) for words in words_by_name])
     grams = np.append(trigrams, np.array(words, np.int64))
@@ -215,9 +222,9 @@ class Names:
         # A filter may refuse the best: more are compared, so that it has as good a choice.
         self._count = CANDIDATES if type is None else FILTERED_CANDIDATES
         self._words = words
-        length = min(len(text), LONGEST)
-        shortest = max(length - EDITS, 0)
-        near = _ranges(_distinct_trigrams(text), shortest, length + EDITS)
+        length = min(len(text), INDEXED_LENGTH)
+        shortest = max(length - MAX_EDITS, 0)
+        near = _ranges(_distinct_trigrams(text), shortest, length + MAX_EDITS)
         # One trip for both: the first ranges are those of the words.
         hits = self._read([*_ranges(map(_word_gram, words)), *near])
         self._near = hits.where(hits.ranges >= len(words))
@@ -258,8 +265,9 @@ class Names:
         """Words of names that are most like one that no name has."""
         hits = self._read(_ranges(_distinct_trigrams(word, f"-{word}-")))
         names = self._best(*_ranked(_rarest(hits)), _SAMPLE)
-        words = list(dict.fromkeys(word for name in names for word in words_of(name, asked=False)))
-        scores = likeness([word], words, WORD_LIKENESS)[0]
+        name_words = chain.from_iterable(split_name(name, query=False) for name in names)
+        words = list(dict.fromkeys(name_words))
+        scores = similarities([word], words, WORD_SIMILARITY)[0]
         best = np.argsort(-scores, kind="stable")[:_ALIKE].tolist()
         return [words[position] for position in best if scores[position]]
 
@@ -308,7 +316,7 @@ class Names:
 
 
 def _ranges(
-    grams: Iterable[int], shortest: int = 0, longest: int = LONGEST
+    grams: Iterable[int], shortest: int = 0, longest: int = INDEXED_LENGTH
 ) -> list[tuple[int, int]]:
     """The range of postings of each gram, in names of these lengths."""
     heads = [gram << _LENGTH_BITS for gram in grams]
@@ -321,7 +329,7 @@ def _rarest(hits: _Hits) -> _Hits:
     """The hits of the ranges that fewest names are in."""
     counts = np.bincount(hits.ranges)
     hit = np.flatnonzero(counts)
-    rarest = hit[np.argsort(counts[hit], kind="stable")[:RAREST]]
+    rarest = hit[np.argsort(counts[hit], kind="stable")[:TRIGRAMS_READ]]
     return hits.where(np.isin(hits.ranges, rarest))
 
 

@@ -1,0 +1,279 @@
+"""A sealed segment of the term index: for each term, the rows that have it and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import Array, Ids, floor_of_best, positions, run_starts
+from .segments import Mask, Segment
+from .term_hashes import HASH_BITS
+
+__all__ = [
+    "K1",
+    "ROW_BITS",
+    "B",
+    "Floats",
+    "Hashes",
+    "PostingRange",
+    "PostingsSegment",
+    "length_saturation",
+    "term_scores",
+]
+
+K1 = 1.2
+B = 0.75
+
+ROW_BITS = np.uint64(64 - HASH_BITS)
+_ROW_MASK = np.uint64((1 << (64 - HASH_BITS)) - 1)
+_BLOCK = 1_000_000  # postings handled at a time while sealing
+_MAX_COUNT = 255  # occurrences of a term in a row that are told apart
+# A filter that allows at most one row in so many is answered from those rows alone.
+_SELECTIVE = 8
+
+Hashes = NDArray[np.uint64]
+Rows = NDArray[np.int32]
+Counts = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+
+def length_saturation(lengths: Floats, average: float) -> Floats:
+    """Compute k1 * (1 - b + b * length / average), what BM25 adds to a count below the line."""
+    slope = K1 * B / average if average else 0.0
+    return np.float32(K1 * (1 - B)) + lengths * np.float32(slope)
+
+
+def term_scores(counts: Array, saturation: Floats, weight: float) -> Floats:
+    """Compute weight * count / (count + saturation), what one term adds to each row's score."""
+    scores = counts.astype(np.float32)
+    saturation = saturation + scores
+    scores *= np.float32(weight)
+    scores /= saturation
+    return scores
+
+
+class PostingRange(NamedTuple):
+    """Where a segment has the postings of a term; `end` is `start` when it has none."""
+
+    start: int
+    end: int
+    peak: float  # the highest count / (count + saturation) among them, at sealing
+
+
+class _Postings(NamedTuple):
+    """One term in one segment."""
+
+    rows: Rows  # ascending
+    counts: Counts  # of the term in each row
+    weight: float  # idf * (k1 + 1)
+    bound: float  # no row scores more for this term
+
+    def scores(self, saturation: Floats) -> Floats:
+        """Score each row of this term, given the saturation of all rows of the segment."""
+        return term_scores(self.counts, saturation[self.rows], self.weight)
+
+    def add_to(self, scores: Floats, rows: NDArray[np.intp], saturation: Floats) -> None:
+        """Add what this term gives to the scores of these rows, ascending."""
+        # The shorter of the two lists is looked up in the longer one.
+        if len(rows) < len(self.rows):
+            at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+            hits = np.flatnonzero(self.rows[at] == rows)
+            scores[hits] += term_scores(self.counts[at[hits]], saturation[rows[hits]], self.weight)
+        elif len(rows):
+            at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
+            hits = np.flatnonzero(rows[at] == self.rows)
+            hit_saturation = saturation[self.rows[hits]]
+            scores[at[hits]] += term_scores(self.counts[hits], hit_saturation, self.weight)
+
+
+class PostingsSegment(Segment):
+    """Rows in the order of their ids; the postings of each term, by row."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        super().__init__(arrays)
+        self.lengths: Floats = arrays["lengths"]  # terms of each row
+        self.terms: Hashes = arrays["terms"]  # ascending
+        # of each term's postings, and the end of the last
+        self.starts: Ids = arrays["starts"]
+        self.rows: Rows = arrays["rows"]
+        self.counts: Counts = arrays["counts"]
+        # the highest count / (count + saturation) of each term, at `average`
+        self.peaks: Floats = arrays["peaks"]
+        self.average = float(arrays["average"][0])
+        self._total_length = float(self.lengths.sum(dtype=np.float64))
+
+    @classmethod
+    def seal(cls, ids: Ids, lengths: Floats, occurrences: Hashes) -> PostingsSegment:
+        """Make a segment of one `term << 24 | row` for each occurrence of a term in a row.
+
+        They come in any order, and are sorted in place.
+        """
+        occurrences.sort()
+        rows: list[Array] = []
+        counts: list[Array] = []
+        terms: list[Array] = []
+        starts: list[Array] = []
+        low = 0
+        postings = 0
+        # Block by block: at 100,000 documents whole intermediate arrays would take half a gigabyte.
+        while low < len(occurrences):
+            # A block ends behind the last occurrence of its last term and row.
+            last = occurrences[min(low + _BLOCK, len(occurrences)) - 1]
+            high = int(np.searchsorted(occurrences, last, "right"))
+            block = occurrences[low:high]
+            firsts = run_starts(block)
+            repeats = np.diff(firsts, append=len(block))
+            counts.append(np.minimum(repeats, _MAX_COUNT).astype(np.uint8))
+            unique = block[firsts]
+            rows.append((unique & _ROW_MASK).astype(np.int32))
+            unique >>= ROW_BITS
+            new_terms = run_starts(unique)
+            if terms and terms[-1][-1] == unique[0]:
+                new_terms = new_terms[1:]  # the term goes on from the block before
+            if len(new_terms):
+                terms.append(unique[new_terms])
+                starts.append(new_terms + postings)
+            low = high
+            postings += len(firsts)
+        del occurrences
+        return cls._with_peaks(
+            ids,
+            lengths,
+            _concatenate(terms, np.uint64),
+            np.append(_concatenate(starts, np.int64), postings),
+            _concatenate(rows, np.int32),
+            _concatenate(counts, np.uint8),
+        )
+
+    @classmethod
+    def _with_peaks(
+        cls,
+        ids: Ids,
+        lengths: Floats,
+        terms: Hashes,
+        starts: Ids,
+        rows: Rows,
+        counts: Counts,
+    ) -> PostingsSegment:
+        average = float(lengths.mean()) if len(lengths) else 0.0
+        saturation = length_saturation(lengths, average)
+        shares = term_scores(counts, saturation[rows], 1.0)
+        peaks = np.maximum.reduceat(shares, starts[:-1]) if len(terms) else shares
+        arrays: dict[str, Array] = {
+            "ids": ids,
+            "lengths": lengths,
+            "terms": terms,
+            "starts": starts,
+            "rows": rows,
+            "counts": counts,
+            "peaks": peaks,
+            "average": np.array([average]),
+        }
+        return cls(arrays)
+
+    @property
+    def live_count(self) -> int:
+        """Rows that are not dead."""
+        return len(self.ids) - int(self.dead.sum()) if self.has_dead else len(self.ids)
+
+    @property
+    def live_length(self) -> float:
+        """Terms of all rows that are not dead."""
+        if self.has_dead:
+            return float(self.lengths[~self.dead].sum(dtype=np.float64))
+        return self._total_length
+
+    def occurrences(self, alive: Mask, offset: int) -> Iterator[Hashes]:
+        """Yield what `seal` takes, of the live rows, which are numbered from `offset`."""
+        numbers = (np.cumsum(alive) + (offset - 1)).astype(np.uint64)
+        low = 0
+        while low < len(self.terms):
+            # At least one term, however many postings it has.
+            limit = int(np.searchsorted(self.starts, self.starts[low] + _BLOCK, "right"))
+            high = max(low + 1, limit - 1)
+            block = slice(int(self.starts[low]), int(self.starts[high]))
+            sizes = np.diff(self.starts[low : high + 1])
+            keys = np.repeat(self.terms[low:high] << ROW_BITS, sizes)
+            keys |= numbers[self.rows[block]]
+            selected = alive[self.rows[block]]
+            yield np.repeat(keys[selected], self.counts[block][selected])
+            low = high
+
+    def find(self, term: int) -> PostingRange:
+        """Find the postings of a term."""
+        at = int(np.searchsorted(self.terms, np.uint64(term)))
+        if at == len(self.terms) or self.terms[at] != term:
+            return PostingRange(0, 0, 0.0)
+        return PostingRange(int(self.starts[at]), int(self.starts[at + 1]), float(self.peaks[at]))
+
+    def best(
+        self,
+        ranges: Sequence[PostingRange],
+        weights: Sequence[float],
+        average: float,
+        k: int,
+        allow: Ids | None,
+        floor: float,
+    ) -> tuple[Ids, Floats]:
+        """Score at least the k best rows that reach `floor`; returns their ids and BM25."""
+        terms = self._postings(ranges, weights, average)
+        saturation = length_saturation(self.lengths, average)
+        scores = np.zeros(len(self.ids), np.float32)
+        if allow is not None:
+            allowed = positions(self.ids, allow)
+            if len(allowed) <= len(self.ids) // _SELECTIVE:
+                return self._score_rows(allowed, terms, saturation)
+            scores.fill(-np.inf)
+            scores[allowed] = 0
+        if self.has_dead:
+            scores[self.dead] = -np.inf
+        bound = sum(term.bound for term in terms)  # no row gains more from the terms still unread
+        for number, term in enumerate(terms):
+            if bound < floor:
+                # A row with none of the terms so far is out; the others are looked up one by one.
+                rows = np.flatnonzero(scores >= floor - bound)
+                return self._score_rows(rows, terms[number:], saturation, scores[rows])
+            scores[term.rows] += term.scores(saturation)
+            bound -= term.bound
+            floor = max(floor, floor_of_best(scores[term.rows], k))
+        rows = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
+        return self.ids[rows], scores[rows]
+
+    def _postings(
+        self, ranges: Sequence[PostingRange], weights: Sequence[float], average: float
+    ) -> list[_Postings]:
+        """List the postings of the terms that the segment has, the rarest first."""
+        # A longer average length than at sealing raises every share, by its ratio at most.
+        slack = max(1.0, average / self.average) * 1.0001 if self.average else 1.0
+        terms = []
+        for (start, end, peak), weight in zip(ranges, weights, strict=True):
+            if end > start:
+                rows = self.rows[start:end]
+                bound = weight * peak * slack
+                terms.append(_Postings(rows, self.counts[start:end], weight, bound))
+        terms.sort(key=lambda term: len(term.rows))
+        return terms
+
+    def _score_rows(
+        self,
+        rows: NDArray[np.intp],
+        terms: Sequence[_Postings],
+        saturation: Floats,
+        scores: Floats | None = None,
+    ) -> tuple[Ids, Floats]:
+        """Score these rows by these terms, on top of the scores they have already."""
+        if scores is None:
+            rows = rows[~self.dead[rows]]
+            scores = np.zeros(len(rows), np.float32)
+        for term in terms:
+            term.add_to(scores, rows, saturation)
+        hits = scores > 0
+        return self.ids[rows[hits]], scores[hits]
+
+
+def _concatenate(parts: Sequence[Array], dtype: Any) -> Array:
+    """Join arrays; an empty one of this type when there are none."""
+    return np.concatenate([np.empty(0, dtype), *parts])
