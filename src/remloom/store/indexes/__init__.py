@@ -1,2 +1,1 @@
-"""Indexes in memory, which stores save as snapshots: names by trigrams, texts by words, vectors by a
-graph."""
+"""Indexes in memory, saved as snapshots: names by trigrams, texts by words, vectors by a graph."""

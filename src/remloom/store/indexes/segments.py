@@ -1,4 +1,4 @@
-"""The shape that the name and the term index share: sealed segments, a tail of newer rows, and the dead.
+"""The shape shared by the name and the term index: sealed segments, a tail of newer rows, the dead.
 
 A segment never changes but for which of its rows are dead. New rows go to the tail, which is
 searched as it is; `compact` seals the tail into a segment, together with those before it that are

@@ -10,7 +10,7 @@ in its run until that is merged, and is passed over meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
