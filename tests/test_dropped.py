@@ -10,12 +10,15 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from remloom import Entity, Home, Memory, Resource
 from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import ScriptedModel
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/fd").is_dir(), reason="counts files as Linux does"
@@ -79,6 +82,55 @@ def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: s
     assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
     for number in range(3):
         Home(postgres).delete(f"dropped{number}")
+
+
+def test_what_is_held_of_a_memory_keeps_it_open(tmp_path: Path) -> None:
+    def opened() -> Memory:
+        return Memory.open(tmp_path, embedder="none")
+
+    with opened() as memory:
+        memory.write([Entity(name=f"Ann {number}") for number in range(2_000)])
+    before = held()
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        runs, jobs, dreams, admin = opened().runs, opened().jobs, opened().dreams, opened().admin
+        records = opened().admin.records()
+        assert next(records).name == "Ann 0"
+        time.sleep(1.5)  # what nobody holds is closed by now
+        assert (runs.list(), runs.failed(), jobs.list()) == ([], [], [])
+        assert dreams.metrics().insights == 0
+        assert admin.check() == []
+        assert len(list(records)) == 1_999
+        assert opened().runs.list() == []
+        del runs, jobs, dreams, admin, records
+    assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
+
+
+def test_threads_that_need_something_first_at_once_share_one_of_it(tmp_path: Path) -> None:
+    class Slow(WordEmbedder):
+        made: ClassVar[list[str]] = []
+
+        @property
+        def name(self) -> str:
+            self.made.append("name")
+            time.sleep(0.05)  # while the other threads come
+            return "slow"
+
+        @name.setter
+        def name(self, name: str) -> None: ...
+
+    with Memory.open(tmp_path, embedder=Slow(), llm=ScriptedModel([])) as memory:
+        barrier = threading.Barrier(16)
+
+        def ask() -> int:
+            barrier.wait()
+            memory.search("plum")
+            return id(memory.admin.llm)
+
+        with ThreadPoolExecutor(16) as threads:
+            asked = [threads.submit(ask) for _ in range(16)]
+            assert len({one.result() for one in asked}) == 1
+        assert Slow.made == ["name"]
 
 
 def test_a_memory_in_a_circle_is_closed_when_the_collector_finds_it(tmp_path: Path) -> None:

@@ -391,7 +391,9 @@ def test_a_budget_stops_the_run_cleanly(tmp_path: Path) -> None:
         assert memory.dreams.moments(hours=None).run.counts["told"] == 3
 
 
-@pytest.mark.parametrize("limits", [{"tokens": 0}, {"calls": True}, {"cost": -0.5}])
+@pytest.mark.parametrize(
+    "limits", [{"tokens": 0}, {"calls": True}, {"cost": -0.5}, {"cost": float("nan")}]
+)
 def test_a_budget_that_allows_nothing_is_refused_before_anything_begins(
     memory: Memory, limits: Any
 ) -> None:
@@ -410,6 +412,8 @@ def test_what_is_not_a_budget_is_refused_before_anything_begins(
     for call in calls:
         with pytest.raises(InvalidInputError, match="a budget is not"):
             call(budget=budget)
+    with pytest.raises(InvalidInputError, match="hours are a number above 0"):
+        dreams.moments(hours=float("nan"))
     assert memory.runs.list() == []
 
 

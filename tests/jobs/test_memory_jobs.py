@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -119,6 +120,19 @@ def test_the_command_line_schedules_lists_and_removes(home: Path, notes: Path) -
     assert run("schedule", "remove", "read").output == "removed read\n"
     assert run("schedule", "remove", "read").exit_code == 3
     assert "nothing is scheduled" in run("schedule", "list").output
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [5, "dreams", [["order", "strict"]], {"budget": 5}, {"budget": "1000"}, {"budget": {"a": 1}}],
+)
+def test_a_payload_or_a_budget_that_is_not_an_object_is_refused_when_it_is_added(
+    home: Path, payload: Any
+) -> None:
+    with Memory.open(home) as memory:
+        with pytest.raises(InvalidInputError, match=r"is an object, not a|a budget has no 'a'"):
+            memory.jobs.add("learn", payload)
+        assert memory.jobs.list() == []
 
 
 def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes: Path) -> None:

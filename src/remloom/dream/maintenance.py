@@ -86,7 +86,7 @@ def start_of_lookback(
         return since.astimezone(UTC)
     if hours is None:
         return None
-    if not isinstance(hours, int | float) or hours <= 0:
+    if not isinstance(hours, int | float) or not hours > 0:
         raise InvalidInputError(
             f"hours are a number above 0, not {hours!r}",
             remedy="None looks at everything",

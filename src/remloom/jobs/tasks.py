@@ -65,22 +65,39 @@ def _with_budget(payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInputError: a budget has no such limit, or one of another type.
     """
+    if not isinstance(payload, Mapping):
+        raise InvalidInputError(
+            f"a payload is an object, not a {type(payload).__name__}",
+            remedy='give the arguments by name, e.g. {"dreams": 3}',
+        )
     arguments = dict(payload)
-    budget = arguments.pop("budget", None)
-    limits = dict(budget) if isinstance(budget, Mapping) else {}
+    given = arguments.pop("budget", None)
+    limits = _limits_of(given)
     for name in _LIMITS:
         limit = arguments.pop(f"budget_{name}", None)
         if limit is not None:
             limits[name] = limit
-    if not limits:
-        return arguments if budget is None else {**arguments, "budget": budget}
+    if given is None and not limits:
+        return arguments
     from ..llm import Budget
 
-    if unknown := limits.keys() - set(_LIMITS):
-        raise InvalidInputError(
-            f"a budget has no {min(unknown)}", remedy=f"it has {', '.join(_LIMITS)}"
-        )
     return {**arguments, "budget": Budget(**limits)}
+
+
+def _limits_of(budget: Any) -> dict[str, Any]:
+    """Give the limits of a budget that is an object of JSON; None has none."""
+    if not isinstance(budget, Mapping | None):
+        raise InvalidInputError(
+            f"a budget is an object, not a {type(budget).__name__}",
+            remedy='give its limits, e.g. {"tokens": 100000}',
+        )
+    limits = dict(budget or {})
+    for name in limits:
+        if name not in _LIMITS:
+            raise InvalidInputError(
+                f"a budget has no {name!r}", remedy=f"it has {', '.join(_LIMITS)}"
+            )
+    return limits
 
 
 def summarize(result: Any) -> Any:

@@ -33,7 +33,8 @@ class Budget(Struct, frozen=True, kw_only=True):
             if limit is None:
                 continue
             is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
-            if not is_number or limit <= 0:
+            # NaN is not above zero, nor below
+            if not is_number or not limit > 0:
                 raise InvalidInputError(
                     f"a budget of {limit!r} {name} allows nothing",
                     remedy="give a number above zero",

@@ -94,7 +94,7 @@ class Admin:
             from ..query.statements import known_schema
 
             schema = known_schema(schema)
-        return self.store.records.all(schema)
+        return _while_open(self._engine, self.store.records.all(schema))
 
     def complete(self, prefix: str, limit: int = 10) -> list[str]:
         """List names and aliases that begin with a prefix, in order of their keys."""
@@ -234,6 +234,11 @@ class Admin:
             InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
         """
         backend_for(self.settings).backup(self.store, self.tenant, Path(path))
+
+
+def _while_open(engine: Engine, records: Iterator[Record]) -> Iterator[Record]:
+    """Yield the records, and hold the engine meanwhile: what is dropped is closed."""
+    yield from records
 
 
 def _is_end_of(part: str, id: str) -> bool:

@@ -8,9 +8,10 @@ collector.
 from __future__ import annotations
 
 import atexit
+import threading
 import weakref
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import EmbedderError, EmbedderMismatchError, ModelNotConfiguredError
 from .closing import OpenResources, hand_over, register, unregister
@@ -24,7 +25,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
+_T = TypeVar("_T")
+
 _EMBED_FIRST = 64  # queued texts that a search embeds first rather than answer without them
+
+
+class _loaded_once(cached_property[_T]):
+    """A property of an engine that is made when it is first needed, by one thread: the others wait.
+
+    Of two, one would be lost, and never closed.
+    """
+
+    if not TYPE_CHECKING:  # it has the type of `cached_property`
+
+        def __get__(self, engine: Engine, owner: type[Engine] | None = None) -> _T:
+            with engine._loading:
+                return super().__get__(engine, owner)
 
 
 class Engine:
@@ -49,6 +65,8 @@ class Engine:
         self.settings = settings
         self._given_embedder = embedder
         self._given_model = model
+        # one may need another
+        self._loading = threading.RLock()
         self._resources = OpenResources(store, label)
         self._finalizer = weakref.finalize(self, hand_over, self._resources)
         # at the end of the interpreter `_close_all` closes instead
@@ -72,7 +90,7 @@ class Engine:
 
     # -- embedding ---------------------------------------------------------------------------------
 
-    @cached_property
+    @_loaded_once
     def embedder(self) -> Embedder | None:
         """The embedder, loaded if it was not yet; None when there is none."""
         if not isinstance(self._given_embedder, str):
@@ -81,12 +99,12 @@ class Engine:
 
         return load(self._given_embedder, self.settings)
 
-    @cached_property
+    @_loaded_once
     def embedder_name(self) -> str:
         """The embedder's name; "" when there is none."""
         return self.embedder.name if self.embedder is not None else ""
 
-    @cached_property
+    @_loaded_once
     def embedding_queue(self) -> EmbeddingQueue:
         """The queue of texts that wait for their vectors.
 
@@ -171,7 +189,7 @@ class Engine:
             return None
         return self.required_llm
 
-    @cached_property
+    @_loaded_once
     def required_llm(self) -> LLM:
         """The language model.
 

@@ -20,6 +20,8 @@ class Runs:
     """Every time this memory learned, dreamt or was put in order. Reached as `memory.runs`."""
 
     def __init__(self, engine: Engine) -> None:
+        # kept itself: while anybody has these runs, what was not closed stays open
+        self._engine = engine
         self._store = engine.store
 
     def list(self, kind: str = "", *, limit: int | None = None) -> builtins.list[Run]:
