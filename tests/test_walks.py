@@ -76,7 +76,10 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 WALKS: dict[str, Callable[[Memory], object]] = {
-    "A statement": lambda memory: memory.query('TRAVERSE manages WITH LOOKUP "Sarah Chen"'),
+    # no other test parses this statement: what is parsed once is kept
+    "A statement": lambda memory: memory.query(
+        'TRAVERSE manages WITH LOOKUP "Sarah Chen" MEMO "a walk"'
+    ),
     "A document": lambda memory: memory.read_text(
         "# Kickoff\n\nSarah Chen met Ann in Paris.", uri="kickoff.md"
     ),
