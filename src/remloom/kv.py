@@ -55,7 +55,7 @@ Entries: TypeAlias = list[Entry]
 
 
 class EntryReads(Protocol):
-    """Where entries are read."""
+    """Reads of entries."""
 
     def get(self, namespace: str, key: str) -> Entry | None:
         """Return the entry, or None. One index probe."""
@@ -67,7 +67,7 @@ class EntryReads(Protocol):
 
 
 class KeyValue(EntryReads, Protocol):
-    """Where entries are stored.
+    """A store of entries.
 
     Writes are atomic and durable, and seen at once by every reader in every process.
     """

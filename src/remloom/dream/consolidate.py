@@ -23,7 +23,7 @@ from ..store.contract import Store
 from .context import quote_resource, years_of
 from .synthesis import derived_id
 from .topics import Background, find_topics
-from .vectors import matrix, typical
+from .vectors import matrix, typical_cosine
 
 if TYPE_CHECKING:
     from .vectors import Floats
@@ -192,7 +192,7 @@ def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
 def _typical_cosine(store: Store) -> tuple[float, float]:
     """Mean and deviation of the cosine of two resources, whether read or derived."""
     ids = [record.id for record in islice(store.records.all("resources"), _MOST)]
-    return typical(matrix(store, ids), (store.vectors.model() or ("", 0))[0])
+    return typical_cosine(matrix(store, ids), (store.vectors.model() or ("", 0))[0])
 
 
 def _from_centre(records: Sequence[Resource], vectors: Floats) -> tuple[Resource, ...]:

@@ -20,7 +20,7 @@ from ..sources import Document, Skipped
 from ..store.batch import Vector
 from ..store.contract import Store
 from .consolidate import standing_insights
-from .vectors import matrix, typical, whole
+from .vectors import matrix, typical_cosine, vector_of_text
 
 if TYPE_CHECKING:
     from .vectors import Floats
@@ -153,7 +153,7 @@ def measure(
         depth=_depth(generations),
         generations=generations,
         cost=_cost(usage, len(dreamt)),
-        coverage=measured.coverage([whole(one) for one in windows if one]),
+        coverage=measured.coverage([vector_of_text(one) for one in windows if one]),
     )
 
 
@@ -324,7 +324,7 @@ class _Measured:
         if not vectors:
             return None
         texts = np.stack(vectors)
-        mean, deviation = typical(self._read_vectors, self._model)
+        mean, deviation = typical_cosine(self._read_vectors, self._model)
         threshold = mean + _NEAR * deviation
         by_insights = _nearest(texts, self._dreamt_vectors) >= threshold
         by_read = _nearest(texts, self._read_vectors) >= threshold
@@ -381,15 +381,15 @@ def _depth(generations: Sequence[Generation]) -> int:
 
 def _cost(usage: Sequence[Spent], insights: int) -> Cost:
     paid = [one for one in usage if one.run]
-    whole = sum_lines("", (one.line for one in paid))
-    tokens = whole.input_tokens + whole.output_tokens
-    dollars = None if whole.unpriced or not paid else whole.cost
+    total = sum_lines("", (one.line for one in paid))
+    tokens = total.input_tokens + total.output_tokens
+    dollars = None if total.unpriced or not paid else total.cost
     tasks: Counter[str] = Counter()
     for one in paid:
         tasks[one.task] += one.line.input_tokens + one.line.output_tokens
     return Cost(
         insights=insights,
-        calls=whole.calls,
+        calls=total.calls,
         tokens=tokens,
         dollars=dollars,
         per_insight_tokens=round(tokens / insights, 1) if insights and paid else None,

@@ -17,7 +17,7 @@ from ..store.contract import Store
 
 __all__ = ["PERIOD", "Period", "PeriodRule", "period_bounds", "stored_period"]
 
-PERIOD = "period"  # kind of the entries
+PERIOD = "period"  # namespace of the entries
 _COUNTED = "documents "  # labels of periods that are so many documents begin so
 
 

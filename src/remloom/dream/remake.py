@@ -19,7 +19,7 @@ from ..model import Edge, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
-from ..store.forget import Going, Remade, Triple
+from ..store.forget import Remade, RemovedRecords, Triple
 from ..store.sweep import tokens
 from .moments.describe import people, speakers, summarize
 from .moments.extract import session_name
@@ -35,15 +35,15 @@ _DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")
 _PART_NAME = re.compile(r"(?P<part>.*, part \d+)(?:: (?P<topics>.*))?", re.DOTALL)
 
 
-def remake(reads: Reads, going: Going) -> Remade:
+def remake(reads: Reads, removed: RemovedRecords) -> Remade:
     """What becomes of moments and insights that dreaming made of records that go."""
     deleted: list[Record] = []
-    records: list[Record] = list(_restored(reads, going))
+    records: list[Record] = list(_restored(reads, removed))
     edges: list[Edge] = []
     unlinked: list[Triple] = []
     moved: list[Triple] = []
-    for moment in _moments_of(reads, going):
-        left = _resources_left(reads, going, moment)
+    for moment in _moments_of(reads, removed):
+        left = _resources_left(reads, removed, moment)
         by_rules = moment.metadata[MADE_BY] == RULES
         # what a model wrote of texts cannot be made again without it
         if not left or not by_rules or SUPERSEDED in moment.metadata:
@@ -64,22 +64,24 @@ def remake(reads: Reads, going: Going) -> Remade:
     return Remade(tuple(deleted), tuple(records), tuple(unlinked), tuple(moved), tuple(edges))
 
 
-def _moments_of(reads: Reads, going: Going) -> list[Moment]:
+def _moments_of(reads: Reads, removed: RemovedRecords) -> list[Moment]:
     """The moments that dreaming made of what goes."""
-    ids = [id for id, record in going.items() if isinstance(record, Resource)]
+    ids = [id for id, record in removed.items() if isinstance(record, Resource)]
     moments = reads.records.referring(ids) if ids else []
-    return [moment for moment in moments if moment.id not in going and MADE_BY in moment.metadata]
+    return [moment for moment in moments if moment.id not in removed and MADE_BY in moment.metadata]
 
 
-def _resources_left(reads: Reads, going: Going, moment: Moment) -> list[Resource]:
-    records = [reads.records.get("resources", id) for id in moment.resource_refs if id not in going]
+def _resources_left(reads: Reads, removed: RemovedRecords, moment: Moment) -> list[Resource]:
+    records = [
+        reads.records.get("resources", id) for id in moment.resource_refs if id not in removed
+    ]
     return [record for record in records if isinstance(record, Resource)]
 
 
-def _restored(reads: Reads, going: Going) -> Iterator[Resource]:
+def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
     """What goes had superseded these: they say what nothing else says now, so they are back."""
     insights = [
-        record for record in going.values() if isinstance(record, Resource) and record.generation
+        record for record in removed.values() if isinstance(record, Resource) and record.generation
     ]
     if not insights:
         return
@@ -88,7 +90,7 @@ def _restored(reads: Reads, going: Going) -> Iterator[Resource]:
     by_them = In(f"metadata.{SUPERSEDED}.by", [record.id for record in insights])
     query = Query().filter(In("kind", kinds)).filter(by_them)
     for record in reads.records.query("resources", query):
-        if not isinstance(record, Resource) or record.id in going:
+        if not isinstance(record, Resource) or record.id in removed:
             continue
         superseded = record.metadata.get(SUPERSEDED)
         if isinstance(superseded, dict):

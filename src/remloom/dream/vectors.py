@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["matrix", "typical", "whole"]
+__all__ = ["matrix", "typical_cosine", "vector_of_text"]
 
 _PRIOR = 500  # pairs of texts that tell as much as that does
 
@@ -38,11 +38,11 @@ def matrix(store: Reads, ids: Sequence[str]) -> Floats:
     rows = np.zeros((len(ids), dims), np.float32)
     for row, id in enumerate(ids):
         if id in windows_by_id:
-            rows[row] = whole(windows_by_id[id])
+            rows[row] = vector_of_text(windows_by_id[id])
     return rows
 
 
-def typical(vectors: Floats, model: str) -> tuple[float, float]:
+def typical_cosine(vectors: Floats, model: str) -> tuple[float, float]:
     """Mean and standard deviation of the cosine of any two of these vectors.
 
     Few vectors tell little: what is typical of the embedder, where that is known, counts as much as
@@ -67,7 +67,7 @@ def typical(vectors: Floats, model: str) -> tuple[float, float]:
     return mean, max(0.0, square - mean**2) ** 0.5
 
 
-def whole(windows: Sequence[Vector]) -> Floats:
+def vector_of_text(windows: Sequence[Vector]) -> Floats:
     """The unit vector of a text by its windows."""
     import numpy as np
 

@@ -463,8 +463,8 @@ def _with_orphans(
         elif isinstance(item, Entity):
             named.update(keys_of(item))
     records = [reads.records.get(None, id) for id in deleted]
-    going = {record.id: record for record in records if record is not None}
-    orphaned = orphans(reads, going, links, named={dst for _, _, dst in links})
+    removed = {record.id: record for record in records if record is not None}
+    orphaned = orphans(reads, removed, links, named={dst for _, _, dst in links})
     lost = [entity.id for entity in orphaned if named.isdisjoint(keys_of(entity))]
     return items, [*deleted, *lost], links
 

@@ -16,11 +16,11 @@ from ..model import Edge, Entity, Moment, Record, Resource
 from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
-from ..store.forget import Going, Remade, Triple
+from ..store.forget import Remade, RemovedRecords, Triple
 from ..store.specs import ChunkRange
 from . import chats
 from .links import follows
-from .unname import Unnaming, says
+from .unname import Unnaming, contains_words
 
 __all__ = ["outdated_edges", "remake"]
 
@@ -29,19 +29,19 @@ _NEAR = chats.BEFORE + chats.AFTER
 _AHEAD = 64  # chunks looked at together behind a heading that goes
 
 
-def remake(reads: Reads, going: Going) -> Remade:
+def remake(reads: Reads, removed: RemovedRecords) -> Remade:
     """What becomes of contexts, moments, chains, counts, headings and names. See `store.forget`."""
-    parts = [record for record in going.values() if isinstance(record, Resource) and record.uri]
+    parts = [record for record in removed.values() if isinstance(record, Resource) and record.uri]
     if not parts:
         return Remade()
     records: dict[str, Record] = {}
     edges: list[Edge] = []
     unlinked: list[Triple] = []
-    deleted = list(_remake_moments(reads, going, parts, records, unlinked))
+    deleted = list(_remake_moments(reads, removed, parts, records, unlinked))
     for gap in _gaps(reads, parts):
-        edges += _close_gap(reads, going, gap, records)
-    _recount(reads, going, parts, records)
-    unnaming = Unnaming(reads, going, records)
+        edges += _close_gap(reads, removed, gap, records)
+    _recount(reads, removed, parts, records)
+    unnaming = Unnaming(reads, removed, records)
     unnaming.run(parts)
     return Remade(
         tuple(deleted),
@@ -57,7 +57,7 @@ def remake(reads: Reads, going: Going) -> Remade:
 
 def _remake_moments(
     reads: Reads,
-    going: Going,
+    removed: RemovedRecords,
     parts: Sequence[Resource],
     records: dict[str, Record],
     unlinked: list[Triple],
@@ -66,9 +66,9 @@ def _remake_moments(
     for moment in reads.records.referring([part.id for part in parts]):
         # others dreaming made, or somebody wrote
         is_read = moment.metadata.get("uri") and "made_by" not in moment.metadata
-        if moment.id in going or not is_read:
+        if moment.id in removed or not is_read:
             continue
-        left = _resources(reads, [id for id in moment.resource_refs if id not in going])
+        left = _resources(reads, [id for id in moment.resource_refs if id not in removed])
         if not left:
             yield moment
             continue
@@ -143,7 +143,7 @@ def _stays_between(reads: Reads, uri: str, after: int, before: int) -> bool:
 
 def _close_gap(
     reads: Reads,
-    going: Going,
+    removed: RemovedRecords,
     gap: Sequence[Resource],
     records: dict[str, Record],
 ) -> Iterator[Edge]:
@@ -156,8 +156,8 @@ def _close_gap(
     def chunks_after(size: int) -> list[Resource]:
         return reads.records.chunks(uri, ChunkRange(after=last, limit=size))
 
-    before = _staying(chunks_before, going)[-_NEAR:]
-    after = _staying(chunks_after, going)[:_NEAR]
+    before = _staying(chunks_before, removed)[-_NEAR:]
+    after = _staying(chunks_after, removed)[:_NEAR]
     if chats.is_turn(gap[0]) and gap[0].metadata["speaker"] is not None:
         # contexts and chains do not reach from one session into another
         session = _session(reads, gap)
@@ -165,12 +165,12 @@ def _close_gap(
         after = [turn for turn in after if _session(reads, [turn]) == session]
         _remake_contexts(before, after, records)
     else:
-        _remove_headings(reads, going, gap, after, records)
+        _remove_headings(reads, removed, gap, after, records)
     if before and after:
         yield follows(before[-1], after[0])
 
 
-def _staying(fetch: Callable[[int], list[Resource]], going: Going) -> list[Resource]:
+def _staying(fetch: Callable[[int], list[Resource]], removed: RemovedRecords) -> list[Resource]:
     """The nearest chunks that stay: `_NEAR` of them, or more, if there are as many.
 
     Others that go may stand between.
@@ -178,7 +178,7 @@ def _staying(fetch: Callable[[int], list[Resource]], going: Going) -> list[Resou
     size = _NEAR
     while True:
         chunks = fetch(size)
-        left = [part for part in chunks if part.id not in going]
+        left = [part for part in chunks if part.id not in removed]
         if len(left) >= _NEAR or len(chunks) < size:
             return left
         size *= 4
@@ -209,7 +209,7 @@ def _session(reads: Reads, turns: Sequence[Resource]) -> str | None:
 
 def _remove_headings(
     reads: Reads,
-    going: Going,
+    removed: RemovedRecords,
     gap: Sequence[Resource],
     after: Sequence[Resource],
     records: dict[str, Record],
@@ -220,19 +220,19 @@ def _remove_headings(
             heading = chunk.metadata.get("heading")
             if not isinstance(heading, str):
                 return
-            if not any(says(part.content, heading) for part in gap):
+            if not any(contains_words(part.content, heading) for part in gap):
                 return
-            if not says(chunk.content, heading):
+            if not contains_words(chunk.content, heading):
                 others = {key: value for key, value in chunk.metadata.items() if key != "heading"}
                 records[chunk.id] = replace(chunk, metadata=others)
         ahead = ChunkRange(after=after[-1].ordinal, limit=_AHEAD)
         chunks = reads.records.chunks(gap[0].uri, ahead)
-        after = [chunk for chunk in chunks if chunk.id not in going]
+        after = [chunk for chunk in chunks if chunk.id not in removed]
 
 
 def _recount(
     reads: Reads,
-    going: Going,
+    removed: RemovedRecords,
     parts: Sequence[Resource],
     records: dict[str, Record],
 ) -> None:
@@ -242,7 +242,7 @@ def _recount(
         by_source.setdefault(part.uri, []).append(part)
     for uri, own in by_source.items():
         for entity in _source_entities(reads, own[-1]):
-            if entity.id in going or entity.properties.get("uri") != uri:
+            if entity.id in removed or entity.properties.get("uri") != uri:
                 continue
             counted = "turns" if "turns" in entity.properties else "chunks"
             count = entity.properties.get(counted)

@@ -10,12 +10,12 @@ from .. import labels
 from ..model import EXTRACTED, SHARES, Edge, Entity, Moment, Record, Resource
 from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
-from ..store.forget import Going, Triple
+from ..store.forget import RemovedRecords, Triple
 from ..store.merge import keys_of
 from ..store.specs import EdgeSpec
 from ..store.sweep import tokens
 
-__all__ = ["Unnaming", "move_edges", "says"]
+__all__ = ["Unnaming", "contains_words", "move_edges"]
 
 # of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
 _FIRST_LOOK = 64
@@ -32,9 +32,9 @@ class Unnaming:
         moved: where those were.
     """
 
-    def __init__(self, reads: Reads, going: Going, records: dict[str, Record]) -> None:
+    def __init__(self, reads: Reads, removed: RemovedRecords, records: dict[str, Record]) -> None:
         self._reads = reads
-        self._going = going
+        self._removed = removed
         self._records = records
         self.edges: list[Edge] = []
         self.moved: list[Triple] = []
@@ -45,7 +45,7 @@ class Unnaming:
         for entity in self._mentioned(parts):
             # only names that the texts which go say may be theirs alone
             names = (entity.name, *entity.aliases)
-            doubtful = {name for name in names if any(says(text, name) for text in texts)}
+            doubtful = {name for name in names if any(contains_words(text, name) for text in texts)}
             if not doubtful:
                 continue
             lost = self._unsaid(entity, doubtful)
@@ -61,7 +61,7 @@ class Unnaming:
         keys = sorted({edge.dst for edge in edges if edge.rel_type == MENTIONS.name})
         for records in self._reads.records.lookup(keys, edges=0).values():
             for record in records:
-                if not isinstance(record, Entity) or record.id in self._going:
+                if not isinstance(record, Entity) or record.id in self._removed:
                     continue
                 if record.properties.get(EXTRACTED):
                     yield record
@@ -83,9 +83,13 @@ class Unnaming:
         unsaid = set(names)
         for key in sorted(sources):
             for record in self._reads.records.lookup([key], edges=0)[key]:
-                if record.id not in self._going:
+                if record.id not in self._removed:
                     texts = list(_texts_of(record))
-                    unsaid = {name for name in unsaid if not any(says(t, name) for t in texts)}
+                    unsaid = {
+                        name
+                        for name in unsaid
+                        if not any(contains_words(text, name) for text in texts)
+                    }
             if not unsaid:
                 break
         return unsaid
@@ -103,13 +107,13 @@ class Unnaming:
         key = labels.key(old)
         # looked up before its edges move
         incoming = self._reads.graph.stored_edges([key], direction="in")
-        edges, places = move_edges(self._reads, key, new)
+        edges, old_places = move_edges(self._reads, key, new)
         self.edges += edges
-        self.moved += places
+        self.moved += old_places
         sources = sorted({edge.src for edge in incoming if edge.rel_type == MENTIONS.name})
         for records in self._reads.records.lookup(sources, edges=0).values():
             for record in records:
-                if isinstance(record, Resource) and record.id not in self._going:
+                if isinstance(record, Resource) and record.id not in self._removed:
                     self._replace_in_resource(record, old, new)
                     self._replace_in_shares(record, old, new)
                     self._replace_in_moments(record, old, new)
@@ -134,7 +138,7 @@ class Unnaming:
     def _replace_in_moments(self, resource: Resource, old: str, new: str) -> None:
         for moment in self._reads.records.referring([resource.id]):
             current = self._records.get(moment.id, moment)
-            if moment.id in self._going or not isinstance(current, Moment):
+            if moment.id in self._removed or not isinstance(current, Moment):
                 continue
             renamed = replace(
                 current,
@@ -149,9 +153,9 @@ def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Trip
     """The edges at a key as they are at the label `name` instead, and where they were."""
     new_key = labels.key(name)
     edges: list[Edge] = []
-    places: list[Triple] = []
+    old_places: list[Triple] = []
     for edge in reads.graph.stored_edges([key], direction="both"):
-        places.append((edge.src, edge.rel_type, edge.dst))
+        old_places.append((edge.src, edge.rel_type, edge.dst))
         properties = {**edge.properties, "dst_name": name} if edge.dst == key else edge.properties
         moved = replace(
             edge,
@@ -160,14 +164,14 @@ def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Trip
             properties=properties,
         )
         edges.append(moved)
-    return edges, places
+    return edges, old_places
 
 
-def says(text: str, name: str) -> bool:
+def contains_words(text: str, name: str) -> bool:
     """Whether the words of a name stand in a text, in a row."""
-    wanted, words = tokens(name), tokens(text)
-    size = len(wanted)
-    return any(words[at : at + size] == wanted for at in range(len(words) - size + 1))
+    name_words, words = tokens(name), tokens(text)
+    size = len(name_words)
+    return any(words[at : at + size] == name_words for at in range(len(words) - size + 1))
 
 
 def _texts_of(record: Record) -> Iterator[str]:

@@ -126,7 +126,7 @@ class Node(JsonValue, frozen=True, dict=True):
 
 
 class StageCounts(JsonValue, frozen=True, gc=False):
-    """How much a stage found."""
+    """Counts of what a stage found."""
 
     nodes: int  # kept at this depth
     edges: int  # distinct edges known so far

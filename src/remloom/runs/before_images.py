@@ -39,7 +39,7 @@ __all__ = [
     "last_writer",
 ]
 
-# Kinds of entries. Their ids begin with the id of the run and a slash.
+# Namespaces of entries. Their keys begin with the id of the run and a slash.
 CREATED = "run.made"
 BEFORE_RECORD, BEFORE_EDGE, BEFORE_ENTRY = "run.record", "run.edge", "run.note"
 

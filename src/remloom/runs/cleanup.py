@@ -11,7 +11,7 @@ from ..store.contract import Store
 
 __all__ = ["CHECKPOINT", "encode_part", "forgotten_leftovers", "leftovers"]
 
-CHECKPOINT = "checkpoint"  # kind of the entries that hold a state machine's state
+CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine's state
 
 
 def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ __all__ = [
     "failed_items",
 ]
 
-FAILED_ITEM = "parked"  # kind of the entries
+FAILED_ITEM = "parked"  # namespace of the entries
 _REPLY_SHOWN = 300  # characters of a model's reply that a reason quotes
 
 

@@ -282,7 +282,7 @@ class _Rollback:
         """Edges of the run go, or are as they were; those of others at its records' labels stay."""
         store = self._store
         keys = [key for record in self._removed.values() for key in keys_of(record)]
-        lost_keys = self._lostkeys_of(keys)
+        lost_keys = self._lost_keys(keys)
         sources = list(dict.fromkeys(image.after.src for image in self._edge_images.values()))
         stored = [
             *(store.graph.stored_edges(keys, direction="both") if keys else ()),
@@ -308,7 +308,7 @@ class _Rollback:
             plan.current[key] = edge
         return replace(plan, kept=kept)
 
-    def _lostkeys_of(self, keys: Sequence[str]) -> set[str]:
+    def _lost_keys(self, keys: Sequence[str]) -> set[str]:
         """Of these keys, those that no record has any more afterwards."""
         records_by_key = self._store.records.lookup(keys, edges=0) if keys else {}
         return {key for key, records in records_by_key.items() if self._are_removed(records)}

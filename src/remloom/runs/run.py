@@ -42,7 +42,7 @@ __all__ = [
     "run_entry",
 ]
 
-RUN = "run"  # kind of the entries
+RUN = "run"  # namespace of the entries
 # the key of the entry that is written whenever a run begins, resumes or is rolled back
 LAST_CHANGE = ("run.last", "change")
 

@@ -33,7 +33,7 @@ __all__ = [
     "plan_write",
 ]
 
-EntryKey: TypeAlias = tuple[str, str]  # kind and id of an entry
+EntryKey: TypeAlias = tuple[str, str]  # namespace and key of an entry
 
 
 class EdgeChange(Struct, frozen=True):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["copy", "copy_tenant", "unfinished"]
 
-# journal kind of the mark in a target that is not complete; the id is the source
+# namespace of the mark in a target that is not complete; the key is the source
 _UNDER_WAY = "copy"
-_OWN = frozenset((_UNDER_WAY, ERASURES))  # kinds that speak of one store alone
+_OWN = frozenset((_UNDER_WAY, ERASURES))  # namespaces of what concerns one store alone
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
 

@@ -2,8 +2,8 @@
 it is looked for.
 
 What was made of a record is known by provenance: records derived from it are its children, moments
-refer to it, edges stand at its labels, journal entries name it among their subjects. Who makes
-texts out of records in another way hands in a `Remake`, which makes them again without what goes.
+refer to it, edges stand at its labels, key-value entries have it among their refs. Whatever makes
+texts out of records in another way has a `Remake`, which makes them again without what goes.
 All of it is looked up and written in one transaction.
 """
 
@@ -30,9 +30,9 @@ from .sweep import Trace, sweep
 
 __all__ = [
     "Build",
-    "Going",
     "Remade",
     "Remake",
+    "RemovedRecords",
     "Triple",
     "add_derived",
     "forget",
@@ -47,7 +47,7 @@ _TOLD = ("about", "attended_by")
 # elsewhere
 _MANY = 64
 
-Going: TypeAlias = Mapping[str, Record]  # what goes, by id
+RemovedRecords: TypeAlias = Mapping[str, Record]  # by id
 Triple: TypeAlias = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
 
 
@@ -62,7 +62,7 @@ class Remade(Struct, frozen=True):
     edges: tuple[Edge, ...] = ()  # these, and new ones
 
 
-Remake: TypeAlias = Callable[[Reads, Going], Remade]
+Remake: TypeAlias = Callable[[Reads, RemovedRecords], Remade]
 Build: TypeAlias = Callable[[Reads, Sequence[Record | Edge]], Batch]  # a batch of what is remade
 
 
@@ -70,7 +70,7 @@ class _Plan(Struct, frozen=True):
     """What is to be done."""
 
     given: dict[str, Record]
-    going: dict[str, Record]
+    removed: dict[str, Record]
     keys: frozenset[str]  # that no record has any more
     edges: tuple[Edge, ...]  # that go with them
     loose: tuple[Triple, ...]  # edges that reading made at a key which stays
@@ -88,7 +88,7 @@ def targets(store: Store, names: Sequence[str]) -> dict[str, list[Record]]:
 
     Raises:
         NotFoundError: one of them stands for nothing; the remedy names what is most like it.
-        InvalidInputError: one of them is no text, or a blank one, or what no store can keep.
+        InvalidInputError: one of them is not text, or blank, or what no store can keep.
     """
     for name in names:
         # Whatever was not read has "" for its uri: a variable left empty must not stand for all of
@@ -135,11 +135,11 @@ def forget(
     if dry_run:
         with store.snapshot():
             plan = _plan(store, given, remakes)
-        ids = tuple(plan.going)
+        ids = tuple(plan.removed)
         return Receipt(
             records=len(ids),
             vectors=sum(len(windows) for windows in store.vectors.of(ids).values()),
-            keys=sum(len(keys_of(record)) for record in plan.going.values()),
+            keys=sum(len(keys_of(record)) for record in plan.removed.values()),
             edges=len(plan.edges) + len(plan.cut),
             derived=len(ids) - len(plan.given),
             ids=ids,
@@ -153,7 +153,7 @@ def forget(
 
     trace = Trace()
     deletion = store.erase(work)
-    for record in plan.going.values():
+    for record in plan.removed.values():
         trace.add(record)
     near = [record.id for remade in plan.remade for record in remade.records]
     beside = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
@@ -173,8 +173,7 @@ def forget(
 
 
 def label_ref(key: str) -> str:
-    """What a journal entry names among its subjects that speaks of a label, so that it goes with
-    that."""
+    """Return the ref of an entry that speaks of a label, so that the entry goes with the label."""
     return f"label:{key}"
 
 
@@ -185,23 +184,23 @@ def _plan(
     reads: Reads, by_name: Mapping[str, Sequence[Record]], remakes: Sequence[Remake]
 ) -> _Plan:
     given = {record.id: record for records in by_name.values() for record in records}
-    going = dict(given)
+    removed = dict(given)
     while True:
-        before = len(going)
-        add_derived(reads, going)
-        _add_emptied(reads, going)
-        loose = _loose(reads, going)
-        remade = tuple(remake(reads, going) for remake in remakes)
-        going.update((record.id, record) for one in remade for record in one.gone)
+        before = len(removed)
+        add_derived(reads, removed)
+        _add_emptied(reads, removed)
+        loose = _loose(reads, removed)
+        remade = tuple(remake(reads, removed) for remake in remakes)
+        removed.update((record.id, record) for one in remade for record in one.gone)
         cut = {*loose, *(link for one in remade for link in one.unlinked)}
-        going.update((entity.id, entity) for entity in orphans(reads, going, cut))
-        if len(going) == before:
+        removed.update((entity.id, entity) for entity in orphans(reads, removed, cut))
+        if len(removed) == before:
             break
     keys = frozenset(
-        _given_up(reads, going, [key for record in going.values() for key in keys_of(record)])
+        _given_up(reads, removed, [key for record in removed.values() for key in keys_of(record)])
     )
     edges = tuple(reads.graph.stored_edges(sorted(keys), direction="both")) if keys else ()
-    return _Plan(given, going, keys, edges, tuple(loose), remade)
+    return _Plan(given, removed, keys, edges, tuple(loose), remade)
 
 
 def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
@@ -209,7 +208,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     records: dict[str, Record] = {}
     for remade in plan.remade:
         records.update(
-            (record.id, record) for record in remade.records if record.id not in plan.going
+            (record.id, record) for record in remade.records if record.id not in plan.removed
         )
     edges = [
         edge
@@ -233,7 +232,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     ]
     return replace(
         batch,
-        deleted=(*plan.going, *label_refs),
+        deleted=(*plan.removed, *label_refs),
         deleted_edges=(*moved, *plan.cut),
         deleted_entries=tuple(deleted_entries),
         exact=True,
@@ -263,54 +262,57 @@ def _outgrown(reads: Reads, remade: Iterable[Record]) -> set[str]:
 
 
 def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
-    """What is noted of an entity that gives up names: how it was called before."""
+    """Return the keys of the changes of an entity that gives up names: they have those."""
     old = reads.records.get("entities", remade.id)
     lost = set(keys_of(old)) - set(keys_of(remade)) if isinstance(old, Entity) else set()
     if not lost:
         return []
-    kind, prefix = history.last_of(remade.id)
+    kind, prefix = history.change_prefix(remade.id)
     return [(kind, entry.key) for entry in reads.kv.list(kind, KeyRange(prefix=prefix))]
 
 
-def add_derived(reads: Reads, going: dict[str, Record]) -> None:
+def add_derived(reads: Reads, removed: dict[str, Record]) -> None:
     """Add all that was derived from these records."""
-    queue = list(going)
+    queue = list(removed)
     while queue:
         for child in reads.records.children(queue.pop()):
-            if child not in going and (record := reads.records.get(None, child)) is not None:
-                going[child] = record
+            if child not in removed and (record := reads.records.get(None, child)) is not None:
+                removed[child] = record
                 queue.append(child)
 
 
-def _add_emptied(reads: Reads, going: dict[str, Record]) -> None:
+def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
     """Add what stands for sources of which no part is left."""
     by_source: dict[str, list[Resource]] = {}
-    for record in going.values():
+    for record in removed.values():
         if isinstance(record, Resource) and record.is_chunk:
             by_source.setdefault(record.uri, []).append(record)
     for uri, parts in by_source.items():
         if all(
-            part.id in going for part in reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
+            part.id in removed
+            for part in reads.records.chunks(uri, ChunkRange(limit=len(parts) + 1))
         ):
-            going.update((record.id, record) for record in _describing(reads, parts))
+            removed.update((record.id, record) for record in _describing(reads, parts))
 
 
-def _given_up(reads: Reads, going: Going, keys: Iterable[str]) -> set[str]:
+def _given_up(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set[str]:
     """Of these keys, those that only records which go have."""
     by_key = reads.records.lookup(sorted(set(keys)), edges=0)
-    return {key for key, records in by_key.items() if all(record.id in going for record in records)}
+    return {
+        key for key, records in by_key.items() if all(record.id in removed for record in records)
+    }
 
 
-def _loose(reads: Reads, going: Going) -> list[Triple]:
+def _loose(reads: Reads, removed: RemovedRecords) -> list[Triple]:
     """Edges that reading made of a record that goes, at a key that somebody else has too: a note
     called "Paris" and Paris."""
-    read = {key for record in going.values() if _is_read(record) for key in keys_of(record)}
+    read = {key for record in removed.values() if _is_read(record) for key in keys_of(record)}
     by_key = reads.records.lookup(sorted(read), edges=0)
     shared = [
         key
         for key, records in by_key.items()
-        if any(record.id not in going for record in records)
-        and not any(_is_read(record) and record.id not in going for record in records)
+        if any(record.id not in removed for record in records)
+        and not any(_is_read(record) and record.id not in removed for record in records)
     ]
     if not shared:
         return []
@@ -326,7 +328,7 @@ def _is_read(record: Record) -> bool:
 
 
 def orphans(
-    reads: Reads, going: Going, loose: Iterable[Triple] = (), named: Iterable[str] = ()
+    reads: Reads, removed: RemovedRecords, loose: Iterable[Triple] = (), named: Iterable[str] = ()
 ) -> list[Entity]:
     """The entities that are known only from reading, and that nothing which stays leads to.
 
@@ -335,7 +337,7 @@ def orphans(
     counts, unless reading made it: somebody wrote it.
     """
     cut = set(loose)
-    keys = {key for record in going.values() for key in keys_of(record)}
+    keys = {key for record in removed.values() for key in keys_of(record)}
     edges = reads.graph.stored_edges(sorted(keys), direction="both") if keys else []
     keys_around = sorted(keys | {edge.dst for edge in edges} | set(named))
     by_key = reads.records.lookup(keys_around, edges=0)
@@ -343,7 +345,7 @@ def orphans(
         record.id: record
         for records in by_key.values()
         for record in records
-        if isinstance(record, Entity) and record.is_extracted and record.id not in going
+        if isinstance(record, Entity) and record.is_extracted and record.id not in removed
     }
     # the edges of each, None where there are too many to all go
     around: dict[str, list[Edge] | None] = {}
@@ -372,10 +374,10 @@ def orphans(
                 continue
             others = [key for key in (edge.src, edge.dst) if key not in own]
             for key in others:
-                if any(id not in going and id not in candidates for id in holders[key]):
+                if any(id not in removed and id not in candidates for id in holders[key]):
                     return True
                 if edge.rel_type not in edge_types.READ and not any(
-                    id in going for id in holders[key]
+                    id in removed for id in holders[key]
                 ):
                     return True
         return around[entity.id] is None

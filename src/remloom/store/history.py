@@ -1,9 +1,8 @@
-"""What entities were: each change of one is noted, in the transaction that makes it, so that `AS
-OF` finds it.
+"""The past of entities: each change of one is stored, in the transaction that makes it, for `AS OF`.
 
-A note holds what the change took away, so what was is found by going back from what is. Notes are
-journal entries with the entity for their subject: they are copied with a tenant, and forgotten with
-the entity. Of each entity the newest `KEPT` are kept. An export holds what is, not what was.
+A change holds what it took away, so an entity as it was is made by going back from what it is.
+Changes are key-value entries with the entity among their refs: they are copied with a tenant, and
+forgotten with the entity. Of each entity the newest `KEPT` are kept. An export holds what is, not what was.
 """
 
 from __future__ import annotations
@@ -30,19 +29,21 @@ __all__ = [
     "KEPT",
     "NAME",
     "Change",
+    "change_entries",
+    "change_prefix",
     "changes",
     "entity_at",
-    "last_of",
     "list_changes",
     "lookup_at",
-    "noted",
     "number",
     "record_at",
 ]
 
-# kind of journal entry; the id is the entity's and the time, in microseconds since 1970
+# namespace; the key is the id of the entity and the time, in microseconds since 1970
 CHANGE = "entity.change"
-NAME = "entity.name"  # … of a key that an entity gave up; the id is the key and the entity's
+NAME = (
+    "entity.name"  # … of a label that an entity gave up; the key is that and the id of the entity
+)
 KEPT = 1_000  # changes of one entity
 _MARK = "\x1f"  # between the parts of an id
 _DIGITS = 20
@@ -65,14 +66,17 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _decode = msgspec.json.Decoder(Change).decode
 
 
-def last_of(id: str) -> tuple[str, str]:
-    """Where the changes of an entity are: the kind, and what their ids begin with. The last has the
-    highest id."""
+def change_prefix(id: str) -> tuple[str, str]:
+    """Give the namespace of the changes of an entity, and how their keys begin; the last is highest."""
     return CHANGE, id + _MARK
 
 
-def noted(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
-    """The entries for a change of an entity, whose last one was this; the first is the change."""
+def change_entries(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
+    """Make the entries for a change of an entity: the change, and the names given up.
+
+    Args:
+        last: the change before this one, as stored.
+    """
     before = None if last is None else _decode(last.value)
     at = micros(new.updated_at) or 0
     if before is not None:
@@ -111,7 +115,7 @@ def number(entry: Entry) -> int:
 
 def changes(store: Store, id: str) -> Iterator[Change]:
     """The changes of an entity that are kept, newest first."""
-    kind, prefix = last_of(id)
+    kind, prefix = change_prefix(id)
     after = ""
     while entries := store.kv.list(
         kind, KeyRange(prefix=prefix, after=after, limit=_PAGE, newest_first=True)
@@ -167,32 +171,32 @@ def _step(before: Any, after: Any) -> dict[str, Any]:
 
 
 def lookup_at(store: Store, keys: Sequence[str], at: datetime) -> dict[str, list[Record]]:
-    """What `Records.lookup` would have found then: what had these keys, as it was.
+    """Look up, as `RecordReads.lookup` would have then, what had these keys, as it was.
 
     Raises:
         NotFoundError: see `entity_at`.
     """
-    entries = store.records.lookup(keys, as_of=at)
-    for key in entries:
-        there = {record.id for record in entries[key]}
+    records_by_key = store.records.lookup(keys, as_of=at)
+    for key, records in records_by_key.items():
+        known_ids = {record.id for record in records}
         former = [
             entry.key.rpartition(_MARK)[2]
             for entry in store.kv.list(NAME, KeyRange(prefix=_short(key) + _MARK))
         ]
         for id in dict.fromkeys(former):
-            record = None if id in there else store.records.get("entities", id)
+            record = None if id in known_ids else store.records.get("entities", id)
             if record is not None:
-                named = labels.key(record.name)
-                entries[key] += [
-                    one for one in store.records.lookup([named], as_of=at)[named] if one.id == id
-                ]
-        then = [record_at(store, record, at) for record in entries[key]]
-        entries[key] = [
-            was
-            for was in then
-            if was is not None and (not isinstance(was, Entity) or key in keys_of(was))
+                # looked up by its name now, for its edges
+                name_key = labels.key(record.name)
+                namesakes = store.records.lookup([name_key], as_of=at)[name_key]
+                records += [namesake for namesake in namesakes if namesake.id == id]
+        past_records = [record_at(store, record, at) for record in records]
+        records_by_key[key] = [
+            past
+            for past in past_records
+            if past is not None and (not isinstance(past, Entity) or key in keys_of(past))
         ]
-    return entries
+    return records_by_key
 
 
 def record_at(store: Store, record: Record, at: datetime) -> Record | None:
@@ -204,10 +208,10 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
     """
     if not isinstance(record, Entity):
         return record if record.created_at is None or record.created_at <= at else None
-    was = entity_at(store, record, at)
-    if was is not None and was is not record:
-        force_setattr(was, "graph_paths", record.graph_paths)
-    return was
+    past = entity_at(store, record, at)
+    if past is not None and past is not record:
+        force_setattr(past, "graph_paths", record.graph_paths)
+    return past
 
 
 def _undone(entity: Entity, change: Change) -> Entity:

@@ -22,7 +22,7 @@ from .edge_types import ENTITY, RELATED
 
 __all__ = ["judge_edges"]
 
-_JUDGED = "judged"  # kind of the entries that keep a model's verdict on a pair
+_JUDGED = "judged"  # namespace of the entries that keep a model's verdict on a pair
 RUN_KIND = "affinity"
 
 Keys: TypeAlias = tuple[str, str]  # of two resources, in order
@@ -80,18 +80,18 @@ def judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -
 def _pairs(store: Store, edges: Sequence[Edge]) -> list[_Pair]:
     """The pairs to be judged, in order of their keys."""
     shared = {_keys(edge): _shared_names(edge) for edge in edges if edge.rel_type == ENTITY}
-    asked = sorted({_keys(edge) for edge in edges if edge.rel_type == RELATED})
-    resources = _resources(store, {key for keys in asked for key in keys})
+    pair_keys = sorted({_keys(edge) for edge in edges if edge.rel_type == RELATED})
+    resources = _resources(store, {key for keys in pair_keys for key in keys})
     return [
         _Pair(keys, resources[keys[0]], resources[keys[1]], shared.get(keys, ""))
-        for keys in asked
+        for keys in pair_keys
         if all(key in resources for key in keys)
     ]
 
 
 def _resources(store: Store, keys: Iterable[str]) -> dict[str, Resource]:
-    wanted = sorted(keys)
-    records_by_key = store.records.lookup(wanted, edges=0) if wanted else {}
+    ordered_keys = sorted(keys)
+    records_by_key = store.records.lookup(ordered_keys, edges=0) if ordered_keys else {}
     return {
         key: record
         for key, records in records_by_key.items()

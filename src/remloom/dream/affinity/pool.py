@@ -13,7 +13,7 @@ from ...model.edge_types import MENTIONS
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
 from ...text.analysis import term_set
-from ..vectors import matrix, typical
+from ..vectors import matrix, typical_cosine
 from .edge_types import ENTITY, RELATED
 from .siblings import number_occasions
 
@@ -73,7 +73,7 @@ class AffinityPool:
 
     def threshold(self) -> float:
         """The cosine from which two resources are related: far above that of any two of them."""
-        mean, deviation = typical(self._vectors, self._model)
+        mean, deviation = typical_cosine(self._vectors, self._model)
         return min(_HIGHEST_THRESHOLD, mean + _DEVIATIONS * deviation)
 
     def related(self, positions: Sequence[int], threshold: float, count: int) -> Iterator[Edge]:

@@ -1,6 +1,6 @@
 """LangGraph checkpoints in the store of a tenant, so that they are as encrypted as the memory is.
 
-An entry's id is `<thread>/<namespace>/<checkpoint id>`. Of a thread only the latest checkpoint is
+An entry's key is `<thread>/<namespace>/<checkpoint id>`. Of a thread only the latest checkpoint is
 kept: resuming takes no more. A graph with this saver is invoked, not awaited.
 """
 
@@ -51,9 +51,9 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
             one before.
     """
 
-    def __init__(self, journal: KeyValue) -> None:
+    def __init__(self, entries: KeyValue) -> None:
         super().__init__()
-        self._journal = journal
+        self._entries = entries
         self.record_ids: tuple[str, ...] = ()
         self.paused = False
 
@@ -66,9 +66,9 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
         """The checkpoint with the config's id, or else the latest of its thread."""
         id = get_checkpoint_id(config)
         if id:
-            entry = self._journal.get(CHECKPOINT, _prefix(config) + id)
+            entry = self._entries.get(CHECKPOINT, _prefix(config) + id)
         else:
-            latest = self._journal.list(
+            latest = self._entries.list(
                 CHECKPOINT,
                 KeyRange(prefix=_prefix(config), limit=1, newest_first=True),
             )
@@ -106,7 +106,7 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
             msgspec.json.encode(stored),
             self.record_ids,
         )
-        self._journal.put([entry], deleted=self._keys(prefix))
+        self._entries.put([entry], deleted=self._keys(prefix))
         return stored_as
 
     def put_writes(
@@ -121,12 +121,12 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
     def delete_thread(self, thread_id: str) -> None:
         """Delete everything of a thread."""
         keys = self._keys(f"{encode_part(thread_id)}/")
-        self._journal.put([], deleted=keys)
+        self._entries.put([], deleted=keys)
 
     def _keys(self, prefix: str) -> list[tuple[str, str]]:
         return [
             (entry.namespace, entry.key)
-            for entry in self._journal.list(CHECKPOINT, KeyRange(prefix=prefix))
+            for entry in self._entries.list(CHECKPOINT, KeyRange(prefix=prefix))
         ]
 
     def _decode(self, entry: Entry) -> CheckpointTuple:
@@ -144,7 +144,7 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
 
 
 def _prefix(config: RunnableConfig) -> str:
-    """How the ids of a thread's entries begin."""
+    """How the keys of a thread's entries begin."""
     configured = config["configurable"]
     thread, namespace = str(configured["thread_id"]), str(configured.get("checkpoint_ns", ""))
     return f"{encode_part(thread)}/{encode_part(namespace)}/"

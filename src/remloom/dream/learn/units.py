@@ -28,7 +28,7 @@ __all__ = [
     "unlearned_lessons",
 ]
 
-# kind of the entries that say that a resource, by its id, was learned
+# namespace of the entries that say that a resource, by its id, was learned
 LEARNED = "learned"
 _PASSAGE_WORDS = 300  # of a chat's turns that are one passage
 

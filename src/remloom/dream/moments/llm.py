@@ -27,7 +27,7 @@ from .sessions import Session, happened_at
 
 __all__ = ["DESCRIBED", "describe_sessions"]
 
-# kind of the entries that say that a model described what happened in some resources
+# namespace of the entries that say that a model described what happened in some resources
 DESCRIBED = "told"
 RUN_KIND = "moments"
 _WORDS = 1_500  # of one call

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ...model import SESSION_GAP, Moment, Record, Resource
 from ...predicates import Gte, Query
 from ...store.contract import Store
-from ..vectors import matrix, typical
+from ..vectors import matrix, typical_cosine
 from .links import MADE_BY
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _parts(vectors: Floats, model: str) -> tuple[tuple[int, int], ...]:
     """Parts of at least `_LEAST` turns, cut where the topic shifts most first."""
     size = len(vectors)
     depths = _depths(_similarities(vectors))
-    least = _SHIFT * typical(vectors, model)[1]
+    least = _SHIFT * typical_cosine(vectors, model)[1]
     cuts = [0, size]
     for position in sorted(range(1, size), key=lambda position: (-depths[position], position)):
         if depths[position] < least:

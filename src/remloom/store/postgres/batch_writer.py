@@ -184,12 +184,12 @@ class BatchWriter(EdgeWriter):
         }
         if not entities:
             return
-        prefixes = {id: history.last_of(id)[1] for id in entities}
+        prefixes = {id: history.change_prefix(id)[1] for id in entities}
         last = kv.last(self.cursor, self.tenant, history.CHANGE, list(prefixes.values()))
         entries = []
         full = []
         for id, (old, new) in entities.items():
-            made = history.noted(old, new, last.get(prefixes[id]))
+            made = history.change_entries(old, new, last.get(prefixes[id]))
             entries += made
             if history.number(made[0]) > history.KEPT:
                 full.append(prefixes[id])

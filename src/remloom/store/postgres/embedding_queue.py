@@ -28,13 +28,15 @@ class PostgresVectors:
     """The vectors of one tenant. See `components.Vectors`.
 
     Args:
-        grown: is told how many vectors were written (None: not counted).
+        on_written: called with the number of vectors written (None: not counted).
     """
 
-    def __init__(self, server: Database, tenant: str, grown: Callable[[int | None], None]) -> None:
+    def __init__(
+        self, server: Database, tenant: str, on_written: Callable[[int | None], None]
+    ) -> None:
         self._server = server
         self._tenant = tenant
-        self._grown = grown
+        self._on_written = on_written
 
     def pending(self, limit: int) -> list[Pending]:
         return [
@@ -74,11 +76,11 @@ class PostgresVectors:
 
     def put(self, batch: VectorBatch) -> None:
         self._write(lambda writer: _put(writer, batch))
-        self._grown(sum(map(len, batch.vectors.values())))
+        self._on_written(sum(map(len, batch.vectors.values())))
 
     def adopt(self, model: str) -> None:
         self._write(lambda writer: _adopt(writer, model))
-        self._grown(None)
+        self._on_written(None)
 
     def park(self, id: str, error: str) -> None:
         shown = error.replace("\0", " ")[:_SHOWN]

@@ -37,7 +37,7 @@ class Indexing:
         # vectors written since the tail was last measured; unknown at first
         self._since = tail
 
-    def grown(self, vectors: int | None) -> None:
+    def count_written(self, vectors: int | None) -> None:
         """Take note that vectors were written (None: not counted), and move some now and then."""
         self._since += self._tail if vectors is None else vectors
         if vectors != 0 and self._since >= self._tail and self._working.acquire(blocking=False):
@@ -60,7 +60,7 @@ class Indexing:
         try:
             self._move_if_many()
         except StoreError:
-            # they are searched one by one meanwhile; `settle` says what is wrong
+            # they are searched one by one meanwhile; `optimize` says what is wrong
             pass
         finally:
             self._working.release()

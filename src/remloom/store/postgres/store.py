@@ -88,14 +88,14 @@ class PostgresStore:
         self.graph = PostgresGraph(server, tenant)
         self.search = PostgresSearch(server, tenant, compilers, hnsw.get("ef", 50))
         self.records = PostgresRecords(server, tenant, self.graph, compilers, self.search.vector)
-        self.vectors = PostgresVectors(server, tenant, self._indexing.grown)
+        self.vectors = PostgresVectors(server, tenant, self._indexing.count_written)
         self.kv = PostgresKeyValue(server, tenant)
         self.sql = PostgresSql(server, tenant, compilers, self.kv)
         self.admin = PostgresAdmin(server, tenant, self._indexing)
 
     def write(self, batch: Batch) -> Written:
         written = write(self._server, self._tenant, lambda writer: writer.apply(batch))
-        self._indexing.grown(_count_vectors(batch))
+        self._indexing.count_written(_count_vectors(batch))
         return written
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
@@ -113,7 +113,7 @@ class PostgresStore:
             return written
 
         written = self._server.write(self._tenant, run)
-        self._indexing.grown(vectors)
+        self._indexing.count_written(vectors)
         return written
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
@@ -126,7 +126,7 @@ class PostgresStore:
             return writer.apply(batch)
 
         written = write(self._server, self._tenant, run)
-        self._indexing.grown(vectors)
+        self._indexing.count_written(vectors)
         return written
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:

@@ -179,7 +179,7 @@ class _BatchWriter:
         released = [label_no for (label_no,) in rows.fetchall()]
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         if not same_text and text_no is not None:
-            session.bury("terms", text_no)
+            session.leave_tombstone("terms", text_no)
         if item.vectors or embedded_text(stored) != embedded_text(item.record):
             delete_vectors(session, record_no)
         elif cursor.execute("SELECT 1 FROM vectors WHERE rid = ? LIMIT 1", (record_no,)).get:
@@ -205,10 +205,10 @@ class _BatchWriter:
     def _record_history(self, old: Entity, new: Entity) -> None:
         """Store what an entity was, and drop the oldest change when there are too many."""
         cursor = self._cursor
-        kind, prefix = history.last_of(new.id)
+        kind, prefix = history.change_prefix(new.id)
         newest = KeyRange(prefix=prefix, limit=1, newest_first=True)
         last = kv.list_entries(cursor, kind, newest)
-        entries = history.noted(old, new, last[0] if last else None)
+        entries = history.change_entries(old, new, last[0] if last else None)
         kv.put(cursor, entries)
         if history.number(entries[0]) > history.KEPT:
             oldest = kv.list_entries(cursor, kind, KeyRange(prefix=prefix, limit=1))[0]

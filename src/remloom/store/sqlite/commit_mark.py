@@ -27,7 +27,7 @@ class Commit(NamedTuple):
     line: int  # which file: a copy of it has another
     number: int
     at: int  # microseconds since 1970 UTC
-    rid: int  # the highest number of a record
+    record_no: int  # the highest number of a record
 
 
 class Mark:
@@ -45,12 +45,12 @@ class Mark:
             return None
         if len(data) != _FORM.size + _CHECK.size:
             return None
-        magic, line, number, at, rid = _FORM.unpack(data[: _FORM.size])
+        magic, line, number, at, record_no = _FORM.unpack(data[: _FORM.size])
         if magic != _MAGIC or _CHECK.unpack(data[_FORM.size :])[0] != zlib.crc32(
             data[: _FORM.size]
         ):
             return None
-        return Commit(line, number, at, rid)
+        return Commit(line, number, at, record_no)
 
     def write(self, commit: Commit) -> None:
         """Note a commit that is on disk. A mark that cannot be written lags behind, which it may."""

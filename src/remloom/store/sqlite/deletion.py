@@ -42,7 +42,7 @@ def delete(
         _delete_references(cursor, record_no, id, to_delete)
         text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
         if text_no is not None:
-            session.bury("terms", text_no)
+            session.leave_tombstone("terms", text_no)
         vectors += delete_vectors(session, record_no)
         rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
         label_nos = [label_no for (label_no,) in rows.fetchall()]
@@ -102,7 +102,7 @@ def _delete_label(session: WriteSession, labels: LabelWriter, label_no: int) -> 
         edges += cursor.connection.changes()
     if is_owned is None:  # not even a thin entity shows it
         cursor.execute("DELETE FROM labels WHERE lid = ?", (label_no,))
-        session.bury("names", label_no)
+        session.leave_tombstone("names", label_no)
     for other in others - {label_no}:
         labels.drop_thin(other)
     return edges

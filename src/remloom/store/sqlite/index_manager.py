@@ -132,8 +132,8 @@ class IndexManager:
 
     def _catch_up(self, kind: str, cursor: apsw.Cursor) -> _State:
         state = self._states.get(kind)
-        lid, vid, doc, dead, model = cursor.execute(SQL.newest_numbers).get
-        newest = {"names": lid, "terms": doc, "vectors": vid}[kind]
+        label_no, vector_no, text_no, dead, model = cursor.execute(SQL.newest_numbers).get
+        newest = {"names": label_no, "terms": text_no, "vectors": vector_no}[kind]
         outdated = state is not None and (
             state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0))
         )
@@ -357,7 +357,7 @@ def _index_class(kind: str) -> Any:
 def _add_names(state: _State, cursor: apsw.Cursor) -> None:
     rows = cursor.execute(SQL.labels_after, (state.seen,)).fetchall()
     if rows:
-        state.index.add([lid for lid, _ in rows], [key for _, key in rows])
+        state.index.add([label_no for label_no, _ in rows], [key for _, key in rows])
 
 
 def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
@@ -376,7 +376,7 @@ def _add_vectors(state: _State, cursor: apsw.Cursor) -> None:
         matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(
             len(rows), -1
         )
-        state.index.add([vid for vid, _ in rows], matrix)
+        state.index.add([vector_no for vector_no, _ in rows], matrix)
         state.seen = rows[-1][0]
 
 

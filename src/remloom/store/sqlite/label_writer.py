@@ -110,7 +110,7 @@ class LabelWriter:
             return
         cursor.execute("DELETE FROM labels WHERE lid = ?", (label_no,))
         self._numbers.pop(key, None)
-        self._session.bury("names", label_no)
+        self._session.leave_tombstone("names", label_no)
 
     def _add_thin(self, label_no: int, key: str) -> None:
         name, type = self._names.get(key, (key, ""))

@@ -78,7 +78,9 @@ def _lost(path: Path, writes: int, last: Commit | None, marked: Commit | None) -
     if until is not None:
         what.append(f"up to {_shown(until)}")
     if marked is not None and last is not None:
-        what.append(f"with {marked.rid - last.rid} records that were new or written again")
+        what.append(
+            f"with {marked.record_no - last.record_no} records that were new or written again"
+        )
     return CorruptStoreError(
         ", ".join(what),
         remedy="`remloom doctor --repair` keeps its log aside and goes on with what is whole; or restore a backup",

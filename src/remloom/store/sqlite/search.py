@@ -212,7 +212,7 @@ class SqliteSearch:
 
 
 def _records(
-    cursor: apsw.Cursor, hits: _Hits, asked: int, filter: _Filter, limit: int
+    cursor: apsw.Cursor, hits: _Hits, requested: int, filter: _Filter, limit: int
 ) -> tuple[list[Match], bool]:
     """Return the records of hits, best first, and whether these are all that can be had: there are
     as many as wanted, or the index had no more to give than these."""
@@ -226,4 +226,4 @@ def _records(
             best[record_no] = Match(decode(*row), hits[position][1], window)
             if len(best) == limit:
                 break
-    return list(best.values()), len(best) == limit or len(hits) < asked
+    return list(best.values()), len(best) == limit or len(hits) < requested

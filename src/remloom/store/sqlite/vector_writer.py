@@ -41,7 +41,7 @@ def delete_vectors(session: WriteSession, record_no: int) -> int:
     rows = cursor.execute("DELETE FROM vectors WHERE rid = ? RETURNING vid", (record_no,))
     numbers = [vector_no for (vector_no,) in rows.fetchall()]
     for vector_no in numbers:
-        session.bury("vectors", vector_no)
+        session.leave_tombstone("vectors", vector_no)
     cursor.execute("DELETE FROM pending WHERE rid = ?", (record_no,))
     return len(numbers)
 
@@ -62,7 +62,7 @@ def store_vectors(cursor: apsw.Cursor, batch: VectorBatch) -> None:
             "DELETE FROM vectors WHERE rid = ? AND model = ? RETURNING vid", (record_no, model_no)
         ).fetchall()
         for (vector_no,) in replaced:
-            session.bury("vectors", vector_no)
+            session.leave_tombstone("vectors", vector_no)
         add_vectors(session, record_no, model_no, windows)
         if batch.current:
             cursor.execute("DELETE FROM pending WHERE rid = ?", (record_no,))

@@ -48,8 +48,8 @@ class WriteSession:
         self.rows = _Rows()
         self.tombstones: Tombstones = {}
 
-    def bury(self, kind: str, number: int) -> None:
-        """Leave a tombstone for what an index has under a number, so that every process drops it."""
+    def leave_tombstone(self, kind: str, number: int) -> None:
+        """Have every process drop what an index has under a number."""
         self.tombstone_no += 1
         self.tombstones.setdefault(kind, []).append(number)
         self.cursor.execute("INSERT INTO dead VALUES (?,?,?)", (self.tombstone_no, kind, number))
