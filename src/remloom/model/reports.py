@@ -19,7 +19,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     edges: int = 0
     derived: int = 0  # records derived from the forgotten ones, forgotten with them
     ids: tuple[str, ...] = ()
-    # nothing remains: in records, in what was made of them, in indexes, journal and log
+    # nothing remains: in records, in what was made of them, in indexes, entries and log
     verified: bool = False
     remaining: tuple[str, ...] = ()  # what the sweep still found, and where
     # what a file may still hold although nothing leads to it, and when it goes

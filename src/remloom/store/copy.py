@@ -1,8 +1,8 @@
 """Copying a tenant from one store into another, whatever the two are.
 
 What arrives is what was there: ids and times, texts, vectors, keys, edges with their validity,
-provenance, the queue, the journal, and the indexes that `create_index` made. While it is under way
-the target has a journal entry that names the source. A copy that was broken off finds it and goes
+provenance, the queue, the key-value entries, and the indexes that `create_index` made. While it is under way
+the target has an entry that names the source. A copy that was broken off finds it and goes
 on: what is there already is compared, not written again.
 """
 

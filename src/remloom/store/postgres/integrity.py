@@ -30,7 +30,7 @@ _VIOLATIONS = {
     "pending_without_record": "record {0}, which is gone, waits for its vectors",
     "placeholders_without_edge": "thin entity {0} has no edge",
     "vectors_without_model": "a vector of {0} is of no model",
-    "entries_without_subject": "journal entry {0} {1!r} would not be found by its subjects",
+    "entries_without_subject": "the entry {0} {1!r} would not be found by its refs",
     "shared_text_numbers": "text number {0} was given out twice",
 }
 

@@ -2,7 +2,7 @@
 
 The database is the only truth. An index is loaded when it is first asked for, from its snapshot if
 that is whole and of this version, and brought up to date before every answer: rows whose number is
-above what it has seen are added, numbers buried since are removed. A background thread moves tails
+above what it has seen are added, numbers that got a tombstone since are removed. A background thread moves tails
 into the fast part and stores new snapshots.
 """
 
@@ -41,7 +41,8 @@ _SMALL = 20_000
 _SMALL_TAIL = 200
 _GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
 _IDLE = 0.5  # seconds between looks of the background thread
-_BURIED = 10_000  # the latest burials that stay recorded, for the indexes of other processes
+# the latest tombstones, which stay for the indexes of other processes
+_KEPT_TOMBSTONES = 10_000
 # seconds after something was erased before a snapshot is stored again: more may follow
 _REST = 60.0
 _STEP = 64  # vectors moved into the graph between two looks at whether to stop
@@ -64,7 +65,7 @@ class _State(Struct):
 
     index: Any
     seen: int  # highest number added
-    dead: int  # highest burial applied
+    dead: int  # highest tombstone applied
     saved: int = 0  # size when the snapshot was stored
     model: int = 0
     rests: float = 0.0  # monotonic time until which no snapshot is stored in the background
@@ -274,7 +275,7 @@ class IndexManager:
             self.save(kind)
 
     def drop_saved(self, kinds: Iterable[str]) -> None:
-        """The snapshots of these indexes were dropped: they are stored again when nothing was
+        """Note that the snapshots of these indexes were dropped: they are stored again when nothing was
         erased for a while."""
         for kind in kinds:
             if (state := self._states.get(kind)) is not None:
@@ -307,14 +308,14 @@ class IndexManager:
 
 
 def prune(cursor: apsw.Cursor) -> None:
-    """Drop the record of burials that every snapshot knows of, but for the latest: an index that is
-    further behind, in another process, is loaded anew. One at least stays, to tell how far that is.
+    """Drop the tombstones that every snapshot knows of, but for the latest: an index that is further
+    behind, in another process, is loaded anew. One at least stays, to tell how far that is.
     """
-    cursor.execute(SQL.prune_tombstones, (_BURIED,))
+    cursor.execute(SQL.prune_tombstones, (_KEPT_TOMBSTONES,))
 
 
 def pruned(cursor: apsw.Cursor) -> int:
-    """Burials up to this number are no longer recorded."""
+    """Return the number up to which tombstones were dropped."""
     oldest = cursor.execute("SELECT min(seq) FROM dead").get
     return (oldest - 1) if oldest else 0
 
@@ -323,7 +324,7 @@ class _Snapshot(Struct):
     """A stored index."""
 
     data: bytearray
-    dead: int  # highest burial it knows of
+    dead: int  # highest tombstone it knows of
     model: int
 
 

@@ -53,6 +53,6 @@ def _in_tables(
     for kind, numbers in tombstones.items():
         rows = cursor.execute(_NUMBERED[kind], (str(list(numbers)),))
         remaining += [f"{kind} {number}" for (number,) in rows]
-    remaining += [f"journal {id}" for (id,) in cursor.execute(_ENTRIES, (as_json,))]
+    remaining += [f"entry about {id}" for (id,) in cursor.execute(_ENTRIES, (as_json,))]
     remaining += [f"the snapshot of {kind}" for (kind,) in cursor.execute(SQL.outdated_snapshots)]
     return remaining

@@ -1,4 +1,4 @@
--- What is kept beside the records: see `remloom.journal`. `subjects` is a JSON list of record ids, kept in their order; the
+-- What is kept beside the records: see `remloom.kv`. `subjects` is a JSON list of record ids, kept in their order; the
 -- table of them finds the entries that go with a record.
 CREATE TABLE journal (
     entry    INTEGER PRIMARY KEY,

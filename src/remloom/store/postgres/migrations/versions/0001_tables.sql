@@ -192,7 +192,7 @@ CREATE TABLE remloom.parents (
 CREATE INDEX parents_parent ON remloom.parents (tenant_id, parent);
 
 -- The inverted index of texts. What one write indexes is a run: its postings by term, in 2^bits rows of some hundred each,
--- 16 bytes a posting (see postings.py). Small runs are merged as they become many.
+-- 16 bytes a posting (see bm25_index.py). Small runs are merged as they become many.
 CREATE TABLE remloom.runs (
     tenant_id text COLLATE "C" NOT NULL,
     run       bigint NOT NULL, -- no document in it has a lower number, none in those before it as high a one
@@ -209,7 +209,7 @@ CREATE TABLE remloom.postings (
 ) WITH (toast_tuple_target = 8160);
 ALTER TABLE remloom.postings ALTER COLUMN data SET STORAGE EXTERNAL;
 
--- What is kept beside the records: see `remloom.journal`. The table of subjects finds the entries that go with a record.
+-- What is kept beside the records: see `remloom.kv`. The table of subjects finds the entries that go with a record.
 CREATE TABLE remloom.journal (
     tenant_id text COLLATE "C" NOT NULL,
     kind      text COLLATE "C" NOT NULL,
