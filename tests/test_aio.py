@@ -87,6 +87,33 @@ def test_records_are_iterated_a_few_at_a_time_and_may_be_left_early(tmp_path: Pa
     asyncio.run(session())
 
 
+def test_an_iteration_that_is_cancelled_or_outlives_its_memory_ends_quietly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # one thread reads for a while
+    monkeypatch.setattr("remloom.aio.AT_ONCE", 1_000_000)
+
+    async def run() -> None:
+        memory = await AsyncMemory.open(tmp_path, embedder="none")
+        await memory.write([Entity(name=f"Person {number}") for number in range(10_000)])
+
+        async def count() -> int:
+            return len([record async for record in memory.admin.records()])
+
+        counting = asyncio.create_task(count())
+        await asyncio.sleep(0.02)
+        counting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await counting
+
+        records = memory.admin.records()
+        await anext(records)
+        await memory.close()
+        await records.aclose()  # type: ignore[attr-defined]  # it is a generator
+
+    asyncio.run(run())
+
+
 def test_the_nouns_and_their_properties_are_those_of_memory() -> None:
     def properties(kind: type) -> list[str]:
         return sorted(name for name, value in vars(kind).items() if isinstance(value, property))

@@ -21,6 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, wraps
 from itertools import islice
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
@@ -85,15 +86,27 @@ def _iterated_in_thread(
     ) -> AsyncIterator[R]:
         run = self._memory._run
         iterator = await run(partial(method, self._noun(), *args, **kwargs))
+        # of a caller that is cancelled, a thread may still read
+        reading = Lock()
+
+        def take() -> list[R]:
+            with reading:
+                return list(islice(iterator, AT_ONCE))
+
+        def end() -> None:
+            close = getattr(iterator, "close", None)
+            if close is not None:
+                with reading:
+                    close()
+
         try:
-            while some := await run(lambda: list(islice(iterator, AT_ONCE))):
+            while some := await run(take):
                 for item in some:
                     yield item
         finally:
-            # A caller that stops early leaves the reading connection to nobody else.
-            close = getattr(iterator, "close", None)
-            if close is not None:
-                await run(close)
+            # A caller that stops early leaves the reading connection to nobody else. The threads of
+            # this memory may have ended by then.
+            await asyncio.to_thread(end)
 
     return call
 
