@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -49,6 +50,39 @@ def test_each_part_can_be_left_out_and_is_then_no_reason(chat: Memory, part: str
     )
     assert found.hits[0].message_ids == ("m6",)
     assert part not in {reason.part for hit in found.hits for reason in hit.reasons}
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("What did Ann tell everybody of plums?", "What did tell everybody of plums?"),
+        ("What did Ann tell of plums on 3 May 2024?", "What did tell of plums?"),
+        ("What did Ann tell Bo of plums and Ann on 3 May 2024?", "What did tell of plums and ?"),
+    ],
+)
+def test_a_speaker_who_has_a_namesake_is_left_out_of_the_meaning_once(
+    tmp_path: Path, asked: str, meant: str
+) -> None:
+    class Listening(WordEmbedder):
+        heard = ""
+
+        def embed_query(self, text: str) -> Any:
+            self.heard = text
+            return super().embed_query(text)
+
+    embedder = Listening()
+    with Memory.open(tmp_path, embedder=embedder) as memory:
+        memory.write([Entity(name="Ann", type="org", summary="A shop.")])
+        memory.read_chat(
+            [
+                Message(speaker=who, text=text, at=MAY)
+                for who, text in (("Ann", "Plums"), ("Bo", "Yes"))
+            ],
+            uri="chat:1",
+        )
+        assert len(memory.lookup("Ann").records) == 2
+        memory.recall(asked, now=MAY)
+        assert embedder.heard.split() == meant.split()
 
 
 def test_an_answer_is_raised_by_the_question_before_it(chat: Memory) -> None:

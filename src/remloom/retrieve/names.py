@@ -137,8 +137,13 @@ def relocated(names: Sequence[Named], text: str, part: str) -> list[Named]:
     """The names of a text that still stand in a part of it, where they stand there."""
     moved: list[Named] = []
     position = 0
+    starts: dict[tuple[int, int], int] = {}
     for named in names:
-        start = part.find(text[named.start : named.end], position)
+        span = (named.start, named.end)
+        # namesakes stand at one place
+        if span not in starts:
+            starts[span] = part.find(text[named.start : named.end], position)
+        start = starts[span]
         if start >= 0:
             position = start + named.end - named.start
             moved.append(replace(named, start=start, end=position))
@@ -151,10 +156,10 @@ def without_speakers(text: str, names: Sequence[Named]) -> str:
     A turn says "I", not its speaker's name, and an embedder would find the turns that greet them.
     """
     shortened = text
-    speaking = [named for named in names if named.speaks]
+    # namesakes stand at one place, which is left out once
+    spans = {(named.start, named.end) for named in names if named.speaks}
     # from the end, so that the positions of the others still hold
-    for named in sorted(speaking, key=lambda named: -named.start):
-        after = _OWNS.sub("", shortened[named.end :])
-        shortened = f"{shortened[: named.start]} {after}"
+    for start, end in sorted(spans, reverse=True):
+        shortened = f"{shortened[:start]} {_OWNS.sub('', shortened[end:])}"
     shortened = " ".join(shortened.split())
     return shortened if term_set(shortened) else text
