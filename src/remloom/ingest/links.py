@@ -65,7 +65,7 @@ def references(document: str, other: str) -> Edge:
 
 
 def _edge(src: str, edge_type: EdgeType, dst: str, kind: str) -> Edge:
-    # the store makes a placeholder of these where nothing has the label yet
+    # the store makes a thin entity of these where nothing has the label yet
     properties: dict[str, Any] = {"dst_name": dst}
     if kind:
         properties["dst_entity_type"] = kind

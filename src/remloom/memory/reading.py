@@ -184,7 +184,7 @@ def _remake_derived(
     written = [item for item in items if not isinstance(item, Edge)]
     written_ids = {record.id for record in written}
     written_keys = {key for record in written for key in keys_of(record)}
-    # labels that nothing will have any more: an edge to one would make a placeholder of it
+    # labels that nothing will have any more: an edge to one would make a thin entity of it
     lost_keys = {key for record in removed_records.values() for key in keys_of(record)}
     lost_keys -= written_keys
     records = [record for record in remade.records if record.id not in written_ids]

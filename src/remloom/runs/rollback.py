@@ -163,13 +163,13 @@ class _Rollback:
             finished_at=datetime.now(UTC),
             receipt=run.receipt | receipt,
         )
-        # where edges of others stay at a label, a placeholder keeps its name
-        placeholders = {key: (record.name, "") for record in removed for key in keys_of(record)}
+        # where edges of others stay at a label, a thin entity keeps its name
+        thin_names = {key: (record.name, "") for record in removed for key in keys_of(record)}
         model, dims = store.vectors.model() or ("", 0)
         batch = Batch(
             tuple(records.written),
             tuple(edges.written),
-            names=placeholders,
+            names=thin_names,
             deleted=tuple(self._removed),
             deleted_edges=tuple(edges.deleted),
             dims=dims if any(item.vectors for item in records.written) else 0,
@@ -328,7 +328,7 @@ class _Rollback:
     def _plan_records(self, ends: Collection[str]) -> _RecordPlan:
         """Records that the run changed are as they were, unless somebody else changed them since.
 
-        A placeholder entity that gave way to a record of the run is back if edges lead to it:
+        A thin entity that gave way to a record of the run is back if edges lead to it:
         `ends` are the labels of those.
         """
         written: list[BatchRecord] = []
@@ -340,7 +340,7 @@ class _Rollback:
             if before.id in self._removed:
                 continue
             if stored is None:
-                if self._is_needed_placeholder(before, ends):
+                if self._is_needed_thin(before, ends):
                     keys = tuple(keys_of(before))
                     written.append(BatchRecord(before, keys, searchable_text(before)))
             elif stored.updated_at == before.updated_at:
@@ -367,7 +367,7 @@ class _Rollback:
             embed=reworded and not usable,
         )
 
-    def _is_needed_placeholder(self, record: Record, ends: Collection[str]) -> bool:
+    def _is_needed_thin(self, record: Record, ends: Collection[str]) -> bool:
         if not isinstance(record, Entity) or not record.thin:
             return False
         keys = keys_of(record)

@@ -116,9 +116,9 @@ class WritePlan(Struct, frozen=True):
         if item.merge:
             namesakes = self.by_key.get(item.keys[0], ())
             return [record for record in namesakes if isinstance(record, Entity)]
-        # a placeholder gives way to whatever gets its name
+        # a thin entity gives way to whatever gets its name
         namesakes = [record for key in item.keys for record in self.by_key.get(key, ())]
-        replaced = [record for record in namesakes if _is_placeholder(record)]
+        replaced = [record for record in namesakes if _is_thin(record)]
         stored = self.existing.get(item.record.id)
         # what the run made itself needs no image: a rollback deletes it
         if stored is None or made_by_run(stored, run_id):
@@ -275,7 +275,7 @@ def _stored_edges(store: Store, edges: Iterable[Edge], digests: set[str]) -> dic
     return {digest: edge for digest, edge in by_digest.items() if digest in digests}
 
 
-def _is_placeholder(record: Record) -> bool:
+def _is_thin(record: Record) -> bool:
     return isinstance(record, Entity) and record.thin
 
 

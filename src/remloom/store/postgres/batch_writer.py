@@ -3,7 +3,7 @@
 Everything is done a set at a time: a batch of one record and one of a thousand take the same dozen
 statements. The tenant's row is locked first, so nothing read here changes before it is written.
 
-Invariants, which `check` verifies: every edge's ends are names of a record; a placeholder entity
+Invariants, which `check` verifies: every edge's ends are names of a record; a thin entity
 has an edge; every text is in the index once.
 """
 
@@ -55,7 +55,7 @@ class BatchWriter(EdgeWriter):
         model = 0
         if batch.dims or any(record.embed for record in batch.records):
             model = register_model(self, batch.model, batch.dims)
-        self.placeholder_names = batch.names
+        self.thin_names = batch.names
         unlinked = self.delete_edges(batch.deleted_edges)
         plan = plan_records(self, batch.records) if batch.records else Plan()
         if plan.changes:
@@ -63,7 +63,7 @@ class BatchWriter(EdgeWriter):
         edges = self.put_edges(batch.edges)
         # Only now: a key may have got another edge.
         if unlinked:
-            self.drop_placeholders(unlinked)
+            self.delete_unlinked_thin(unlinked)
         if batch.entries or batch.deleted_entries:
             kv.put(self.cursor, self.tenant, batch.entries, batch.deleted_entries)
         return Written(
@@ -72,7 +72,7 @@ class BatchWriter(EdgeWriter):
             updated=plan.outcomes.count("updated"),
             unchanged=plan.outcomes.count("unchanged"),
             edges=edges,
-            thin=self.placeholders,
+            thin=self.thin,
         )
 
     def _store(self, plan: Plan, batch: Batch, model: int) -> None:
@@ -84,7 +84,7 @@ class BatchWriter(EdgeWriter):
             id for id, change in changes.items() if change.item.embed and not change.item.vectors
         }
         released = self._clear(changes, embed)
-        released |= self._replace_placeholders(plan)
+        released |= self._replace_thin(plan)
         self._store_rows(changes, embed, model, batch.dims)
         if moved:
             self.move_edges(moved)
@@ -166,13 +166,13 @@ class BatchWriter(EdgeWriter):
             embed -= {id for (id,) in rows}
         return released
 
-    def _replace_placeholders(self, plan: Plan) -> dict[str, str | None]:
-        """Delete the placeholders whose keys records have now; returns the keys they gave up."""
-        if not plan.placeholders:
+    def _replace_thin(self, plan: Plan) -> dict[str, str | None]:
+        """Delete the thin entities whose keys records have now; returns the keys they gave up."""
+        if not plan.thin_keys:
             return {}
         taken = {short(key) for change in plan.changes.values() for key in change.item.keys}
         return self.delete_records(
-            [id for id, key in plan.placeholders.items() if id not in plan.changes and key in taken]
+            [id for id, key in plan.thin_keys.items() if id not in plan.changes and key in taken]
         )
 
     def _keep_history(self, changes: dict[str, RecordChange]) -> None:

@@ -1,4 +1,4 @@
-"""Writes edges, their counts, and the placeholder entities that stand for labels which no record
+"""Writes edges, their counts, and the thin entities that stand for labels which no record
 has."""
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ NameRow = tuple[str, str, int, str | None, bool]
 class EdgeWriter(Transaction):
     """The part of a write that is about edges, and the keys at their ends."""
 
-    placeholders = 0  # made so far
-    # by whole key: the name and type of a placeholder, should the key need one
-    placeholder_names: dict[str, tuple[str, str]]
+    thin = 0  # made so far
+    # by whole key: the name and type of a thin entity, should the key need one
+    thin_names: dict[str, tuple[str, str]]
 
     # -- edges -------------------------------------------------------------------------------------
 
     def put_edges(self, edges: Sequence[Edge]) -> int:
         """Store edges, or merge them with those there are; returns how many were given.
 
-        Of ends that no record has, placeholders are made.
+        Of ends that no record has, thin entities are made.
         """
         if not edges:
             return 0
@@ -64,7 +64,7 @@ class EdgeWriter(Transaction):
             whole_keys[src] = edge.src
             whole_keys[dst] = edge.dst
         free = self._matching_keys(SQL.free_keys, list(whole_keys))
-        self._make_placeholders({key: whole_keys[key] for key in free})
+        self._make_thin({key: whole_keys[key] for key in free})
         # One statement may touch a row once: an edge that is given twice waits for the next.
         while keyed:
             first: dict[_EdgeKey, Edge] = {}
@@ -97,7 +97,7 @@ class EdgeWriter(Transaction):
         return list({key for src, _, dst in deleted for key in (src, dst)})
 
     def delete_edges_at(self, keys: Sequence[str]) -> int:
-        """Delete the edges of keys that no record has any more, and placeholders that are left
+        """Delete the edges of keys that no record has any more, and thin entities that are left
         without an edge; returns how many edges there were."""
         unowned = list(set(self._matching_keys(SQL.unowned_keys, keys)))
         deleted = self.rows(SQL.delete_edges_leaving, keys=Column("t", unowned))
@@ -105,7 +105,7 @@ class EdgeWriter(Transaction):
         self._count(deleted, -1)
         other_ends = {key for src, _, dst in deleted for key in (src, dst)} - set(unowned)
         if other_ends:
-            self.drop_placeholders(list(other_ends))
+            self.delete_unlinked_thin(list(other_ends))
         return len(deleted)
 
     def move_edges(self, moved: dict[str, str]) -> None:
@@ -141,7 +141,7 @@ class EdgeWriter(Transaction):
             keys = Column("t", [key for key, _, _ in ends])
             self.run(SQL.delete_empty_degrees, keys=keys)
 
-    # -- names and placeholders --------------------------------------------------------------------
+    # -- names and thin entities --------------------------------------------------------------------
 
     def put_names(self, names: Sequence[NameRow]) -> None:
         """Give records their keys."""
@@ -165,34 +165,34 @@ class EdgeWriter(Transaction):
         return keys
 
     def replace_released(self, keys: dict[str, str | None]) -> None:
-        """Make placeholders of the keys that records gave up, where edges are left at them.
+        """Make thin entities of the keys that records gave up, where edges are left at them.
 
         Args:
             keys: with what a shortened one stands for.
         """
         free = self._matching_keys(SQL.free_keys, list(keys))
         linked = self._matching_keys(SQL.linked_keys, free)
-        self._make_placeholders({key: keys[key] or key for key in linked})
+        self._make_thin({key: keys[key] or key for key in linked})
 
-    def drop_placeholders(self, keys: Sequence[str]) -> None:
-        """Delete the placeholders at these keys that no edge is left to."""
-        ids = self._matching_keys(SQL.unlinked_placeholders, keys)
-        # A placeholder with several keys comes once for each.
+    def delete_unlinked_thin(self, keys: Sequence[str]) -> None:
+        """Delete the thin entities at these keys that no edge is left to."""
+        ids = self._matching_keys(SQL.unlinked_thin, keys)
+        # A thin entity with several keys comes once for each.
         self.delete_records(list(dict.fromkeys(ids)))
 
-    def _make_placeholders(self, whole_keys: dict[str, str]) -> None:
+    def _make_thin(self, whole_keys: dict[str, str]) -> None:
         if not whole_keys:
             return
         now = datetime.now(UTC)
         rows = []
         names: list[NameRow] = []
         for whole in whole_keys.values():
-            name, type = self.placeholder_names.get(whole, (whole, ""))
+            name, type = self.thin_names.get(whole, (whole, ""))
             entity, keys = thin_entity(whole, name, type, now)
             self.seq += 1
             rows.append(row_of(entity, self.seq, None))
             names += name_rows(entity.id, keys)
-        self.placeholders += len(rows)
+        self.thin += len(rows)
         self.run(SQL.insert_records, **columns(RECORD_COLUMNS, rows))
         self.put_names(names)
 

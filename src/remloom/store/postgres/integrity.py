@@ -28,7 +28,7 @@ _VIOLATIONS = {
     "names_without_record": "the key {0!r} is of a record that is gone",
     "vectors_without_record": "a vector is of record {0}, which is gone",
     "pending_without_record": "record {0}, which is gone, waits for its vectors",
-    "placeholders_without_edge": "thin entity {0} has no edge",
+    "thin_without_edge": "thin entity {0} has no edge",
     "vectors_without_model": "a vector of {0} is of no model",
     "entries_without_subject": "the entry {0} {1!r} would not be found by its refs",
     "shared_text_numbers": "text number {0} was given out twice",

@@ -43,8 +43,8 @@ class Plan(Struct):
     changes: dict[str, RecordChange] = field(default_factory=dict)  # by id
     ids: list[str] = field(default_factory=list)  # of each item: under which it is stored
     outcomes: list[str] = field(default_factory=list)  # of each: created, updated or unchanged
-    # placeholder entities, by id, with their key that is among those of the items
-    placeholders: dict[str, str] = field(default_factory=dict)
+    # thin entities, by id, with their key that is among those of the items
+    thin_keys: dict[str, str] = field(default_factory=dict)
 
 
 class _StoredRecord(Struct, gc=False):
@@ -83,10 +83,10 @@ class _Planner:
         keys = {short(key) for item in items for key in item.keys}
         owners = self._transaction.rows(SQL.key_owners, keys=Column("t", list(keys)))
         for key, rank, has_others, id, schema, type, thin in owners:
-            # A placeholder with several keys only shows its name: its own are the others.
+            # A thin entity with several keys only shows its name: its own are the others.
             own = rank > 0 or not has_others
             if thin and own:
-                self.plan.placeholders[id] = key
+                self.plan.thin_keys[id] = key
             if (rank == 0 or thin) and schema == "entities":
                 namesake = Namesake(id, type, thin, own)
                 self._namesakes.setdefault(key, []).append(namesake)

@@ -164,7 +164,7 @@ class PostgresRecords:
     def all(self, schema: str | None = None) -> Iterator[Record]:
         with self._server.stream(self._tenant) as cursor:
             values = {"tenant": self._tenant, "schema": schema}
-            for sql in (SQL.all_records, SQL.all_placeholders):
+            for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
                 for *row, parents in cursor:
                     record = decode(*row)

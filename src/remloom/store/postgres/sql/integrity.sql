@@ -60,7 +60,7 @@ SELECT p.id FROM remloom.pending p
 WHERE p.tenant_id = %(tenant)s
   AND NOT EXISTS (SELECT FROM remloom.records r WHERE r.tenant_id = p.tenant_id AND r.id = p.id) LIMIT %(limit)s;
 
--- name: placeholders_without_edge
+-- name: thin_without_edge
 -- Placeholder entities that have no edge.
 SELECT r.id FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND r.thin AND NOT EXISTS (

@@ -37,7 +37,7 @@ WHERE NOT EXISTS (
 );
 
 -- name: unowned_keys
--- Of some keys, those that no record has, or only as the name of a placeholder that has other keys too.
+-- Of some keys, those that no record has, or only as the name of a thin entity that has other keys too.
 SELECT k.key FROM unnest(%(keys)b::text[]) k (key)
 WHERE NOT EXISTS (
   SELECT FROM remloom.names n JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id
@@ -52,8 +52,8 @@ WHERE EXISTS (
   UNION ALL SELECT FROM remloom.edges e WHERE e.tenant_id = %(tenant)s AND e.dst = k.key
 );
 
--- name: unlinked_placeholders
--- The placeholder entities at some keys that have no edge at any of their keys.
+-- name: unlinked_thin
+-- The thin entities at some keys that have no edge at any of their keys.
 SELECT r.id FROM unnest(%(keys)b::text[]) k (key)
 CROSS JOIN LATERAL (
   SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = k.key OFFSET 0

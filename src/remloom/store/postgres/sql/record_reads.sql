@@ -82,7 +82,7 @@ FROM (
 ORDER BY r.starts, r.seq;
 
 -- name: all_records
--- Every record but for placeholders, with what it derives from, in the order of writing.
+-- Every record but for thin entities, with what it derives from, in the order of writing.
 SELECT r.schema, r.body, r.content, (
   SELECT array_agg(p.parent ORDER BY q.seq)
   FROM remloom.parents p JOIN remloom.records q ON q.tenant_id = p.tenant_id AND q.id = p.parent
@@ -91,8 +91,8 @@ SELECT r.schema, r.body, r.content, (
 FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND NOT r.thin ORDER BY r.seq;
 
--- name: all_placeholders
--- Every placeholder entity, in the order of the ids; the last column is as in `all_records`.
+-- name: all_thin
+-- Every thin entity, in the order of the ids; the last column is as in `all_records`.
 SELECT r.schema, r.body, r.content, NULL::text[]
 FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND r.thin ORDER BY r.id;

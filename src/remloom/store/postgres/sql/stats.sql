@@ -1,5 +1,5 @@
 -- name: count_records
--- How many records there are of each schema and type, and how many of them are placeholders.
+-- How many records there are of each schema and type, and how many of them are thin entities.
 SELECT schema, coalesce(type, ''), count(*), count(*) FILTER (WHERE thin)
 FROM remloom.records WHERE tenant_id = %(tenant)s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2;
 
