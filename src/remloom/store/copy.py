@@ -60,7 +60,7 @@ class _Sums(Struct):
         self.sum = (self.sum + int.from_bytes(digest)) % 2**128
 
     def __str__(self) -> str:
-        return f"{self.records:,} records, {self.edges:,} edges, {self.vectors:,} vectors, {self.journal:,} notes"
+        return f"{self.records:,} records, {self.edges:,} edges, {self.vectors:,} vectors, {self.journal:,} entries"
 
 
 def copy_tenant(
@@ -82,15 +82,18 @@ def copy_tenant(
         raise InvalidInputError(
             "source and target are the same tenant", remedy="name another home, or --as NAME"
         )
-    with closing(backend_for(source).open(source, create=False)) as theirs:
-        if theirs.capabilities.encrypted and not target.key and not plain:
+    with closing(backend_for(source).open(source, create=False)) as source_store:
+        if source_store.capabilities.encrypted and not target.key and not plain:
             raise InvalidInputError(
                 f"tenant {source.tenant!r} is encrypted, and its copy would not be",
                 remedy="add --plain if that is meant, and let the server encrypt its disks",
             )
-        with closing(backend_for(target).open(target, create=True)) as ours:
+        with closing(backend_for(target).open(target, create=True)) as target_store:
             return copy(
-                theirs, ours, origin=f"{source.shown_home} {source.tenant}", progress=progress
+                source_store,
+                target_store,
+                origin=f"{source.shown_home} {source.tenant}",
+                progress=progress,
             )
 
 
@@ -108,36 +111,36 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
 
     Args:
         origin: names the source, the same at every attempt.
-        progress: told (done, all) of records and edges.
+        progress: called as `progress(done, total)`, of records and edges.
 
     Raises:
         ConflictError: the target has memories of its own.
         StoreError: the two differ afterwards, because the source was written to meanwhile.
     """
-    theirs, ours = source.admin.stats(), target.admin.stats()
+    source_stats, target_stats = source.admin.stats(), target.admin.stats()
     resumed = target.kv.get(_UNDER_WAY, origin) is not None
-    empty = not (any(ours.records.values()) or ours.entries.keys() - {ERASURES})
+    empty = not (any(target_stats.records.values()) or target_stats.entries.keys() - {ERASURES})
     if not resumed and not empty:
-        expected = _sums(source)
-        if _totals(theirs) == _totals(ours) and expected == _sums(target):
-            return _copied(expected, written=0, resumed=False)
+        source_sums = _sums(source)
+        if _totals(source_stats) == _totals(target_stats) and source_sums == _sums(target):
+            return _copied(source_sums, written=0, resumed=False)
         raise ConflictError(
             "the target has memories of its own, and they would be mixed",
             remedy="copy into a new tenant (--as NAME), or delete this one first",
         )
     target.kv.put([Entry(_UNDER_WAY, origin, b"{}")])
     copying = _Copying(
-        source, target, resumed, sum(theirs.records.values()) + theirs.edges, progress
+        source, target, resumed, sum(source_stats.records.values()) + source_stats.edges, progress
     )
     written = copying.run()
-    expected, found = _sums(source), _sums(target)
-    if expected != found:
+    source_sums, target_sums = _sums(source), _sums(target)
+    if source_sums != target_sums:
         raise StoreError(
-            f"source and target differ: {expected}; and {found}",
+            f"source and target differ: {source_sums}; and {target_sums}",
             remedy="the source was written to meanwhile: run the same command again, and it goes on",
         )
     target.kv.put([], deleted=[(_UNDER_WAY, origin)])
-    return _copied(found, written=written, resumed=resumed)
+    return _copied(target_sums, written=written, resumed=resumed)
 
 
 def unfinished(store: Store) -> list[str]:
@@ -163,12 +166,12 @@ class _Copying:
     def run(self) -> int:
         """Returns how many records and edges were written; the others were there already."""
         for kind in self._source.admin.stats().entries:
-            self._journal(kind)
-        self._records()
-        self._edges()
+            self._copy_entries(kind)
+        self._copy_records()
+        self._copy_edges()
         return self._written
 
-    def _journal(self, kind: str) -> None:
+    def _copy_entries(self, kind: str) -> None:
         if kind in _OWN:
             return
         for entries in _batches(_entries(self._source, kind), _AT_ONCE):
@@ -179,8 +182,8 @@ class _Copying:
             else:
                 self._target.kv.put(entries)
 
-    def _records(self) -> None:
-        there = {
+    def _copy_records(self) -> None:
+        stored = {
             record.id: _digest(record, windows)
             for record, windows in _with_vectors(self._target, self._resumed)
         }
@@ -189,7 +192,7 @@ class _Copying:
         for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
             batch = []
             for record, windows in records:
-                if there.pop(record.id, b"") == _digest(record, windows):
+                if stored.pop(record.id, b"") == _digest(record, windows):
                     continue
                 item = _item(record, tuple(windows))
                 queued = record.id in waiting or (
@@ -201,25 +204,25 @@ class _Copying:
                 self._target.write(Batch(tuple(batch), dims=dims, model=self._model, exact=True))
             self._advance(len(records), len(batch))
         # written by an earlier attempt, and gone from the source since
-        if there:
-            self._target.delete(there, derived=False, erase=False)
+        if stored:
+            self._target.delete(stored, derived=False, erase=False)
 
-    def _edges(self) -> None:
-        there = (
+    def _copy_edges(self) -> None:
+        stored = (
             {_ends(edge): _edge_digest(edge) for edge in self._target.graph.all_edges()}
             if self._resumed
             else {}
         )
         for edges in _batches(self._source.graph.all_edges(), _AT_ONCE):
-            changed = [edge for edge in edges if there.get(_ends(edge)) != _edge_digest(edge)]
+            changed = [edge for edge in edges if stored.get(_ends(edge)) != _edge_digest(edge)]
             # a merge would keep parts of it
-            stale = tuple(_ends(edge) for edge in changed if _ends(edge) in there)
+            stale = tuple(_ends(edge) for edge in changed if _ends(edge) in stored)
             if changed:
                 self._target.write(Batch(edges=tuple(changed), deleted_edges=stale))
             for edge in edges:
-                there.pop(_ends(edge), None)
+                stored.pop(_ends(edge), None)
             self._advance(len(edges), len(changed))
-        for gone in _batches(there, _AT_ONCE):
+        for gone in _batches(stored, _AT_ONCE):
             self._target.write(Batch(deleted_edges=tuple(gone)))
 
     def _advance(self, count: int, written: int) -> None:
@@ -264,9 +267,9 @@ def _parents_first(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _with_vectors(
-    store: Store, wanted: bool, ordered: Callable[[Iterable[Record]], Iterator[Record]] = iter
+    store: Store, included: bool, ordered: Callable[[Iterable[Record]], Iterator[Record]] = iter
 ) -> Iterator[tuple[Record, list[Vector]]]:
-    for records in _batches(ordered(store.records.all()), _AT_ONCE) if wanted else ():
+    for records in _batches(ordered(store.records.all()), _AT_ONCE) if included else ():
         windows = store.vectors.of([record.id for record in records])
         yield from ((record, windows.get(record.id, [])) for record in records)
 
@@ -283,9 +286,9 @@ def _ends(edge: Edge) -> tuple[str, str, str]:
 
 def _entries(store: Store, kind: str) -> Iterator[Entry]:
     after = ""
-    while found := store.kv.list(kind, KeyRange(after=after, limit=_AT_ONCE)):
-        yield from found
-        after = found[-1].key
+    while page := store.kv.list(kind, KeyRange(after=after, limit=_AT_ONCE)):
+        yield from page
+        after = page[-1].key
 
 
 # -- what tells one content from another -----------------------------------------------------------

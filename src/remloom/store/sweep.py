@@ -50,10 +50,10 @@ class Trace:
     def add(self, record: Record) -> None:
         """Remember what a record said."""
         self.keys.update(keys_of(record))
-        for text in _own(record):
+        for text in _own_texts(record):
             words = tokens(text)
             if len(self.words) < _MOST:
-                self.words.update(word for word in words if _telling(word))
+                self.words.update(word for word in words if _is_telling(word))
                 self.phrases.update(_phrases(words))
             if words:
                 self.texts.append(text)
@@ -69,26 +69,36 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
     by_key = store.records.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
     # what leads on from them was perhaps theirs
     shared = [key for key, records in by_key.items() if records]
-    led = store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)) if shared else ()
-    near = _near(store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in led)))))
-    own: set[str] = set()  # words of sources that stay
+    edges_from_shared = (
+        store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)) if shared else ()
+    )
+    near = _records_near(
+        store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in edges_from_shared))))
+    )
+    own_words: set[str] = set()  # words of sources that stay
     phrases: set[tuple[str, ...]] = set()
     for record in near.values():
-        for text in _own(record):
-            said = tokens(text)
-            own.update(said)
-            phrases.update(_phrases(said))
+        for text in _own_texts(record):
+            words = tokens(text)
+            own_words.update(words)
+            phrases.update(_phrases(words))
     remaining: dict[str, str] = {}  # where, and a word
     for record in near.values():
-        for field, text in _made(record):
+        for field, text in _derived_texts(record):
             _look(
-                store, trace, own, phrases, f"{record.schema} {record.id}, {field}", text, remaining
+                store,
+                trace,
+                own_words,
+                phrases,
+                f"{record.schema} {record.id}, {field}",
+                text,
+                remaining,
             )
-    for edge in _edges(store, keys):
+    for edge in _edges_near(store, keys):
         if edge.rel_type in edge_types.MADE:
-            for text in _of_edge(edge):
-                place = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
-                _look(store, trace, own, phrases, place, text, remaining)
+            for text in _edge_texts(edge):
+                location = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
+                _look(store, trace, own_words, phrases, location, text, remaining)
     for key, records in by_key.items():
         for record in records:
             if (
@@ -97,7 +107,7 @@ def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
                 and not store.graph.count([key], direction="both")
             ):
                 remaining[f"label {key}"] = key
-    return tuple(f"{place}: {word!r}" for place, word in remaining.items())
+    return tuple(f"{location}: {word!r}" for location, word in remaining.items())
 
 
 def tokens(text: str) -> list[str]:
@@ -105,7 +115,7 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(normalize("NFKC", text).casefold())
 
 
-def _telling(word: str) -> bool:
+def _is_telling(word: str) -> bool:
     return (
         len(word) >= _LEAST and not word.isdigit() and word not in _DATES and word not in STOP_WORDS
     )
@@ -116,7 +126,9 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(words[start : start + _PHRASE])
 
 
-def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> dict[str, Record]:
+def _records_near(
+    store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]
+) -> dict[str, Record]:
     """The records that are looked at."""
     near = {
         id: record
@@ -133,7 +145,7 @@ def _near(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -
     return near
 
 
-def _edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
+def _edges_near(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
     """The edges that are looked at: all that lay beside, or the newest where a hub has more."""
     some = list(keys)[:_BESIDE]
     if not some:
@@ -145,20 +157,20 @@ def _edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
 
 def _rarest(text: str) -> str:
     """The words of a text that few others will have: long ones."""
-    words = dict.fromkeys(word for word in tokens(text[:20_000]) if _telling(word))
+    words = dict.fromkeys(word for word in tokens(text[:20_000]) if _is_telling(word))
     return " ".join(sorted(words, key=len, reverse=True)[:_WORDS])
 
 
-def _own(record: Record) -> Iterator[str]:
+def _own_texts(record: Record) -> Iterator[str]:
     """What a record says of its own: what was read, what somebody wrote, what a model made of
     sources it names."""
     if isinstance(record, Resource):
-        told = {
+        metadata = {
             name: value
             for name, value in record.metadata.items()
             if name not in ("heading", "superseded")
         }
-        yield from (record.name, record.content, record.uri, *_texts(told))
+        yield from (record.name, record.content, record.uri, *_texts(metadata))
         if not record.is_chunk:
             yield from (record.context, *record.related_entities)
     elif isinstance(record, Entity):
@@ -171,7 +183,7 @@ def _own(record: Record) -> Iterator[str]:
         yield from (record.uri, str(record.metadata.get("session", "")))
 
 
-def _made(record: Record) -> Iterator[tuple[str, str]]:
+def _derived_texts(record: Record) -> Iterator[tuple[str, str]]:
     """What was made of other records: field and text."""
     if isinstance(record, Resource):
         if record.is_chunk:
@@ -191,7 +203,7 @@ def _made(record: Record) -> Iterator[tuple[str, str]]:
         yield from (("metadata", text) for text in _texts(record.metadata))
 
 
-def _of_edge(edge: Edge) -> Iterator[str]:
+def _edge_texts(edge: Edge) -> Iterator[str]:
     yield from (name.partition("/")[2] for name in edge.properties if "/" in name)
     yield from _texts(
         {name: value for name, value in edge.properties.items() if name != "dst_entity_type"}
@@ -213,24 +225,29 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _look(
-    store: Store, trace: Trace, own: set[str], phrases: set[tuple[str, ...]], place: str, text: str,
-    found: dict[str, str],
-) -> None:  # fmt: skip
+    store: Store,
+    trace: Trace,
+    own_words: set[str],
+    phrases: set[tuple[str, ...]],
+    location: str,
+    text: str,
+    remaining: dict[str, str],
+) -> None:
     words = tokens(text)
     for phrase in _phrases(words):
         if phrase in trace.phrases and phrase not in phrases:
-            found[place] = " ".join(phrase)
+            remaining[location] = " ".join(phrase)
             return
     for word in words:
-        if _telling(word) and word in trace.words and word not in own:
+        if _is_telling(word) and word in trace.words and word not in own_words:
             if _is_said(store, word):
-                own.add(word)
+                own_words.add(word)
             else:
-                found[place] = word
+                remaining[location] = word
                 return
 
 
 def _is_said(store: Store, word: str) -> bool:
     """Whether a source that stays says a word."""
     matches = store.search.text(word, SearchSpec(limit=_HITS))
-    return any(word in tokens(text) for match in matches for text in _own(match.record))
+    return any(word in tokens(text) for match in matches for text in _own_texts(match.record))
