@@ -344,12 +344,8 @@ def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
         )
     ]
     if any(wrote.values()):
-        lines.append(
-            Text(
-                f"wrote {_counts(wrote)}; `remloom dream rollback {short_id(run.id)}` takes it back",
-                "dim",
-            )
-        )
+        undo = f"remloom dream rollback {short_id(run.id)}"
+        lines.append(Text(f"wrote {_counts(wrote)}; `{undo}` takes it back", "dim"))
     if run.reason:
         lines.append(Text(run.reason, "yellow"))
         lines.append(Text(GO_ON, "dim"))

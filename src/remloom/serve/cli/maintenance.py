@@ -1,4 +1,4 @@
-"""`moments`, `affinity`, `consolidate`: what a memory makes of what it read, with a model or
+"""`moments`, `affinity`, `consolidate`: derive moments, edges and summaries, with a model or
 without."""
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _model = option(
 @model_option
 @_dry_run
 def moments(
-    call: Call, since: str, everything: bool, model: bool | None, budget: Budget, dry_run: bool,
-) -> None:  # fmt: skip
+    call: Call, since: str, everything: bool, model: bool | None, budget: Budget, dry_run: bool
+) -> None:
     """Tell what happened, as moments: sessions, their topics, who was there.
 
     Exits with 1 when something was parked, or the budget was used up.
     """
     with call.open() as memory, progress_bar(call, "sessions") as progress:
+        period = {"hours": None} if everything else window(since)
         done = memory.dreams.moments(
-            **({"hours": None} if everything else window(since)),
-            model=model, dry_run=dry_run, budget=budget, progress=progress,
-        )  # fmt: skip
+            **period, model=model, dry_run=dry_run, budget=budget, progress=progress
+        )
 
-    def told(counts: dict[str, int]) -> list[str]:
+    def summarize(counts: dict[str, int]) -> list[str]:
         from .text_formats import plural
 
         lines = [f"looked at {plural(counts.get('sessions', 0), 'session')}"]
@@ -66,14 +66,14 @@ def moments(
             lines.append(f"parted by topic into {counts['parts']:,}")
         if "told" in counts:
             lines.append(f"the model told {plural(counts['told'], 'moment')}")
+        # topics are told apart by vectors
         if counts.get("waiting"):
-            lines.append(
-                f"{plural(counts['waiting'], 'session')} not parted: their texts wait to be embedded"
-            )
+            waiting = plural(counts["waiting"], "session")
+            lines.append(f"{waiting} not parted: their texts wait to be embedded")
         return lines
 
     hint = 'remloom query "SELECT name, topic_tags FROM moments ORDER BY starts_at DESC LIMIT 10"'
-    _show(call, done, told, hint)
+    _show(call, done, summarize, hint)
 
 
 @command("affinity")
@@ -93,8 +93,14 @@ def moments(
 @model_option
 @_dry_run
 def affinity(
-    call: Call, since: str | None, neighbours: int, min_score: float | None, judge: bool, budget: Budget, dry_run: bool,
-) -> None:  # fmt: skip
+    call: Call,
+    since: str | None,
+    neighbours: int,
+    min_score: float | None,
+    judge: bool,
+    budget: Budget,
+    dry_run: bool,
+) -> None:
     """Connect resources that are about the same, or name the same.
 
     Needs a model only with --judge. Exits with 1 when something was parked, or the budget was used
@@ -103,13 +109,18 @@ def affinity(
     if neighbours < 1:
         raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
     with call.open() as memory, progress_bar(call, "resources") as progress:
+        period = window(since) if since else {}
         done = memory.dreams.affinity(
-            **(window(since) if since else {}),
-            neighbours=neighbours, min_score=min_score, judge=judge, dry_run=dry_run, budget=budget,
+            **period,
+            neighbours=neighbours,
+            min_score=min_score,
+            judge=judge,
+            dry_run=dry_run,
+            budget=budget,
             progress=progress,
-        )  # fmt: skip
+        )
 
-    def told(counts: dict[str, int]) -> list[str]:
+    def summarize(counts: dict[str, int]) -> list[str]:
         from .text_formats import plural
 
         lines = [f"compared {plural(counts.get('resources', 0), 'resource')}"]
@@ -117,8 +128,9 @@ def affinity(
             lines.append(f"passed over {counts['ambiguous']:,} whose names others bear too")
         return lines
 
+    # the counts of the run are named after the types of edges
     written = ",".join(type for type in ("related", "entity") if done.run.counts.get(type))
-    _show(call, done, told, f'remloom traverse "…" --edges {written} --direction both')
+    _show(call, done, summarize, f'remloom traverse "…" --edges {written} --direction both')
 
 
 @command("consolidate")
@@ -128,19 +140,18 @@ def affinity(
 @model_option
 @_dry_run
 def consolidate(
-    call: Call, min_score: float, model: bool | None, budget: Budget,
-    dry_run: bool,
-) -> None:  # fmt: skip
+    call: Call, min_score: float, model: bool | None, budget: Budget, dry_run: bool
+) -> None:
     """Merge insights that say the same, and sum up those that are close.
 
     Exits with 1 when something was parked, or the budget was used up.
     """
     with call.open() as memory, progress_bar(call, "summaries") as progress:
         done = memory.dreams.consolidate(
-            min_score=min_score, model=model, dry_run=dry_run, budget=budget, progress=progress,
-        )  # fmt: skip
+            min_score=min_score, model=model, dry_run=dry_run, budget=budget, progress=progress
+        )
 
-    def told(counts: dict[str, int]) -> list[str]:
+    def summarize(counts: dict[str, int]) -> list[str]:
         from .text_formats import plural
 
         lines = [f"looked at {plural(counts.get('insights', 0), 'insight')}"]
@@ -152,16 +163,17 @@ def consolidate(
             lines.append(plural(counts["summaries"], "new summary", "new summaries"))
         return lines
 
-    _show(call, done, told, "remloom metrics")
+    _show(call, done, summarize, "remloom metrics")
 
 
 def window(since: str) -> dict[str, Any]:
-    """The arguments that `--since` stands for.
+    """Parse `--since` into arguments of a method of `memory.dreams`.
 
     Raises:
         InvalidInputError: it is neither an age nor a date.
     """
-    if age := _AGE.fullmatch(since.strip()):
+    age = _AGE.fullmatch(since.strip())
+    if age:
         return {"hours": float(age[1]) * _HOURS[age[2].lower()]}
     try:
         at = datetime.fromisoformat(since.strip())
@@ -173,8 +185,18 @@ def window(since: str) -> dict[str, Any]:
 
 
 def _show(
-    call: Call, done: MaintenanceResult, told: Callable[[dict[str, int]], list[str]], hint: str
+    call: Call,
+    done: MaintenanceResult,
+    summarize: Callable[[dict[str, int]], list[str]],
+    hint: str,
 ) -> None:
+    """Print a result, and exit with 1 when something was parked or the run stopped early.
+
+    Args:
+        summarize: puts the run's counts in words.
+        hint: a command that shows what was written.
+    """
+
     def view() -> RenderableType:
         from rich.console import Group
         from rich.text import Text
@@ -183,24 +205,19 @@ def _show(
         from .text_formats import one_line, plural, short_id
 
         run, receipt = done.run, done.run.receipt
-        lines = [Text(", ".join(told(run.counts)))]
-        lines += [
-            Text.assemble(
-                "  ",
-                (one_line(", ".join(theme.topics)), "bold"),
-                f"  {plural(len(theme.insights), 'insight')}",
-            )
-            for theme in done.themes[:SHOWN]
-        ]
-        new = receipt.get("records", 0) - receipt.get("updated", 0)
+        lines = [Text(", ".join(summarize(run.counts)))]
+        for theme in done.themes[:SHOWN]:
+            topics = one_line(", ".join(theme.topics))
+            size = plural(len(theme.insights), "insight")
+            lines.append(Text.assemble("  ", (topics, "bold"), f"  {size}"))
+        # a receipt counts updated records among the records
+        updated = receipt.get("updated", 0)
+        superseded = len(done.diff.superseded) if done.diff else receipt.get("superseded", 0)
         parts = (
-            (new, "record"),
-            (receipt.get("updated", 0), "updated record"),
+            (receipt.get("records", 0) - updated, "record"),
+            (updated, "updated record"),
             (receipt.get("edges", 0), "edge"),
-            (
-                len(done.diff.superseded) if done.diff else receipt.get("superseded", 0),
-                "superseded insight",
-            ),
+            (superseded, "superseded insight"),
         )
         written = [plural(count, noun) for count, noun in parts if count]
         if done.diff is not None:
@@ -223,16 +240,21 @@ def _show(
 
 
 def _differences(done: MaintenanceResult) -> list[str]:
-    """The first lines of what a dry run would write."""
+    """List the first records, superseded insights and edges that a dry run would write."""
     from .text_formats import one_line
 
     diff = done.diff
     if diff is None:
         return []
-    found = [f"{record.schema[:-1]}  {one_line(record.name)}" for record in diff.records]
-    found += [f"superseded  {old} by {new}" for old, new in diff.superseded]
-    # of what the edges of such a run come from
+    lines = [f"{record.schema[:-1]}  {one_line(record.name)}" for record in diff.records]
+    lines += [f"superseded  {old} by {new}" for old, new in diff.superseded]
+    # the schema that the edges of such a run start from
     schema = "moments" if done.run.kind == "moments" else "resources"
     edges = [f"{one_line(after.paths(schema)[0])}  {after.weight:.2f}" for _, after in diff.edges]
-    shown = [*found[:SHOWN], *(["…"] if len(found) > SHOWN else []), *edges[:SHOWN]]
-    return [*shown, *(["… (--json has them all)"] if len(edges) > SHOWN else [])]
+    shown = lines[:SHOWN]
+    if len(lines) > SHOWN:
+        shown.append("…")
+    shown += edges[:SHOWN]
+    if len(edges) > SHOWN:
+        shown.append("… (--json has them all)")
+    return shown

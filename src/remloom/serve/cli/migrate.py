@@ -21,10 +21,11 @@ def migrate(call: Call, citus: bool) -> None:
 
     settings = call.settings()
     before, after = Home(settings.home).migrate(citus=citus)
+    # equal versions: another process was first, or there was nothing to do
     was = f", it had {before or 'none'}" if before != after else ""
     spread = "; its tables are distributed by tenant" if citus else ""
-    told = f"{settings.shown_home} has schema version {after}{was}{spread}"
+    line = f"{settings.shown_home} has schema version {after}{was}{spread}"
     call.show(
         {"home": settings.shown_home, "before": before, "after": after, "citus": citus},
-        lambda: told,
+        lambda: line,
     )

@@ -84,16 +84,15 @@ def search(
         raise InvalidInputError(
             "--min is a cosine, and --text has none", remedy="leave out --min or --text"
         )
-    _ask(
-        call,
-        lambda memory: (
-            memory.search_text(text, schema=schema, where=where, limit=limit)
-            if by_words
-            else memory.search(
-                text, schema=schema or "resources", where=where, min_score=min_score, limit=limit
-            )
-        ),
-    )
+
+    def ask(memory: Memory) -> Answer:
+        if by_words:
+            return memory.search_text(text, schema=schema, where=where, limit=limit)
+        # vectors are searched one schema at a time
+        searched = schema or "resources"
+        return memory.search(text, schema=searched, where=where, min_score=min_score, limit=limit)
+
+    _ask(call, ask)
 
 
 @command("traverse")
@@ -147,7 +146,8 @@ def traverse(
     plan: bool,
 ) -> None:
     """Follow the edges of a record, and draw the tree."""
-    width = _breadth(breadth)
+    # checked before the memory is opened: a wrong option costs no time
+    width = _parse_breadth(breadth)
     _ask(
         call,
         lambda memory: memory.traverse(
@@ -177,13 +177,14 @@ def query(call: Call, statement: str) -> None:
 
 
 def show_answer(call: Call, answer: Answer) -> None:
-    """Print an answer: the seeds' JSON, or text."""
+    """Print an answer, as JSON or as text."""
 
     def view() -> RenderableType:
         from .render import draw_answer
 
         return draw_answer(answer)
 
+    # The interchange form, not msgspec's: other programs of the REM dialect read it too.
     call.show(answer.as_dict(), view)
 
 
@@ -193,7 +194,7 @@ def _ask(call: Call, question: Callable[[Memory], Answer]) -> None:
     show_answer(call, answer)
 
 
-def _breadth(text: str | None) -> int | Literal["all"] | None:
+def _parse_breadth(text: str | None) -> int | Literal["all"] | None:
     if text is None:
         return None
     if text.lower() == "all":

@@ -1,4 +1,4 @@
-"""Reading in: `read`, and `reembed` for the vectors of what was read."""
+"""`read` documents, and `reembed` the texts that were read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAILED = 1  # exit code when a document failed, or nothing could be read
 
 
 class Progress(Protocol):
-    """What `Memory.read` and its like call as they go."""
+    """Called by `Memory.read` and the like with the counts of done and of all items."""
 
     def __call__(self, done: int, total: int) -> None: ...
 
@@ -54,17 +54,17 @@ def read(
         for path in paths:
             try:
                 with progress_bar(call, "reading", "embedding") as progress:
-                    reports.append(
-                        memory.read(
-                            path, category=category, glob=glob, wait=wait, progress=progress
-                        )
+                    report = memory.read(
+                        path, category=category, glob=glob, wait=wait, progress=progress
                     )
+                reports.append(report)
             except SourceError as error:
-                # one path that cannot be read does not keep the others from it
+                # one path that cannot be read does not stop the others
                 failed = ReadItem(uri=path, status="failed", reason=error.message)
                 reports.append(ReadReport(items=[failed]))
     report = merged(reports)
     call.show(msgspec.to_builtins(report), lambda: report_view(report))
+    # A failed document comes before a failed embedder: the latter is tried again by itself.
     statuses = {item.status for item in report.items}
     if "failed" in statuses or not statuses & {"read", "unchanged"}:
         raise Exit(FAILED)
@@ -98,7 +98,7 @@ def reembed(call: Call, embedder: str | None) -> None:
 
 
 def merged(reports: list[ReadReport]) -> ReadReport:
-    """Several reports as one."""
+    """Sum several reports up in one."""
     return ReadReport(
         items=[item for report in reports for item in report.items],
         resources=sum(report.resources for report in reports),
@@ -106,6 +106,7 @@ def merged(reports: list[ReadReport]) -> ReadReport:
         moments=sum(report.moments for report in reports),
         edges=sum(report.edges for report in reports),
         seconds=round(sum(report.seconds for report in reports), 3),
+        # each is of the whole memory, so the last one stands for all
         pending=reports[-1].pending if reports else 0,
         embedding_error=reports[-1].embedding_error if reports else "",
         ids=tuple(id for report in reports for id in report.ids),
@@ -113,8 +114,7 @@ def merged(reports: list[ReadReport]) -> ReadReport:
 
 
 def report_view(report: ReadReport) -> RenderableType:
-    """What became of each document, in numbers; and by name those that were not read, with the
-    reason."""
+    """Draw a report: the numbers, then by name the documents that were not read, and why."""
     from rich.console import Group
     from rich.text import Text
 
@@ -123,42 +123,33 @@ def report_view(report: ReadReport) -> RenderableType:
     counts = dict.fromkeys(("read", "unchanged", "skipped", "failed"), 0)
     for item in report.items:
         counts[item.status] += 1
-    told = (
-        ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
-        or "nothing to read"
-    )
-    written = ", ".join(
-        (
+    outcomes = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    lines = [Text.assemble((outcomes or "nothing to read", "bold"), f" in {report.seconds:.1f} s")]
+    if counts["read"]:
+        written = (
             plural(report.resources, "resource"),
             plural(report.entities, "entity", "entities"),
             plural(report.moments, "moment"),
             plural(report.edges, "edge"),
         )
-    )
-    lines = [Text.assemble((told, "bold"), f" in {report.seconds:.1f} s")]
-    if counts["read"]:
-        lines.append(Text(f"wrote {written}"))
+        lines.append(Text(f"wrote {', '.join(written)}"))
+    # a folder of pictures is one line, not a thousand
     by_reason: dict[tuple[str, str], list[str]] = {}
     for item in report.skipped:
         by_reason.setdefault((item.status, item.reason), []).append(item.uri)
     for (status, reason), uris in list(by_reason.items())[:SHOWN_ITEMS]:
         style = "red" if status == "failed" else "yellow"
         more = f" and {len(uris) - 1:,} more" if len(uris) > 1 else ""
-        lines.append(
-            Text.assemble(
-                (f"{status}  ", style), short_source(uris[0]), more, (f"  {reason}", "dim")
-            )
-        )
+        first = short_source(uris[0])
+        line = Text.assemble((f"{status}  ", style), first, more, (f"  {reason}", "dim"))
+        lines.append(line)
     if len(by_reason) > SHOWN_ITEMS:
         lines.append(Text("… and more (--json lists them all)", "dim"))
     if report.embedding_error:
         lines.append(Text(f"not embedded: {visible(report.embedding_error)}", "red"))
     if report.pending:
-        lines.append(
-            Text(
-                f"{plural(report.pending, 'text')} wait to be embedded: `remloom reembed` does it now"
-            )
-        )
+        waiting = plural(report.pending, "text")
+        lines.append(Text(f"{waiting} wait to be embedded: `remloom reembed` does it now"))
     if counts["read"] or counts["unchanged"]:
         lines.append(Text('next: remloom search "…"   remloom fuzzy "…"   remloom shell', "dim"))
     return Group(*lines)
@@ -166,9 +157,10 @@ def report_view(report: ReadReport) -> RenderableType:
 
 @contextmanager
 def progress_bar(call: Call, *phases: str) -> Iterator[Progress | None]:
-    """A bar on the terminal while something runs; None, so no bar, elsewhere and with --json.
+    """Show a bar on the terminal while something runs; None, so no bar, elsewhere and with --json.
 
-    `phases` names what is counted: the next one begins when the count starts anew.
+    Args:
+        phases: names of what is counted; the next one begins when the count starts anew.
     """
     if call.json or not sys.stderr.isatty():
         yield None
@@ -189,13 +181,17 @@ def progress_bar(call: Call, *phases: str) -> Iterator[Progress | None]:
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(phases[0], total=None)
-        coming, last = list(phases[1:]), (0, 0)
+        next_phases = list(phases[1:])
+        last_done = last_total = 0
 
         def advance(done: int, total: int) -> None:
-            nonlocal last
-            if coming and last[0] and (done < last[0] or total != last[1]):
-                bar.update(task, description=coming.pop(0))
-            last = (done, total)
+            nonlocal last_done, last_total
+            # a count that falls, or whose end moves, is that of the next phase
+            is_new_count = done < last_done or total != last_total
+            if next_phases and last_done and is_new_count:
+                bar.update(task, description=next_phases.pop(0))
+            last_done = done
+            last_total = total
             bar.update(task, completed=done, total=total or None)
 
         yield advance

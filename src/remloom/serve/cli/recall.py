@@ -1,4 +1,4 @@
-"""`recall`: ask in plain words, and see what is remembered, and why, or why nothing is."""
+"""`recall`: ask in plain words, and see the best records and the reasons for each."""
 
 from __future__ import annotations
 
@@ -74,40 +74,67 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
     "--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list."
 )
 def recall(
-    call: Call, question: str, limit: int, budget: int | None, mode: str, hops: int, neighbours: int,
-    said: tuple[str, ...], now: datetime | None, where: str | None, exclude: tuple[str, ...], prefer: tuple[str, ...],
-    half_life: float | None, rerank: str | None, anyway: bool, explain: bool, as_context: bool,
-) -> None:  # fmt: skip
+    call: Call,
+    question: str,
+    limit: int,
+    budget: int | None,
+    mode: str,
+    hops: int,
+    neighbours: int,
+    said: tuple[str, ...],
+    now: datetime | None,
+    where: str | None,
+    exclude: tuple[str, ...],
+    prefer: tuple[str, ...],
+    half_life: float | None,
+    rerank: str | None,
+    anyway: bool,
+    explain: bool,
+    as_context: bool,
+) -> None:
     """Ask in plain words: what answers the question, best first.
 
     By words, meaning, names and relations together, minding the time that the question names. When
     nothing answers, it says so.
     """
     with call.open() as memory:
-        found = memory.recall(
-            question, limit=limit, budget_tokens=budget, mode=mode, history=said, now=now, where=where,
-            exclude=exclude, hops=hops, neighbours=neighbours,
-            preferences=dict(map(_preference, prefer)), half_life=half_life, rerank=rerank, abstain=not anyway,
+        recalled = memory.recall(
+            question,
+            limit=limit,
+            budget_tokens=budget,
+            mode=mode,
+            history=said,
+            now=now,
+            where=where,
+            exclude=exclude,
+            hops=hops,
+            neighbours=neighbours,
+            preferences=dict(map(_parse_preference, prefer)),
+            half_life=half_life,
+            rerank=rerank,
+            abstain=not anyway,
             explain=explain,
-        )  # fmt: skip
+        )
+    # JSON has the text too, beside all else
     if as_context and not call.json:
         from ...retrieve.prompt_context import text_of
 
-        echo(text_of(found), nl=False)
+        echo(text_of(recalled), nl=False)
         return
 
     def view() -> RenderableType:
-        from .recall_view import drawn
+        from .recall_view import draw_recall
 
-        return drawn(found, explain=explain)
+        return draw_recall(recalled, explain=explain)
 
-    call.show(found.as_dict(), view)
+    call.show(recalled.as_dict(), view)
 
 
-def _preference(text: str) -> tuple[str, float]:
-    label, _, worth = text.rpartition("=")
+def _parse_preference(text: str) -> tuple[str, float]:
+    # from the right: a label may hold an equals sign
+    label, _, weight = text.rpartition("=")
     try:
-        return label, float(worth)
+        return label, float(weight)
     except ValueError:
         raise InvalidInputError(
             f"{text!r} is no preference", remedy='--prefer "Project Alpha=1"'

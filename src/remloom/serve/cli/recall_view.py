@@ -1,4 +1,4 @@
-"""A recall as something to look at: the hits, why each came up, and the hops as a tree."""
+"""A recall as rich renderables: the hits, the reasons for each, and the hops as a tree."""
 
 from __future__ import annotations
 
@@ -12,62 +12,61 @@ from ...model import Reason, Recall, RecallHit
 from .hit_list import draw_hits, snippet
 from .text_formats import one_line, plural, short_source
 
-__all__ = ["drawn"]
+__all__ = ["draw_recall"]
 
 CUT = 100  # characters of a hit's text in a tree
 
 
-def drawn(found: Recall, *, explain: bool) -> RenderableType:
-    """A recall; with `explain`, each hit with what brought it up, and how the question was
-    understood."""
-    parts: list[RenderableType] = list(_understood(found)) if explain else []
+def draw_recall(found: Recall, *, explain: bool) -> RenderableType:
+    """Draw a recall; with `explain`, also the reading of the question, and why each hit came up."""
+    parts: list[RenderableType] = list(_question_lines(found)) if explain else []
     if found.abstained:
         parts.append(Text(f"not answered: {one_line(found.reason)}", "yellow"))
     elif found.mode == "iterated":
         parts.append(_tree(found, explain=explain))
     elif explain:
-        parts += [_reasoned(number, hit) for number, hit in enumerate(found.hits, 1)]
+        parts += [_explained_hit(number, hit) for number, hit in enumerate(found.hits, 1)]
     else:
         parts.append(draw_hits(found.hits))
     return Group(*parts)
 
 
-def _understood(found: Recall) -> Iterator[Text]:
-    told = found.explained
+def _question_lines(found: Recall) -> Iterator[Text]:
+    """Say how the question was understood: as it was rephrased, its time, its names."""
+    explained = found.explained
     if found.asked not in ("", found.question):
         yield Text(f"asked as    {one_line(found.asked)}", "dim")
     if found.window:
-        yield Text(
-            f"time        {found.window[0]:%Y-%m-%d} until {found.window[1]:%Y-%m-%d}", "dim"
-        )
-    if told.get("names"):
-        yield Text(
-            f"names       {', '.join(one_line(name['name']) for name in told['names'])}", "dim"
-        )
-    if told.get("found"):
-        counts = ", ".join(f"{part} {count}" for part, count in told["found"].items())
-        yield Text(
-            f"found by    {counts}; {found.mode}, {told['ms']:.0f} ms, {plural(found.tokens, 'token')}",
-            "dim",
-        )
+        start, end = found.window
+        yield Text(f"time        {start:%Y-%m-%d} until {end:%Y-%m-%d}", "dim")
+    if explained.get("names"):
+        names = [one_line(name["name"]) for name in explained["names"]]
+        yield Text(f"names       {', '.join(names)}", "dim")
+    if explained.get("found"):
+        counts = ", ".join(f"{part} {count}" for part, count in explained["found"].items())
+        cost = f"{explained['ms']:.0f} ms, {plural(found.tokens, 'token')}"
+        yield Text(f"found by    {counts}; {found.mode}, {cost}", "dim")
 
 
-def _reasoned(number: int, hit: RecallHit) -> RenderableType:
-    """A hit with what brought it up."""
+def _explained_hit(number: int, hit: RecallHit) -> RenderableType:
+    """Draw a hit with the reasons for it."""
     head = Text.assemble((f"{number:>2}. {hit.score:.2f}  ", "green"), (one_line(hit.name), "bold"))
     if hit.uri:
         head.append("  ").append(short_source(hit.source), "blue")
-    why = Text(f"    {_because(hit)}", "cyan")
-    said = Text(f"    {snippet(hit)}", "dim", no_wrap=True, overflow="ellipsis")
-    way = [Text(f"    by {' → '.join(_steps(hit))}", "magenta")] if hit.path else []
-    return Group(head, said, why, *way)
+    text = Text(f"    {snippet(hit)}", "dim", no_wrap=True, overflow="ellipsis")
+    reasons = Text(f"    {_because(hit)}", "cyan")
+    lines = [head, text, reasons]
+    if hit.path:
+        lines.append(Text(f"    by {' → '.join(_steps(hit))}", "magenta"))
+    return Group(*lines)
 
 
 def _because(hit: RecallHit) -> str:
-    return "because " + "; ".join(map(_told, hit.reasons))
+    return "because " + "; ".join(map(_reason_text, hit.reasons))
 
 
-def _told(reason: Reason) -> str:
+def _reason_text(reason: Reason) -> str:
+    # boosts, which have a note and no rank, are not in the table
     how = {
         "text": f"words (place {reason.rank}, BM25 {reason.score:.1f})",
         "vector": f"meaning (place {reason.rank}, cosine {reason.score:.2f})",
@@ -84,30 +83,37 @@ def _steps(hit: RecallHit) -> list[str]:
 
 
 def _tree(found: Recall, *, explain: bool) -> RenderableType:
-    """The hits found directly at the root, those found by hops below what led to them."""
+    """Draw the direct hits at the root, and those that hops reached below the nodes on the way."""
     root = Tree(Text(one_line(found.question), "bold"), guide_style="dim")
     branches: dict[tuple[str, ...], Tree] = {}
     for hit in found.hits:
         by_hops = any(reason.part == "hops" for reason in hit.reasons)
-        at = branches.get((one_line(hit.path[0][0]),), root) if by_hops and hit.path else root
-        trail: tuple[str, ...] = (one_line(hit.path[0][0]),) if by_hops and hit.path else ()
-        for src, type, dst in hit.path[:-1] if by_hops else ():
-            here = trail[-1]
-            there, way = (
-                (src, f"← {one_line(type)} ") if dst == here else (dst, f"{one_line(type)} → ")
-            )
-            trail = (*trail, there)
+        path = hit.path if by_hops else ()
+        # the names from the start of the path to where the hit hangs
+        trail: tuple[str, ...] = (one_line(path[0][0]),) if path else ()
+        parent = branches.get(trail, root)
+        # the last edge of a path leads to the hit itself
+        for src, type, dst in path[:-1]:
+            # an edge is followed in either direction: its other end is the next node
+            if dst == trail[-1]:
+                other_end = src
+                arrow = f"← {one_line(type)} "
+            else:
+                other_end = dst
+                arrow = f"{one_line(type)} → "
+            trail = (*trail, other_end)
             if trail not in branches:
-                branches[trail] = at.add(
-                    Text.assemble((way, "green"), (one_line(there), "magenta"))
-                )
-            at = branches[trail]
+                node = Text.assemble((arrow, "green"), (one_line(other_end), "magenta"))
+                branches[trail] = parent.add(node)
+            parent = branches[trail]
         label = Text.assemble((f"{hit.score:.2f}  ", "green"), (one_line(hit.name), "bold"))
         if hit.uri:
             label.append("  ").append(short_source(hit.source), "blue")
-        said = snippet(hit)
-        label.append(f"\n{said if len(said) <= CUT else said[: CUT - 1] + '…'}", "dim")
+        text = snippet(hit)
+        if len(text) > CUT:
+            text = text[: CUT - 1] + "…"
+        label.append(f"\n{text}", "dim")
         if explain:
             label.append(f"\n{_because(hit)}", "cyan")
-        branches.setdefault((one_line(hit.name),), at.add(label))
+        branches.setdefault((one_line(hit.name),), parent.add(label))
     return root

@@ -1,4 +1,4 @@
-"""Looking after a memory: show, stats, forget, export, import, backup."""
+"""Records and whole memories: `show`, `stats`, `forget`, `export`, `import`, `backup`."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ AS_OF = Time(needs_zone=True)
 def show(call: Call, what: str, as_of: datetime | None) -> None:
     """Show one record whole, with its edges and its sources."""
     with call.open() as memory:
-        shown = _as_named(what, lambda named: memory.describe(named, as_of=as_of))
+        described = _as_named(what, lambda name: memory.describe(name, as_of=as_of))
 
     def view() -> RenderableType:
         from .render import draw_record_view
 
-        return draw_record_view(shown)
+        return draw_record_view(described)
 
-    call.show(shown.as_dict(), view)
+    call.show(described.as_dict(), view)
 
 
 @command("stats")
@@ -58,14 +58,14 @@ def stats(call: Call) -> None:
 
 def show_stats(call: Call, memory: Memory) -> None:
     """Print `Admin.stats`."""
-    found = memory.admin.stats()
+    stats = memory.admin.stats()
 
     def view() -> RenderableType:
         from .render import draw_stats
 
-        return draw_stats(found)
+        return draw_stats(stats)
 
-    call.show(found.as_dict(), view)
+    call.show(stats.as_dict(), view)
 
 
 @command("forget")
@@ -79,11 +79,12 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     """
     with call.open() as memory:
 
-        def known(name: str) -> str:
+        def check_known(name: str) -> str:
             memory.forget(name, dry_run=True)
             return name
 
-        names = [_as_named(name, known) for name in what]
+        # All names first: a mistyped one stops the command before anything is forgotten.
+        names = [_as_named(name, check_known) for name in what]
         receipt = memory.forget(*names, dry_run=True)
         if not dry_run:
             call.confirm(f"forget {_counted(receipt)}?", yes=yes)
@@ -93,14 +94,14 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         from rich.console import Group
         from rich.text import Text
 
-        told = Text(f"{'would forget' if dry_run else 'forgot'} {_counted(receipt)}")
+        line = Text(f"{'would forget' if dry_run else 'forgot'} {_counted(receipt)}")
         if dry_run:
-            return told
+            return line
         if receipt.remaining:
-            return Group(told, Text(f"still found: {', '.join(receipt.remaining)}", "red"))
+            return Group(line, Text(f"still found: {', '.join(receipt.remaining)}", "red"))
         if receipt.pending:
-            return Group(told, *(Text(f"not yet: {what}", "yellow") for what in receipt.pending))
-        return Group(told, Text("verified: nothing of it is left", "green"))
+            return Group(line, *(Text(f"not yet: {what}", "yellow") for what in receipt.pending))
+        return Group(line, Text("verified: nothing of it is left", "green"))
 
     call.show(msgspec.to_builtins(receipt), view)
     if receipt.remaining:
@@ -108,14 +109,18 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
 
 
 def _as_named(name: str, ask: Callable[[str], T]) -> T:
-    """What is answered of a name as it was typed, or else of the whole path, by which a source is
-    remembered."""
+    """Ask about a name as it was typed, or else as a file: sources are stored by absolute path.
+
+    Raises:
+        NotFoundError: it is neither; the error is that of the name as typed.
+    """
     try:
         return ask(name)
     except NotFoundError as unknown:
         try:
             return ask(os.path.abspath(name))
         except NotFoundError:
+            # the nearest names in it fit what was typed
             raise unknown from None
 
 
@@ -138,7 +143,7 @@ def export(call: Call, file: str) -> None:
     """
     with call.open() as memory:
         if file == "-":
-            # it is data, byte for byte, with whatever was read in it
+            # Data byte for byte, control characters and all: a terminal would act on them.
             if sys.stdout.isatty():
                 raise InvalidInputError(
                     "an export is not written to a terminal", remedy="give a FILE, or pipe it"

@@ -1,4 +1,4 @@
-"""Answers, one thing with all that is known of it, and statistics, as rich renderables.
+"""Answers, descriptions of records, and statistics, as rich renderables.
 
 Nothing here prints. On a terminal lines are cut to its width; elsewhere names and citations are
 always whole.
@@ -34,8 +34,11 @@ def draw_answer(found: Answer) -> RenderableType:
     if found.query_type == "traverse":
         return draw_traversal(found) if found.nodes else _nothing(found)
     shown = draw_hits(found.records) if found.records else _nothing(found)
-    if waiting := found.metadata.get("waiting"):
-        note = f"{plural(waiting, 'text')} not embedded yet could not be found: `remloom reembed` does it now"
+    # a search by meaning cannot see texts without a vector
+    waiting = found.metadata.get("waiting")
+    if waiting:
+        texts = f"{plural(waiting, 'text')} not embedded yet could not be found"
+        note = f"{texts}: `remloom reembed` does it now"
         return Group(shown, Text(note, "yellow"))
     return shown
 
@@ -49,7 +52,7 @@ def _nothing(found: Answer) -> RenderableType:
 
 
 def draw_record_view(view: RecordView) -> RenderableType:
-    """Draw what `Memory.describe` knows of one thing: its records, field by field, then its edges."""
+    """Draw what `Memory.describe` returns: records, field by field, then their edges."""
     parts: list[RenderableType] = []
     for described in view.records:
         record = described.as_dict()
@@ -57,6 +60,7 @@ def draw_record_view(view: RecordView) -> RenderableType:
         # the title has the name and schema; the edges stand below
         for name in ("name", "schema", "graph_paths"):
             record.pop(name, None)
+        # a number 0 is a fact, an empty list is none
         facts = {name: value for name, value in record.items() if value not in ([], {})}
         parts += [title, draw_nested(facts, indent="  "), Text()]
     parts += draw_edges([(e.src, e.rel_type, e.dst) for e in view.edges_out], "edges out")
@@ -74,6 +78,7 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
     on_disk = f"  {sealed}, {byte_size(stats.bytes)} on disk"
     title = Text.assemble((stats.tenant, "bold"), on_disk)
     for schema, count in stats.records.items():
+        # records without a type are counted under ""
         types = {type or "no type": number for type, number in stats.types[schema].items()}
         details = _counts(types)
         if schema == "entities" and stats.thin_entities:

@@ -21,41 +21,41 @@ __all__ = ["draw_rows"]
 NARROW = 9  # cells for a column, and the space beside it
 
 
-def draw_rows(found: Answer) -> RenderableType:
+def draw_rows(answer: Answer) -> RenderableType:
     """Draw what a SELECT returned, and whether there was more."""
-    if not found.rows:
+    if not answer.rows:
         return Text("no rows", "yellow")
-    drawn = _Rows(found)
-    if not found.metadata.get("truncated"):
+    drawn = _Rows(answer)
+    if not answer.metadata.get("truncated"):
         return drawn
-    return Group(
-        drawn,
-        Text(
-            f"only the first {plural(len(found.rows), 'row')} shown; narrow it with WHERE", "yellow"
-        ),
-    )
+    note = f"only the first {plural(len(answer.rows), 'row')} shown; narrow it with WHERE"
+    return Group(drawn, Text(note, "yellow"))
 
 
 class _Rows:
-    def __init__(self, found: Answer) -> None:
-        self.found = found
+    """Rows in the form that fits the console, whose width is known only when they are drawn."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = self.found.columns
+        columns = self.answer.columns
         if len(columns) * NARROW <= options.max_width:
-            numeric = [
-                column
-                for at, column in enumerate(columns)
-                if all(
-                    isinstance(row[at], int | float) or row[at] is None for row in self.found.rows
-                )
-            ]
-            yield draw_table(columns, self.found.rows, right=numeric)
+            # numbers are set flush right, so that their digits stand below each other
+            numeric = [name for at, name in enumerate(columns) if self._is_numeric(at)]
+            yield draw_table(columns, self.answer.rows, right=numeric)
             return
-        for number, row in enumerate(self.found.rows):
+        # too many columns for the width: one block a row, blocks apart by an empty line
+        for number, row in enumerate(self.answer.rows):
             if number:
                 yield ""
-            yield draw_pairs(
-                (one_line(column), Text("null", "dim") if value is None else Text(visible(value)))
-                for column, value in zip(columns, row, strict=True)
-            )
+            names = [one_line(column) for column in columns]
+            yield draw_pairs(zip(names, map(_cell, row), strict=True))
+
+    def _is_numeric(self, column: int) -> bool:
+        values = [row[column] for row in self.answer.rows]
+        return all(value is None or isinstance(value, int | float) for value in values)
+
+
+def _cell(value: object) -> Text:
+    return Text("null", "dim") if value is None else Text(visible(value))

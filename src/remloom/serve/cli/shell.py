@@ -45,7 +45,8 @@ EXAMPLES = """\
 LOOKUP "Sarah Chen"                                     records by name or alias
 FUZZY "sara chn" TYPE person                            names like this one
 SEARCH "why did the price change" LIMIT 3               by meaning
-SELECT name, category FROM resources LIMIT 5            read-only SQL over resources, entities, moments
+SELECT name, category FROM resources LIMIT 5            read-only SQL over \
+resources, entities, moments
 TRAVERSE PLAN WITH LOOKUP "Sarah Chen"                  which edges there are
 TRAVERSE mentions WITH "Sarah Chen" DIRECTION in        follow them
 
@@ -71,9 +72,10 @@ def shell(call: Call) -> None:
 
 
 class Shell:
-    """One session: a tenant's memory, and how answers are printed."""
+    """One session: the memory of a tenant, and the form in which answers are printed."""
 
     def __init__(self, call: Call) -> None:
+        # with its name, also where it is the default one, for the prompt
         self.call = replace(call, tenant=call.settings().tenant)
         self.memory: Memory = self.call.open()
         self.exit_code = 0  # of the first statement that failed
@@ -95,6 +97,7 @@ class Shell:
                 for statement in split(text):
                     show_answer(self.call, self.memory.query(statement))
         except RemloomError as error:
+            # answers printed before the error stand before it, also where both go to one file
             sys.stdout.flush()
             report(error, json=self.call.json)
             self.exit_code = self.exit_code or error.exit_code
@@ -171,6 +174,7 @@ class Shell:
         nothing more."""
         tenant = None
         while not self.done:
+            # `\tenant` may have changed it: history and completions are of one tenant
             if self.call.tenant != tenant:
                 session, tenant = self._session(input, output), self.call.tenant
             try:
@@ -213,8 +217,10 @@ class Shell:
         )
 
     def _history(self) -> History:
-        """Beside the tenant's database, and deleted with it; in memory only when the tenant is
-        encrypted."""
+        """Open the history: a file in the tenant's folder, deleted with it.
+
+        That of an encrypted tenant is in memory only, since the file would be plain.
+        """
         from prompt_toolkit.history import FileHistory, InMemoryHistory
 
         tenant = self.call.tenant or ""
@@ -222,6 +228,7 @@ class Shell:
         if self._tenants().get(tenant, True) or not os.access(folder, os.W_OK):
             return InMemoryHistory()
         file = folder / "shell_history"
+        # a link could lead the history, with what was asked, out of the tenant's folder
         if file.is_symlink():
             return InMemoryHistory()
         file.touch(mode=0o600)

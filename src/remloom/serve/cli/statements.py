@@ -13,7 +13,7 @@ __all__ = ["from_lines", "is_open", "split"]
 
 
 def split(text: str) -> list[str]:
-    """The statements of a text, without their `;`. The last may be open; empty ones are left out.
+    """Split a text into statements, without their `;`. The last may be open; empty ones go.
 
     >>> split("LOOKUP sally; FUZZY 'a; b' -- c; d")
     ['LOOKUP sally', "FUZZY 'a; b' -- c; d"]
@@ -22,7 +22,7 @@ def split(text: str) -> list[str]:
 
 
 def is_open(text: str) -> bool:
-    """Whether the last statement goes on in the next line.
+    """Say whether the last statement goes on in the next line.
 
     >>> is_open("LOOKUP sally,"), is_open('FUZZY "sal'), is_open("LOOKUP O'Brien")
     (True, True, False)
@@ -31,7 +31,7 @@ def is_open(text: str) -> bool:
 
 
 def from_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The statements of a stream, each as soon as its line has come."""
+    """Yield the statements of a stream, each as soon as its line has come."""
     waiting = ""
     for line in lines:
         waiting += line if line.endswith("\n") else line + "\n"
@@ -42,7 +42,8 @@ def from_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _scan(text: str) -> tuple[list[str], bool]:
-    found: list[str] = []
+    """Return the statements, and whether the last one is still open."""
+    statements: list[str] = []
     start = at = 0
     # the last character that is neither white space nor comment
     last = ""
@@ -51,27 +52,34 @@ def _scan(text: str) -> tuple[list[str], bool]:
         if char in "'\"" and not (text[at - 1 : at].isalnum()):
             end = _closing(text, at)
             if end < 0:
-                return [*found, text[start:].strip()], True
-            at, last = end, char
+                return [*statements, text[start:].strip()], True
+            # a whole string is passed over: a `;` or `--` in it is text
+            at = end
+            last = char
         elif text.startswith("--", at) and not text[at - 1 : at].strip():
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
             continue
         elif char == ";":
-            found.append(text[start:at].strip())
-            start, last = at + 1, ""
+            statements.append(text[start:at].strip())
+            start = at + 1
+            last = ""
         elif not char.isspace():
             last = char
         at += 1
-    if last:  # comments alone are no statement
-        found.append(text[start:].strip())
-    return [statement for statement in found if statement], last == ","
+    # comments alone are not a statement
+    if last:
+        statements.append(text[start:].strip())
+    return [statement for statement in statements if statement], last == ","
 
 
 def _closing(text: str, opening: int) -> int:
-    """Where the string that opens here closes, or -1; a doubled or backslashed quote does not close
-    it."""
-    quote, at = text[opening], opening + 1
+    """Find where the string that opens here closes, or -1.
+
+    A doubled or backslashed quote does not close it.
+    """
+    quote = text[opening]
+    at = opening + 1
     while at < len(text):
         if text[at] == "\\":
             at += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import RenderableType
@@ -22,13 +22,12 @@ def draw_table(
     """Draw a plain table; `right` names the columns set flush right."""
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        drawn.add_column(
-            one_line(column), justify="right" if column in right else "left", overflow="fold"
-        )
+        # folded, not cut: a table never hides a value
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        drawn.add_column(one_line(column), justify=justify, overflow="fold")
     for row in rows:
-        drawn.add_row(
-            *(Text("null", "dim") if value is None else Text(visible(value)) for value in row)
-        )
+        cells = [Text("null", "dim") if value is None else Text(visible(value)) for value in row]
+        drawn.add_row(*cells)
     return drawn
 
 
@@ -50,9 +49,9 @@ def draw_nested(values: dict[str, Any], indent: str = "") -> RenderableType:
 def _nested_pairs(values: dict[str, Any], indent: str) -> Iterator[tuple[str, RenderableType]]:
     for name, value in values.items():
         # below the first level names are data, and stay as they are
-        label = (
-            indent + (one_line(name) or "(none)") if indent else one_line(name.replace("_", " "))
-        )
+        label = one_line(name.replace("_", " "))
+        if indent:
+            label = indent + (one_line(name) or "(none)")
         if isinstance(value, dict) and value:
             yield label, Text("")
             yield from _nested_pairs(value, indent + "  ")

@@ -27,25 +27,24 @@ def list_tenants(call: Call) -> None:
 
     settings = call.settings()
     home = settings.shown_home
-    found = Home(settings.home).tenants()
+    tenants = Home(settings.home).tenants()
 
     def view() -> RenderableType:
         from .tables import draw_table
         from .text_formats import byte_size
 
-        if not found:
+        if not tenants:
             return f"no tenants in {home}"
-        rows = [
-            (
-                info.name,
-                "damaged" if info.damaged else "yes" if info.encrypted else "no",
-                byte_size(info.bytes),
-            )
-            for info in found
-        ]
+        rows = []
+        for info in tenants:
+            encrypted = "yes" if info.encrypted else "no"
+            # of a damaged tenant it cannot be known
+            if info.damaged:
+                encrypted = "damaged"
+            rows.append((info.name, encrypted, byte_size(info.bytes)))
         return draw_table(("tenant", "encrypted", "on disk"), rows, right=("on disk",))
 
-    call.show(msgspec.to_builtins(found), view)
+    call.show(msgspec.to_builtins(tenants), view)
 
 
 @command("create", to=tenant)
@@ -57,8 +56,12 @@ def create(call: Call, name: str) -> None:
     settings = call.settings()
     Home(settings.home, key=settings.key or None).create(name)
     encrypted = bool(settings.key)
-    told = f"created tenant {name}, {'encrypted' if encrypted else 'not encrypted: REMLOOM_KEY is not set'}"
-    call.show({"tenant": name, "home": settings.shown_home, "encrypted": encrypted}, lambda: told)
+    # said aloud, since a tenant is not encrypted afterwards but by copying it
+    protection = "encrypted" if encrypted else "not encrypted: REMLOOM_KEY is not set"
+    call.show(
+        {"tenant": name, "home": settings.shown_home, "encrypted": encrypted},
+        lambda: f"created tenant {name}, {protection}",
+    )
 
 
 @command("adopt", to=tenant)

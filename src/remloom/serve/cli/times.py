@@ -18,7 +18,7 @@ _DATE = len("2025-01-15")
 
 
 class Time(_ParamType):
-    """A time such as 2025-01-15 or 2025-01-15T02:00+02:00; a bare date is the start of its day in UTC.
+    """A time such as 2025-01-15 or 2025-01-15T02:00+02:00; a bare date starts its day in UTC.
 
     Args:
         needs_zone: a time of day without a zone stays without, which `Memory` refuses; else it is
@@ -38,6 +38,7 @@ class Time(_ParamType):
         try:
             at = datetime.fromisoformat(value)
         except ValueError:
+            # raises, so that `at` is bound below
             self.fail(f"{value!r} is not a time; write it like 2025-01-15", param, context)
         if at.tzinfo is not None or (self._needs_zone and len(value) > _DATE):
             return at

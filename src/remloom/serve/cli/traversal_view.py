@@ -32,22 +32,24 @@ def draw_traversal(found: Answer) -> RenderableType:
 
 
 def _forest(found: Answer, direction: Direction) -> RenderableType:
-    """Trees from the start nodes, drawn along the path by which each node was reached."""
+    """Draw trees from the start nodes, along the path by which each node was reached."""
     forest = _Forest(found, direction)
-    at: dict[tuple[str, ...], list[Node]] = {}
+    # records of one name are one node of the tree
+    by_path: dict[tuple[str, ...], list[Node]] = {}
     for node in found.nodes:
-        at.setdefault(node.path, []).append(node)
-    for path in sorted(at, key=len):
+        by_path.setdefault(node.path, []).append(node)
+    # short paths first: a parent stands before its children
+    for path in sorted(by_path, key=len):
         for end in range(1, len(path)):
-            if path[:end] not in forest.branches:  # on the way, but left out by LIMIT
+            # a node on the way that LIMIT left out is drawn by its name alone
+            if path[:end] not in forest.branches:
                 forest.plant(path[:end], Text(one_line(path[end - 1]), "dim italic"))
-        forest.plant(path, _label(at[path]))
+        forest.plant(path, _label(by_path[path]))
     return Group(*forest.roots)
 
 
 def _names(nodes: Sequence[Node]) -> dict[str, str]:
-    """Every key of a node, as the one it was reached by: an edge may lead to its name or to an
-    alias."""
+    """Map every key of a node, its name or an alias, to the one by which it was reached."""
     names: dict[str, str] = {}
     for node in nodes:
         for name in (node.name, *node.get("aliases", ())):
@@ -56,6 +58,8 @@ def _names(nodes: Sequence[Node]) -> dict[str, str]:
 
 
 class _Forest:
+    """Trees under construction, and the edges between their nodes."""
+
     def __init__(self, found: Answer, direction: Direction) -> None:
         self.roots: list[Tree] = []
         self.branches: dict[tuple[str, ...], Tree] = {}  # by path
@@ -79,23 +83,21 @@ class _Forest:
 
 
 def _label(nodes: Sequence[Node]) -> Text:
-    """The records of one key: the name they share, what each is, and where those that were read are
-    from."""
+    """Label the records of one key: their name, the kind of each, and the source of those read."""
     label = Text(one_line(nodes[0].name), "bold")
     for node in nodes:
         label = Text.assemble(label, "  ", styled_kind(node))
         if node.get("uri"):
-            label.append("  ").append(
-                short_source(cited(node["uri"], node.get("metadata", {}))), "blue"
-            )
+            source = cited(node["uri"], node.get("metadata", {}))
+            label.append("  ").append(short_source(source), "blue")
     return label
 
 
 def styled_kind(record: dict[str, Any] | Node) -> tuple[str, str]:
     schema = record["schema"]
-    return kind_of(schema, record.get("category") or record.get("type") or ""), STYLES.get(
-        schema, ""
-    )
+    # a resource has a category, an entity or moment a type
+    kind = kind_of(schema, record.get("category") or record.get("type") or "")
+    return kind, STYLES.get(schema, "")
 
 
 def _edge_counts(counts: Sequence[TypeCount]) -> RenderableType:
@@ -107,9 +109,8 @@ def draw_edges(edges: Sequence[tuple[str, str, str]], title: str) -> Iterator[Re
     if edges:
         yield Text(title, "dim")
     for src, rel_type, dst in edges[:SHOWN_EDGES]:
-        yield Text.assemble(
-            "  ", one_line(src), (f" {one_line(rel_type)} → ", "green"), one_line(dst)
-        )
+        arrow = f" {one_line(rel_type)} → "
+        yield Text.assemble("  ", one_line(src), (arrow, "green"), one_line(dst))
     if len(edges) > SHOWN_EDGES:
         yield Text(f"  … and {len(edges) - SHOWN_EDGES:,} more (--json shows them)", "dim")
 
@@ -118,12 +119,11 @@ def _stages(stages: Sequence[Stage]) -> RenderableType:
     lines = []
     for stage in stages:
         counts = f"{plural(stage.found.nodes, 'node')}, {plural(stage.found.edges, 'edge')}"
-        lines.append(
-            Text.assemble(
-                (f"depth {stage.depth}  ", "dim"), one_line(stage.executed), (f"  {counts}", "dim")
-            )
-        )
-    memo = stages[-1].plan_memo if stages else ""  # every stage echoes the same memo
+        depth = f"depth {stage.depth}  "
+        statement = one_line(stage.executed)
+        lines.append(Text.assemble((depth, "dim"), statement, (f"  {counts}", "dim")))
+    # every stage echoes the same memo
+    memo = stages[-1].plan_memo if stages else ""
     if memo:
         lines.append(Text.assemble(("memo     ", "dim"), (one_line(memo), "italic")))
     return Group(*lines)
@@ -131,11 +131,9 @@ def _stages(stages: Sequence[Stage]) -> RenderableType:
 
 def _left_out(report: TraverseReport) -> Iterator[RenderableType]:
     if report.omitted_nodes:
-        yield Text(
-            f"{plural(report.omitted_nodes, 'node')} left out by LIMIT {report.limit}", "yellow"
-        )
+        nodes = plural(report.omitted_nodes, "node")
+        yield Text(f"{nodes} left out by LIMIT {report.limit}", "yellow")
     if report.unfollowed_edges:
         breadth = report.breadth or "all"
-        yield Text(
-            f"{plural(report.unfollowed_edges, 'edge')} not followed (BREADTH {breadth})", "yellow"
-        )
+        edges = plural(report.unfollowed_edges, "edge")
+        yield Text(f"{edges} not followed (BREADTH {breadth})", "yellow")

@@ -1,4 +1,4 @@
-"""`usage`: what the language model was used for, and what it cost."""
+"""`usage`: calls of the language model, and their cost, by task and by run."""
 
 from __future__ import annotations
 
@@ -31,25 +31,24 @@ def usage(call: Call, run: str | None, days: float | None) -> None:
 
     Calls, tokens, cost and time, by task and by run.
     """
+    since = None if days is None else datetime.now(UTC) - timedelta(days=days)
     with call.open() as memory:
-        found = memory.admin.usage(
-            run=run, since=None if days is None else datetime.now(UTC) - timedelta(days=days)
-        )
-    call.show(msgspec.to_builtins(found), lambda: _view(found))
+        used = memory.admin.usage(run=run, since=since)
+    call.show(msgspec.to_builtins(used), lambda: _view(used))
 
 
-def _view(found: UsageReport) -> RenderableType:
+def _view(used: UsageReport) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    if not found.total.calls:
+    if not used.total.calls:
         return Text("The language model was not called.")
-    parts: list[RenderableType] = [_table("task", [*found.tasks, found.total])]
-    if found.runs:
-        parts += [Text(), _table("run", found.runs[:RUNS])]
-    if len(found.runs) > RUNS:
-        parts.append(Text(f"{len(found.runs) - RUNS} earlier runs are not shown.", "dim"))
-    if found.total.unpriced:
+    parts: list[RenderableType] = [_table("task", [*used.tasks, used.total])]
+    if used.runs:
+        parts += [Text(), _table("run", used.runs[:RUNS])]
+    if len(used.runs) > RUNS:
+        parts.append(Text(f"{len(used.runs) - RUNS} earlier runs are not shown.", "dim"))
+    if used.total.unpriced:
         parts += [
             Text(),
             Text("?: the price of the model is not known, so the cost lacks these calls.", "dim"),
@@ -68,11 +67,11 @@ def _table(name: str, lines: list[UsageLine] | tuple[UsageLine, ...]) -> Rendera
 
 
 def _row(line: UsageLine) -> list[str]:
-    cost = (
-        "?"
-        if line.unpriced and not line.cost
-        else f"${line.cost:,.4f}{' + ?' if line.unpriced else ''}"
-    )
+    cost = f"${line.cost:,.4f}"
+    # calls of a model without a known price are in no sum
+    if line.unpriced:
+        cost = f"{cost} + ?" if line.cost else "?"
     counts = (line.calls, line.failed, line.input_tokens, line.output_tokens)
+    # the time of calls that succeeded; without any there is none
     median = f"{line.seconds:.2f} s" if line.calls > line.failed else ""
     return [line.name, *(f"{count:,}" for count in counts), cost, median]
