@@ -1,4 +1,4 @@
-"""The semantics of the REM dialect as data: case files, and what runs one case against a memory.
+"""The semantics of the REM dialect as data: case files, and a function that runs one case.
 
 A case file (`cases/*.json`) is an object:
 
@@ -29,6 +29,7 @@ value.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ class ExpectedError(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Case(Struct, frozen=True, forbid_unknown_fields=True):
-    """One statement and what it must do."""
+    """One statement, and its result or its error."""
 
     name: str
     statement: str | None = None
@@ -66,7 +67,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Given(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is in the memory."""
+    """The content of the memory before the first case."""
 
     records: tuple[dict[str, Any], ...] = ()
     edges: tuple[Edge, ...] = ()
@@ -81,19 +82,18 @@ class CaseFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(folder: Path = CASES) -> dict[str, CaseFile]:
-    """Every case file of a folder, by its name without `.json`."""
+    """Load every case file of a folder, by its name without `.json`."""
     decoder = msgspec.json.Decoder(CaseFile)
     return {path.stem: decoder.decode(path.read_bytes()) for path in sorted(folder.glob("*.json"))}
 
 
 def prepare(memory: Memory, given: Given) -> None:
-    """Write what a case file gives into an empty memory."""
+    """Write the records and edges of a case file into an empty memory."""
     records = []
     for fields in given.records:
         kind = SCHEMAS[fields["schema"]]
-        records.append(
-            msgspec.convert({name: fields[name] for name in fields if name != "schema"}, kind)
-        )
+        values = {name: value for name, value in fields.items() if name != "schema"}
+        records.append(msgspec.convert(values, kind))
     memory.write([*records, *given.edges])
 
 
@@ -101,7 +101,7 @@ def check(memory: Memory, case: Case) -> None:
     """Run a case.
 
     Raises:
-        AssertionError: the memory answers otherwise; says what was expected, and what came.
+        AssertionError: the answer differs; the message has the expected one and the actual one.
     """
     from ..query.parser import parse
     from ..query.render import render
@@ -115,12 +115,14 @@ def check(memory: Memory, case: Case) -> None:
     try:
         if case.statement is not None:
             parsed = parse(case.statement)
+            # the canonical text of a statement must mean the same
             assert parse(render(parsed)) == parsed, f"{render(parsed)!r} means something else"
             answer = memory.query(case.statement)
         else:
             assert case.value is not None
             answer = memory.rem_query(*case.value)
     except RemloomError as error:
+        # an error that no case expects is raised as it is, with its traceback
         if case.error is None:
             raise
         _check_error(error, case.error)
@@ -132,7 +134,7 @@ def check(memory: Memory, case: Case) -> None:
 
 
 def shown(answer: Answer) -> dict[str, Any]:
-    """An answer as cases see it."""
+    """Give an answer in the form that cases match against."""
     named = answer.nodes or answer.records
     return answer.as_dict() | {
         "query_type": answer.query_type,
@@ -158,8 +160,8 @@ def _check_error(error: RemloomError, expected: ExpectedError) -> None:
 def _match(expected: Any, found: Any, where: str) -> None:
     problem = f"{where}: expected {expected!r}, found {found!r}"
     if isinstance(expected, dict) and any(key.startswith("$") for key in expected):
-        for operator, wanted in expected.items():
-            _OPERATORS[operator](wanted, found, where)
+        for operator, operand in expected.items():
+            _OPERATORS[operator](operand, found, where)
     elif isinstance(expected, dict):
         assert isinstance(found, dict), problem
         for key, value in expected.items():
@@ -174,6 +176,7 @@ def _match(expected: Any, found: Any, where: str) -> None:
         assert math.isclose(expected, found, abs_tol=1e-6), problem
     else:
         assert expected == found, problem
+        # 1 == True in Python, but not in JSON
         assert isinstance(expected, bool) == isinstance(found, bool), problem
 
 
@@ -185,28 +188,35 @@ def _fits(expected: Any, found: Any) -> bool:
     return True
 
 
-def _unordered(wanted: list[Any], found: Any, where: str) -> None:
+def _unordered(expected: list[Any], found: Any, where: str) -> None:
     left = list(found)
-    for value in wanted:
+    for value in expected:
+        # each element stands for one expected value, so the first that fits is used up
         fitting = next((index for index, other in enumerate(left) if _fits(value, other)), None)
         assert fitting is not None, f"{where}: {value!r} is not among {found!r}"
         del left[fitting]
     assert not left, f"{where}: {left!r} was not expected"
 
 
-def _contains(wanted: Any, found: Any, where: str) -> None:
-    inside = (
-        wanted in found if isinstance(found, str) else any(_fits(wanted, other) for other in found)
-    )
-    assert inside, f"{where}: {wanted!r} is not in {found!r}"
+def _contains(expected: Any, found: Any, where: str) -> None:
+    if isinstance(found, str):
+        inside = expected in found
+    else:
+        inside = any(_fits(expected, other) for other in found)
+    assert inside, f"{where}: {expected!r} is not in {found!r}"
 
 
-def _least(wanted: float, found: Any, where: str) -> None:
-    assert found >= wanted, f"{where}: {found!r} is less than {wanted!r}"
+def _least(least: float, found: Any, where: str) -> None:
+    assert found >= least, f"{where}: {found!r} is less than {least!r}"
 
 
-def _most(wanted: float, found: Any, where: str) -> None:
-    assert found <= wanted, f"{where}: {found!r} is more than {wanted!r}"
+def _most(most: float, found: Any, where: str) -> None:
+    assert found <= most, f"{where}: {found!r} is more than {most!r}"
 
 
-_OPERATORS = {"$unordered": _unordered, "$contains": _contains, "$least": _least, "$most": _most}
+_OPERATORS: dict[str, Callable[[Any, Any, str], None]] = {
+    "$unordered": _unordered,
+    "$contains": _contains,
+    "$least": _least,
+    "$most": _most,
+}

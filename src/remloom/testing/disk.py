@@ -1,7 +1,6 @@
-"""What is on disk: the bytes of files, with the pages of databases as they were before they were
-sealed.
+"""The bytes on disk: files as they are, and the pages of databases as they were before sealing.
 
-For tests that look for what must not be there any more. The pages of a tenant without a key are
+For tests that look for traces of deleted data. The pages of a tenant without a key are
 sealed under a key that everyone has, so that to search the files as they are would find nothing,
 whatever they hold.
 """
@@ -21,8 +20,7 @@ _LOG_HEADER, _FRAME_HEADER = 32, 24  # bytes
 
 
 def on_disk(folder: Path, key: str = "") -> bytes:
-    """Everything in the files below a folder: databases page by page, free ones as well, and every
-    frame of their logs.
+    """Read the files below a folder: databases page by page, free pages too, and their logs.
 
     Args:
         folder: with one tenant or many, open or closed.
@@ -44,9 +42,12 @@ def on_disk(folder: Path, key: str = "") -> bytes:
 def _pages(path: Path, key: str) -> list[bytes]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     with closing(connection):
+        # closing must not move the frames of the log, which are to be looked at, into the
+        # database
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         unlock(connection, key)
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log
+        # the first statement opens the log
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         size = connection.pragma("page_size")
         pages = [_read(connection, 0, at, size) for at in range(0, path.stat().st_size, size)]
         log = path.with_name(path.name + "-wal")
@@ -60,4 +61,5 @@ def _read(connection: apsw.Connection, which: int, at: int, size: int) -> bytes:
         data: bytes = connection.read("main", which, at, size)[1]
         return data
     except apsw.Error:
-        return b""  # never written, or damaged
+        # never written, or damaged
+        return b""

@@ -31,11 +31,10 @@ class WordEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         import numpy as np
 
-        return (
-            np.stack([self.embed_query(text) for text in texts])
-            if texts
-            else np.empty((0, self.dims), np.float32)
-        )
+        # numpy cannot stack nothing
+        if not texts:
+            return np.empty((0, self.dims), np.float32)
+        return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Floats:
         import numpy as np
@@ -43,6 +42,7 @@ class WordEmbedder:
         # so that a text without words has a direction too
         total = np.full(self.dims, 1e-3, np.float32)
         for word in _WORD.findall(text.casefold()):
+            # a hash of its own: that of Python differs from process to process
             seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest())
             total += np.random.default_rng(seed).standard_normal(self.dims, dtype=np.float32)
         return np.asarray(total / np.linalg.norm(total), np.float32)

@@ -1,4 +1,4 @@
-"""A language model that needs no network: it says what it is told to say."""
+"""A language model that needs no network: it replies by script."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ Said: TypeAlias = "str | ModelError | Mapping[str, Any] | list[Any]"
 
 
 class ScriptedModel:
-    """Replies by script. It differs from a real model in this: it heeds neither temperature nor
-    seed nor limits, its replies hold no schema unless the script does, and a token is four
-    characters (rounded up).
+    """Replies by script.
+
+    It differs from a real model: it ignores temperature, seed and limits, its replies fit a schema
+    only if the script does, and a token is four characters (rounded up).
 
     >>> from remloom.llm import LLM
     >>> llm = LLM(ScriptedModel(["What is memory?"]))
@@ -44,7 +45,7 @@ class ScriptedModel:
 
     Attributes:
         requests: every request so far, in the order in which they came.
-        most_at_once: how many were under way together at most.
+        most_at_once: the most requests that were under way together.
     """
 
     def __init__(
@@ -84,9 +85,12 @@ class ScriptedModel:
             self.requests.append(request)
             self._under_way += 1
             self.most_at_once = max(self.most_at_once, self._under_way)
+            # under the lock, so that requests get the replies of a script in the order in which
+            # they came
             said = self._reply(request)
         try:
             if self._latency:
+                # the request counts as under way meanwhile, as with a real model
                 await anyio.sleep(self._latency)
         finally:
             with self._lock:

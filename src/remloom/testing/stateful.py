@@ -1,5 +1,4 @@
-"""A store against a model of it: any sequence of writes, deletions and reopenings, and the same
-answers after each.
+"""A store against a model of it: the same answers after any sequence of changes and reopenings.
 
 `StoreMachine` is a Hypothesis state machine over `store.contract.Store`. A provider gives it a way
 to open one tenant:
@@ -40,8 +39,7 @@ vectors = st.lists(st.integers(-3, 3), min_size=DIMS, max_size=DIMS).filter(any)
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """What was written and not deleted is found in every way; what was deleted in none; `check` has
-    nothing to say."""
+    """Everything written is found in every way until it is deleted, and `check` finds no fault."""
 
     def opening(self) -> Store:
         """Open the tenant in `self.folder`, or any other that is this machine's own."""
@@ -93,6 +91,7 @@ class StoreMachine(RuleBasedStateMachine):
         deletion = self.store.delete([id])
         assert deletion.remaining == ()
         assert id in deletion.ids
+        # resources derived from it go too; the deletion says which
         for gone in deletion.ids:
             del self.resources[gone]
 
@@ -101,12 +100,15 @@ class StoreMachine(RuleBasedStateMachine):
     def delete_entity(self, which: int) -> None:
         key = list(self.entities)[which % len(self.entities)]
         assert self.store.delete([self.entities.pop(key)]).remaining == ()
+        # the edges of an entity go with it
         self.edges = {ends: weight for ends, weight in self.edges.items() if key not in ends}
 
     @precondition(lambda self: self.entities)
     @rule(which=st.integers(0, 9), name=names)
     def rename_entity(self, which: int, name: str) -> None:
-        old, new = list(self.entities)[which % len(self.entities)], labels.key(name)
+        old = list(self.entities)[which % len(self.entities)]
+        new = labels.key(name)
+        # a name that another entity has would make the two one, which is not modelled here
         if new in self.entities and new != old:
             return
         id = self.entities.pop(old)
@@ -114,6 +116,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.entities[new] = id
         edges: dict[tuple[str, str], float] = {}
         for (src, dst), weight in self.edges.items():
+            # two edges may become one, which has the greater weight
             ends = new if src == old else src, new if dst == old else dst
             edges[ends] = max(weight, edges.get(ends, 0))
         self.edges = edges
@@ -135,26 +138,25 @@ class StoreMachine(RuleBasedStateMachine):
         ends = {key for pair in self.edges for key in pair}
         for key, records in found.items():
             assert bool(records) == (key in self.entities or key in ends)
-            assert [r.id for r in records if not getattr(r, "thin", False)] == [
-                self.entities[key] for _ in range(key in self.entities)
-            ]
-            paths = {
-                (key, edge.dst): edge.weight for record in records for edge in record.graph_paths
-            }
+            # a placeholder stands for a label that only edges have
+            ids = [record.id for record in records if not getattr(record, "thin", False)]
+            assert ids == ([self.entities[key]] if key in self.entities else [])
+            leaving = [edge for record in records for edge in record.graph_paths]
+            paths = {(key, edge.dst): edge.weight for edge in leaving}
             assert paths == {pair: weight for pair, weight in self.edges.items() if pair[0] == key}
 
     @invariant()
     def every_text_is_found_by_its_words(self) -> None:
         for word in WORDS:
             found = self.store.search.text(word, SearchSpec(schema="resources", limit=100))
-            assert {m.record.id for m in found} == {
-                id for id, r in self.resources.items() if word in r.content
-            }
+            having = {id for id, resource in self.resources.items() if word in resource.content}
+            assert {match.record.id for match in found} == having
 
     @invariant()
     def the_nearest_is_found(self) -> None:
         if not self.resources:
             return
+        # the latest two: they are the ones that an index may not have yet
         for resource in list(self.resources.values())[-2:]:
             query = list(resource.embedding or ())
             (best,) = self.store.search.vector(query, SearchSpec(schema="resources", limit=1))
@@ -175,8 +177,8 @@ class StoreMachine(RuleBasedStateMachine):
             )
             reached, waiting = {start}, [start]
             while waiting:
-                new = {dst for src, dst in self.edges if src == waiting[-1]} - reached
-                waiting.pop()
+                here = waiting.pop()
+                new = {dst for src, dst in self.edges if src == here} - reached
                 reached |= new
                 waiting += new
             assert {step.key for step in walk.steps} == reached - {start}

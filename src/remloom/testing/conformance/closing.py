@@ -30,6 +30,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "delete": lambda store: store.delete(["x"]),
     "erase": lambda store: store.erase(lambda _: Batch()),
     "records.get": lambda store: store.records.get(None, "x"),
+    # one key and several go different ways in some providers
     "records.lookup": lambda store: (store.records.lookup(["a"]), store.records.lookup(["a", "b"])),
     "records.first_words": lambda store: store.records.first_words(["a"]),
     "records.complete": lambda store: store.records.complete("a", 3),
@@ -111,6 +112,7 @@ class Closing(Opened):
 
     def test_these_are_all_methods_of_the_contract(self) -> None:
         methods = set(_methods(Store))
+        # the components of a store are its properties, each typed by its protocol
         for name, component in inspect.getmembers(
             Store, lambda member: isinstance(member, property)
         ):

@@ -36,6 +36,7 @@ class Deletion(Opened):
             Edge(src="s", rel_type="mentions", dst="Only Here"),
             Edge(src="i", rel_type="r", dst="m"),
         )
+        # so that the text index is loaded when the record goes
         store.search.text("unique", SearchSpec(limit=1))
         deletion = store.delete([source])
         assert set(deletion.ids) == {source, child}

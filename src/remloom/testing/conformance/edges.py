@@ -70,7 +70,8 @@ class Edges(Opened):
         thin = store.records.lookup(["sarah"])["sarah"][0].id
         put(store, Entity(name="Sarah", type="person"), Resource(name="Doc", content="text"))
         (sarah,), (doc,) = store.records.lookup(["sarah", "doc"]).values()
-        assert (sarah.id, sarah.type, sarah.thin) == (thin, "person", False)  # type: ignore[union-attr]
+        assert isinstance(sarah, Entity)
+        assert (sarah.id, sarah.type, sarah.thin) == (thin, "person", False)
         assert doc.schema == "resources"
         assert len(store.graph.edges(EdgeSpec(["a"], direction="out"))) == 2
 
@@ -266,6 +267,7 @@ class Edges(Opened):
 
     def test_a_walk_reaches_each_key_once_even_in_cycles(self, store: Store) -> None:
         put(store, *(Edge(src=a, rel_type="r", dst=b) for a, b in ("ab", "bc", "ca", "ac")))
+        # deeper than the cycle is long
         walk = self.walk(store, "a", 5)
         assert sorted((step.key, step.depth) for step in walk.steps) == [("b", 1), ("c", 1)]
 

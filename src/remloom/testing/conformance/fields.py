@@ -46,15 +46,26 @@ class Fields(Opened):
         put(
             store,
             Entity(
-                name="Ann", type="person", aliases=("A1",), created_at=T0,
+                name="Ann",
+                type="person",
+                aliases=("A1",),
+                created_at=T0,
                 properties={"age": 31, "status": "active", "tags": ["x", "y"]},
             ),
-            Entity(name="Bob", type="person", properties={"age": 18, "status": "left"}, created_at=T0 + DAY),
             Entity(
-                name="Über", type="company", summary="Taxi rides", created_at=T0 + 2 * DAY,
+                name="Bob",
+                type="person",
+                created_at=T0 + DAY,
+                properties={"age": 18, "status": "left"},
+            ),
+            Entity(
+                name="Über",
+                type="company",
+                summary="Taxi rides",
+                created_at=T0 + 2 * DAY,
                 properties={"age": 9, "nested": {"city": "Köln"}},
             ),
-        )  # fmt: skip
+        )
         return store
 
     @pytest.mark.parametrize(
@@ -62,6 +73,7 @@ class Fields(Opened):
         [
             (All(), "Ann Bob Über"),
             (Eq("type", "person"), "Ann Bob"),
+            # a field that a record does not have matches no comparison
             (Ne("type", "person"), "Über"),
             (Eq("summary", ""), "Ann Bob"),
             (Gt("properties.age", 18), "Ann"),
@@ -139,6 +151,7 @@ class Fields(Opened):
     @pytest.mark.parametrize(
         ("where", "expected"),
         [
+            # 0 is a position in a list, '0' a key of an object
             ("metadata -> 'm' ->> 0 = 'place'", "point"),
             ("metadata -> 'm' ->> '0' = 'place'", ""),
             ("metadata -> 'm' ->> '0' = 'key'", "whole"),
@@ -173,6 +186,7 @@ class Fields(Opened):
 
     def test_an_index_changes_no_answer(self, people: Store) -> None:
         query = Query().filter(Eq("properties.status", "active"))
+        # twice: creating an index is idempotent
         before = people.records.query("entities", query)
         people.sql.create_index("entities", "properties.status")
         people.sql.create_index("entities", "properties.status")
@@ -236,10 +250,16 @@ class Fields(Opened):
         def found(schema: str, predicate: Predicate) -> list[str]:
             return names(store.records.query(schema, Query().filter(predicate)))
 
-        for predicate in (
-            Eq("kind", "chunk"), Eq("trust", "read"), Lt("generation", 1), Lt("ordinal", 3),
-            In("kind", ["chunk", "note"]), Ne("kind", "synthesis"), StartsWith("trust", "re"),
-        ):  # fmt: skip
+        true_of_defaults = (
+            Eq("kind", "chunk"),
+            Eq("trust", "read"),
+            Lt("generation", 1),
+            Lt("ordinal", 3),
+            In("kind", ["chunk", "note"]),
+            Ne("kind", "synthesis"),
+            StartsWith("trust", "re"),
+        )
+        for predicate in true_of_defaults:
             assert found("resources", predicate) == ["read"], predicate
         assert found("resources", Gte("generation", 0)) == ["read", "derived"]
         assert found("resources", Gt("generation", 0)) == ["derived"]

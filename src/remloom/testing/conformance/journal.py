@@ -37,6 +37,7 @@ class Journaling(Opened):
         self, store: Store
     ) -> None:
         for _ in range(3):
+            # the version of a written entry is the count of its writes, whatever is given
             store.kv.put([Entry("run", "r", b"1", version=40)])
         assert [entry.version for entry in store.kv.list("run")] == [3]
         store.kv.put([Entry("other", "r", b"2")], deleted=[("run", "r"), ("run", "never")])
@@ -45,6 +46,7 @@ class Journaling(Opened):
         assert [entry.version for entry in store.kv.list("run")] == [1]
 
     def test_the_journal_is_listed_by_id_from_either_end_and_in_pages(self, store: Store) -> None:
+        # with the characters that a LIKE pattern would take for wildcards
         store.kv.put([Entry("k", id, b"0") for id in ("b/2", "a/1", "b/10", "ü", "b", "c%_")])
         store.kv.put([Entry("l", "a", b"0")])
 
@@ -103,6 +105,7 @@ class Journaling(Opened):
         store.kv.put([Entry("parked", "doc", b"0")])
         entry, done = Entry("run", "r", b"0"), (("parked", "doc"),)
         whole = validation.build([Resource(id="y", name="b", content="b")], tenant="t", model="")
+        # an id of another schema, so that the whole batch is refused
         clash = validation.build([Resource(id="x", name="a", content="a")], tenant="t", model="")
         with pytest.raises(ConflictError):
             store.write(Batch(records=clash.records, entries=(entry,), deleted_entries=done))

@@ -31,10 +31,13 @@ class Naming(Opened):
             Edge(src="Sarah Chen", rel_type="is", dst="Sarah Chen"),
             Edge(src="Sarah Miller", rel_type="leads", dst="Data", weight=0.9),
         )
+        # the new name has an edge of the same type and end already: the two become one
         put(store, Entity(id="e", name="Sarah Miller", type="person"))
         assert _edges(store, "sarah-miller") == {
-            ("sarah-miller", "leads", "data"), ("bob", "knows", "sarah-miller"), ("sarah-miller", "is", "sarah-miller"),
-        }  # fmt: skip
+            ("sarah-miller", "leads", "data"),
+            ("bob", "knows", "sarah-miller"),
+            ("sarah-miller", "is", "sarah-miller"),
+        }
         leads = next(edge for edge in store.graph.stored_edges(["data"], direction="in"))
         assert (leads.weight, leads.properties) == (0.9, {"since": 2020})
         assert store.records.lookup(["sarah-chen"])["sarah-chen"] == []
@@ -165,6 +168,7 @@ class Naming(Opened):
     def test_a_name_that_thin_entities_only_show_is_a_label_of_its_own_once_an_edge_has_it(
         self, store: Store
     ) -> None:
+        # in either order of writing
         one_way = [_employs("emp-1", "J. Smith"), Edge(src="Acme", rel_type="sues", dst="J. Smith")]
         for edges in (one_way, one_way[::-1]):
             put(store, *edges)

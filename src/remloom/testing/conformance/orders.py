@@ -80,6 +80,7 @@ class Orders(Opened):
         times = [edge.created_at for edge in store.graph.all_edges() if edge.created_at]
         assert before <= min(times)
         assert max(times) <= after
+        # the edges of one write have times of their own, so that their order is kept
         assert len(set(times)) == 1_000
 
     # -- equal edges -------------------------------------------------------------------------------
@@ -229,8 +230,7 @@ class Orders(Opened):
 
 
 class _Tangle:
-    """Edges of few times, weights and types between few labels: in a store, and as the contract
-    says of them."""
+    """Edges of few times, weights and types between few labels, and a model of their order."""
 
     def __init__(self, store: Store, rng: random.Random) -> None:
         put(store, *(Entity(name=name, aliases=aliases) for name, aliases in _ALIASED.items()))
@@ -253,6 +253,7 @@ class _Tangle:
             self.families |= dict.fromkeys(keys, keys)
 
     def edges(self, keys: list[str], *, limit: int | None, **asked: Any) -> list[Edge]:
+        # the other labels of each record, whose edges are its edges too
         others = sorted({other for key in keys for other in self.families[key]}.difference(keys))
         found: dict[Any, Edge] = {}
         for key in keys + others:
@@ -290,9 +291,12 @@ class _Tangle:
                 if near in keys and direction in (side, "both") and _in_force(edge, as_of):
                     value = far if order.field == "dst" else getattr(edge, order.field)
                     assert edge.created_at
+                    # ties: the newest first, then by the far end, the type, leaving before
+                    # entering
                     tie = T0 - edge.created_at, far, edge.rel_type, side == "in", near
                     found.append((tie, ((value is not None, value or T0), far, edge)))
         found.sort(key=itemgetter(0))
+        # a stable sort, so the order of ties stays, in either direction
         found.sort(key=lambda row: row[1][0], reverse=order.order == "desc")
         return [row for _, row in found]
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from ... import labels
 from ...errors import NotFoundError
 from ...model import Entity, Resource
 from ...store import history
@@ -50,19 +51,19 @@ class Past(Opened):
             assert _shown(was) == _shown(step)
             for key in ("sarah-chen", "sarah-miller", "s.-m."):
                 found = history.lookup_at(store, [key], at)[key]
-                assert bool(found) == (
-                    key in {name.lower().replace(" ", "-") for name in (step.name, *step.aliases)}
-                )
-                assert [_shown(one) for one in found if isinstance(one, Entity)] == [
-                    _shown(step)
-                ] * len(found)
+                step_keys = {labels.key(name) for name in (step.name, *step.aliases)}
+                assert bool(found) == (key in step_keys)
+                shown = [_shown(entity) for entity in found if isinstance(entity, Entity)]
+                assert shown == [_shown(step)] * len(found)
         assert history.entity_at(store, now, T0 + DAY) is not None
         assert history.entity_at(store, now, T0 - DAY) is None
         changed = [step["changed"] for step in history.list_changes(store, now)]
         assert changed[1]["name"] == {"from": "Sarah Chen", "to": "Sarah Miller"}
         assert changed[2]["properties"] == {
-            "age": {"from": 40, "to": 41}, "team": {"from": "data", "to": None}, "dog": {"from": None, "to": None},
-        }  # fmt: skip
+            "age": {"from": 40, "to": 41},
+            "team": {"from": "data", "to": None},
+            "dog": {"from": None, "to": None},
+        }
 
     def test_writing_what_is_there_already_is_no_change(self, store: Store) -> None:
         for _ in range(3):
@@ -75,6 +76,7 @@ class Past(Opened):
         assert list(history.changes(store, "e")) == []
 
     def test_what_an_entity_was_goes_with_it(self, store: Store) -> None:
+        # "e/" begins like the keys under which the changes of "e" are stored
         put(store, Entity(id="e", name="A", summary="secret one"), Entity(id="e/", name="B"))
         put(
             store,
@@ -94,6 +96,7 @@ class Past(Opened):
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         times = []
+        # fewer than the number of changes below
         monkeypatch.setattr(history, "KEPT", 3)
         for n in range(6):
             put(store, Entity(id="e", name="A", properties={"n": n}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,11 +33,13 @@ class Updating(Opened):
         stores = [store, reopen()]
 
         def work(worker: int) -> None:
+            used = stores[worker % 2]
             for turn in range(12):
-                stores[worker % 2].update(lambda reads: _added(reads, f"{worker}.{turn}"))  # noqa: B023 - run at once
+                used.update(partial(_added, name=f"{worker}.{turn}"))
 
         _together(8, work)
         found = _entity(store)
+        # eight workers, twelve turns each
         assert found.properties["total"] == 96
         assert len(found.properties) == 97
         assert store.admin.check() == []
@@ -106,6 +109,7 @@ class Updating(Opened):
 
         store.update(work)
         assert tuple(seen) == everything(store)
+        # the answers above are not merely equal by being empty
         assert len(store.records.lookup(["ann"])["ann"][0].graph_paths) == 1
 
     def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(
@@ -117,7 +121,7 @@ class Updating(Opened):
         def work(worker: int) -> None:
             for turn in range(8):
                 if worker % 2:
-                    store.update(lambda reads: _added(reads, f"{worker}.{turn}"))  # noqa: B023
+                    store.update(partial(_added, name=f"{worker}.{turn}"))
                 else:
                     try:
                         store.update(_refuses)
@@ -129,6 +133,7 @@ class Updating(Opened):
 
     def test_an_update_that_was_taken_back_leaves_nothing_behind(self, store: Store) -> None:
         def work(reads: Reads) -> Batch:
+            # a cache filled inside the update must not survive it
             reads.records.lookup(["ghost"])
             reads.graph.edges(EdgeSpec(["ghost"], direction="both"))
             return replace(
@@ -148,6 +153,7 @@ class Updating(Opened):
     ) -> None:
         put(store, Resource(id="r", name="r", content="the old text"), model="m")
         put(store, Resource(id="s", name="s", content="another"), model="m")
+        # as an embedder takes them, which is at work while the text changes
         waiting = store.vectors.pending(2)
         put(store, Resource(id="r", name="r", content="the new text"), model="m")
         data = np.array([1, 0], np.float32).tobytes()
@@ -203,11 +209,8 @@ def _entity(reads: Reads) -> Entity:
 
 def _added(reads: Reads, name: str) -> Batch:
     known = _entity(reads)
-    return _batch(
-        replace(
-            known, properties={**known.properties, "total": known.properties["total"] + 1, name: 1}
-        )
-    )
+    total = known.properties["total"] + 1
+    return _batch(replace(known, properties={**known.properties, "total": total, name: 1}))
 
 
 def _refuses(reads: Reads) -> Batch:
@@ -220,7 +223,7 @@ def _batch(*items: Entity | Edge) -> Batch:
 
 
 def _together(workers: int, work: Callable[[int], None]) -> None:
-    """Run it in as many threads, which begin at once, and raise the first error of any."""
+    """Run `work` in that many threads, begun at once; raise the first error of any."""
     errors: list[BaseException] = []
     start = threading.Barrier(workers)
 

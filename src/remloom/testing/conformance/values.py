@@ -16,9 +16,12 @@ from .opening import Opened, put
 
 __all__ = ["Values"]
 
+# Where the spellings of numbers differ: beyond the whole numbers that a float holds, at the limits
+# of 64 bits and of a float, and where the exponent of its text begins.
 _NUMBERS = (
-    0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), 0.1, 1.0, 1e15, 1e16, 1e22, 1e30, -1e30, 123456789012345678.0,
-    1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, 1e-7, 3.141592653589793,
+    0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), 0.1, 1.0, 1e15, 1e16, 1e22, 1e30, -1e30,
+    123456789012345678.0, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, 1e-7,
+    3.141592653589793,
 )  # fmt: skip
 _WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 _VALUES = st.recursive(
