@@ -45,7 +45,7 @@ class Backend(Protocol):
         ...
 
     def repair(self, tenant: str, key: str) -> list[str]:
-        """Go on with what is whole of a tenant that lost writes; returns what was found and done."""
+        """Go on with what is whole of a tenant that lost writes; returns a line for each step."""
         ...
 
     def delete(self, tenant: str) -> None:
@@ -164,7 +164,8 @@ class _Database:
         if settings.key:
             raise InvalidInputError(
                 "Remloom does not encrypt what it keeps in PostgreSQL, and a key was given",
-                remedy="unset REMLOOM_KEY; let the server encrypt its disks, and connect by TLS (sslmode=verify-full)",
+                remedy="unset REMLOOM_KEY; let the server encrypt its disks, and connect by TLS "
+                "(sslmode=verify-full)",
             )
         self._settings = settings
 

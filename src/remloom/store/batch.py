@@ -14,7 +14,7 @@ __all__ = ["Batch", "BatchRecord", "Preconditions", "Vector", "VectorBatch"]
 
 
 class Vector(Struct, frozen=True, gc=False):
-    """One embedded window of a record: which characters of its text, and the unit vector of them."""
+    """One embedded window of a record: a range of characters of its text, and its unit vector."""
 
     # character offsets into what is embedded of the record (see `validation.embedded_text`)
     start: int

@@ -230,7 +230,7 @@ class VectorReads(Protocol):
         ...
 
     def model(self) -> tuple[str, int] | None:
-        """Return name and dimensions of the model whose vectors serve; None while there are none."""
+        """Return name and dimensions of the model in use; None while there are no vectors."""
         ...
 
 

@@ -143,7 +143,8 @@ class Store(Reads, Protocol):
         ...
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Reads of this thread inside the context see one state of the store. Nests; keep it short."""
+        """Let this thread's reads inside the context see one state of the store. Nests; keep it
+        short."""
         ...
 
     def close(self) -> None:

@@ -43,9 +43,11 @@ def _check_serving(serving_name: str, serving_dims: int, name: str, dims: int) -
     if name and serving_name and name != serving_name:
         raise EmbedderMismatchError(
             f"this memory's vectors were made by {serving_name}, not by {name}",
-            remedy=f"run `remloom reembed` to move to {name}, or open it with the embedder of {serving_name}",
-            stored=serving_name, given=name,
-        )  # fmt: skip
+            remedy=f"run `remloom reembed` to move to {name}, or open it with the embedder of "
+            f"{serving_name}",
+            stored=serving_name,
+            given=name,
+        )
     if dims and serving_dims != dims:
         raise VectorError(
             f"this memory's vectors have {serving_dims} dimensions, not {dims}",

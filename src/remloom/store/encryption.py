@@ -28,24 +28,30 @@ from .tenant_file import ScryptCost, TenantFile
 
 __all__ = ["COST", "new_key", "refuse_weak", "rewrap", "unwrap", "weaker", "weakness", "wrap"]
 
+_NONCE = 12  # bytes before the wrapped key, as AES-GCM takes them
 COST = ScryptCost(2**17, 8, 1)
-_SHORTEST = 12  # characters of a passphrase for a new tenant
-_FEWEST = 5  # of them different
-_KEPT = 256  # stretched passphrases that a process remembers
-_MAKE_ONE = "make one with `remloom tenant key FILE`, and set REMLOOM_KEY=file:FILE"
+_MIN_LENGTH = 12  # characters of a passphrase for a new tenant
+_MIN_DISTINCT = 5  # different characters of it
+_REMEMBERED = 256  # stretched passphrases in one process
+_NEW_KEY_REMEDY = "make one with `remloom tenant key FILE`, and set REMLOOM_KEY=file:FILE"
 
+# By passphrase, salt and cost.
 _stretched: dict[tuple[str, str, ScryptCost], bytes] = {}
 _stretching = threading.Lock()  # one at a time: each takes 128 MB
 
 
 def new_key(file: str | os.PathLike[str] | None = None) -> str:
-    """A fresh master key; in a new file of its owner's, if one is given. For the errors see
-    `Home.new_key`."""
-    fresh = secrets.token_hex(32)
+    """Make a master key; with a file, also write it to that, readable by its owner alone.
+
+    Raises:
+        ConflictError: the file is there already.
+        StoreError: it cannot be written.
+    """
+    key = secrets.token_hex(32)
     if file is not None:
         path = Path(file).expanduser()
         try:
-            write_new(path, f"{fresh}\n".encode())
+            write_new(path, f"{key}\n".encode())
         except FileExistsError:
             raise ConflictError(
                 f"{path} is there already", remedy="choose a new file name"
@@ -54,11 +60,11 @@ def new_key(file: str | os.PathLike[str] | None = None) -> str:
             raise file_error(
                 error, f"{path} cannot be written", "choose a folder you may write"
             ) from error
-    return fresh
+    return key
 
 
 def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
-    """A new data key for a tenant: the file to store, and the key in hex. Without a master key
+    """Make a data key for a tenant: the file to store, and the key in hex. Without a master key
     there is none."""
     if not master:
         return TenantFile(tenant=tenant), ""
@@ -67,7 +73,7 @@ def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
 
 
 def unwrap(file: TenantFile, master: str) -> str:
-    """The data key in hex; empty for a tenant that is not encrypted.
+    """Decrypt the data key, in hex; empty for a tenant that is not encrypted.
 
     Raises:
         WrongKeyError: no key was given for an encrypted tenant, or it is another one.
@@ -76,7 +82,8 @@ def unwrap(file: TenantFile, master: str) -> str:
         if master:
             raise WrongKeyError(
                 f"a key was given, and tenant {file.tenant!r} is not encrypted",
-                remedy="open it without a key; to encrypt it, export it and import it into a tenant made with the key",
+                remedy="open it without a key; to encrypt it, export it and import it into a "
+                "tenant made with the key",
             )
         return ""
     if not master:
@@ -90,20 +97,19 @@ def unwrap(file: TenantFile, master: str) -> str:
     blob = bytes.fromhex(file.wrapped_key)
     material = _material(master)
     try:
-        return (
-            AESGCM(_wrapping_key(material, file))
-            .decrypt(blob[:12], blob[12:], file.tenant.encode())
-            .hex()
-        )
+        cipher = AESGCM(_wrapping_key(material, file))
+        # The tenant's name is authenticated as well: a key does not open under another's.
+        data_key = cipher.decrypt(blob[:_NONCE], blob[_NONCE:], file.tenant.encode())
     except (InvalidTag, ValueError):
         raise WrongKeyError(
             f"the key does not open tenant {file.tenant!r}",
             remedy="set REMLOOM_KEY to the key it was created with",
         ) from None
+    return data_key.hex()
 
 
 def rewrap(file: TenantFile, master: str, *, tenant: str | None = None) -> TenantFile:
-    """The same data key wrapped at today's cost, for the same tenant or for one of another name.
+    """Wrap the same data key at today's cost, for the same tenant or for one of another name.
 
     Raises:
         WrongKeyError: see `unwrap`.
@@ -115,8 +121,11 @@ def rewrap(file: TenantFile, master: str, *, tenant: str | None = None) -> Tenan
 
 def weaker(file: TenantFile) -> bool:
     """Whether its passphrase was stretched less than one is today."""
-    memory, wanted = file.scrypt.n * file.scrypt.r, COST.n * COST.r
-    return bool(file.salt) and (memory < wanted or memory * file.scrypt.p < wanted * COST.p)
+    if not file.salt:  # not a passphrase
+        return False
+    memory = file.scrypt.n * file.scrypt.r
+    least_memory = COST.n * COST.r
+    return memory < least_memory or memory * file.scrypt.p < least_memory * COST.p
 
 
 def refuse_weak(master: str) -> None:
@@ -125,22 +134,27 @@ def refuse_weak(master: str) -> None:
     Raises:
         SettingsError: it could be guessed.
     """
-    if master and (why := weakness(master)):
+    problem = weakness(master) if master else ""
+    if problem:
         raise SettingsError(
-            f"{why}: whoever has the disk could guess it", setting="key", remedy=_MAKE_ONE
+            f"{problem}: whoever has the disk could guess it",
+            setting="key",
+            remedy=_NEW_KEY_REMEDY,
         )
 
 
 def weakness(master: str) -> str:
-    """What is wrong with a master key, or nothing."""
+    """Say why a master key could be guessed; empty when it could not."""
     material = _material(master)
     if _raw(material) is not None:
+        repeats = len(set(material.lower())) == 1
+        return "the master key is one digit again and again" if repeats else ""
+    if len(material) < _MIN_LENGTH:
         return (
-            "the master key is one digit again and again" if len(set(material.lower())) == 1 else ""
+            f"the master key is a passphrase of {len(material)} characters, and {_MIN_LENGTH} is "
+            "the least"
         )
-    if len(material) < _SHORTEST:
-        return f"the master key is a passphrase of {len(material)} characters, and {_SHORTEST} is the least"
-    if len(set(material)) < _FEWEST:
+    if len(set(material)) < _MIN_DISTINCT:
         return "the master key is a passphrase of the same few characters"
     return ""
 
@@ -148,10 +162,10 @@ def weakness(master: str) -> str:
 def _sealed(file: TenantFile, material: str, data_key: str) -> TenantFile:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    file = replace(
-        file, salt="" if _raw(material) is not None else secrets.token_hex(16), scrypt=COST
-    )
-    nonce = secrets.token_bytes(12)
+    # A key of 256 bits is used as it is; a passphrase is stretched, by a salt of its own.
+    salt = "" if _raw(material) is not None else secrets.token_hex(16)
+    file = replace(file, salt=salt, scrypt=COST)
+    nonce = secrets.token_bytes(_NONCE)
     sealed = AESGCM(_wrapping_key(material, file)).encrypt(
         nonce, bytes.fromhex(data_key), file.tenant.encode()
     )
@@ -164,93 +178,101 @@ def _wrapping_key(material: str, file: TenantFile) -> bytes:
         if raw is None:
             raise ValueError("a passphrase, where a key was used")
         return raw
-    asked = (material, file.salt, file.scrypt)
-    if (known := _stretched.get(asked)) is not None:
-        return known
+    parameters = (material, file.salt, file.scrypt)
+    stretched = _stretched.get(parameters)
+    if stretched is not None:
+        return stretched
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     with _stretching:
-        if (known := _stretched.get(asked)) is None:
+        # Another thread may have done it while this one waited.
+        stretched = _stretched.get(parameters)
+        if stretched is None:
             cost = file.scrypt
             stretching = Scrypt(
                 salt=bytes.fromhex(file.salt), length=32, n=cost.n, r=cost.r, p=cost.p
             )
-            known = stretching.derive(material.encode())
-            while len(_stretched) >= _KEPT:
+            stretched = stretching.derive(material.encode())
+            # The oldest goes first: dictionaries keep their order.
+            while len(_stretched) >= _REMEMBERED:
                 del _stretched[next(iter(_stretched))]
-            _stretched[asked] = known
-    return known
+            _stretched[parameters] = stretched
+    return stretched
 
 
 def _raw(material: str) -> bytes | None:
-    """The 256 bits that a key spells in hex or base64; None for a passphrase."""
+    """Decode the 256 bits that a key spells in hex or base64; None for a passphrase."""
     try:
         if len(material) == 64:
             return bytes.fromhex(material) if material.isalnum() else None
         if len(material) == 44 and material.endswith("="):
-            found = base64.b64decode(material.replace("-", "+").replace("_", "/"), validate=True)
-            return found if len(found) == 32 else None
+            standard = material.replace("-", "+").replace("_", "/")  # from its URL-safe form
+            key = base64.b64decode(standard, validate=True)
+            return key if len(key) == 32 else None
     except (ValueError, binascii.Error):
         pass
     return None
 
 
 def _material(master: str) -> str:
-    scheme, _, rest = master.partition(":")
+    """Read the key or passphrase that a master key is, or that it says where to find."""
+    scheme, _, location = master.partition(":")
     if scheme in ("file", "shared-file"):
-        found = _from_file(rest, shared=scheme == "shared-file")
+        material = _read_file(location, shared=scheme == "shared-file")
     elif scheme == "keyring":
-        found = _from_keyring(rest)
+        material = _read_keyring(location)
     else:
-        found = master
-    if not found.strip():
-        raise SettingsError("the master key is empty", setting="key", remedy=_MAKE_ONE)
-    return found
+        material = master
+    if not material.strip():
+        raise SettingsError("the master key is empty", setting="key", remedy=_NEW_KEY_REMEDY)
+    return material
 
 
-def _from_file(place: str, *, shared: bool) -> str:
-    path = Path(place).expanduser()
+def _read_file(name: str, *, shared: bool) -> str:
+    path = Path(name).expanduser()
     try:
         with path.open("rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
-            found = stream.read()
+            data = stream.read()
     except OSError as error:
         raise SettingsError(
-            f"the key file {place} cannot be read: {error.strerror}",
+            f"the key file {name} cannot be read: {error.strerror}",
             setting="key",
             remedy="check REMLOOM_KEY",
         ) from error
     if os.name == "posix" and not shared and stat.S_ISREG(mode) and mode & 0o077:
         raise SettingsError(
-            f"the key file {place} may be read by others: its mode is {stat.S_IMODE(mode):04o}", setting="key",
-            remedy=f"chmod 600 {place}; if a container shows it like that, say so: REMLOOM_KEY=shared-file:{place}",
-        )  # fmt: skip
+            f"the key file {name} may be read by others: its mode is {stat.S_IMODE(mode):04o}",
+            setting="key",
+            remedy=f"chmod 600 {name}; if a container shows it like that, say so: "
+            f"REMLOOM_KEY=shared-file:{name}",
+        )
     try:
-        return found.decode().strip()
+        return data.decode().strip()
     except UnicodeDecodeError:
         raise SettingsError(
-            f"the key file {place} holds no text", setting="key", remedy=_MAKE_ONE
+            f"the key file {name} holds no text", setting="key", remedy=_NEW_KEY_REMEDY
         ) from None
 
 
-def _from_keyring(place: str) -> str:
+def _read_keyring(entry: str) -> str:
     try:
         import keyring
     except ImportError:
         raise MissingExtraError("a key in the OS keyring", "keyring") from None
-    service, _, name = place.partition("/")
+    service, _, name = entry.partition("/")
     try:
-        found = keyring.get_password(service, name or "master")
+        password = keyring.get_password(service, name or "master")
     except keyring.errors.KeyringError as error:
         raise SettingsError(
             f"the keyring does not answer: {error}",
             setting="key",
             remedy="use a key file: REMLOOM_KEY=file:PATH",
         ) from error
-    if not found:
+    if not password:
         raise SettingsError(
-            f"the keyring has no entry {place!r}",
+            f"the keyring has no entry {entry!r}",
             setting="key",
             remedy=f"keyring set {service} {name or 'master'}",
         )
-    return str(found)
+    return str(password)

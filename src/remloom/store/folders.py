@@ -1,5 +1,4 @@
-"""Folders and files of which everything is private, whole or not there, and never reached through a
-link."""
+"""Private folders and files: written whole or not at all, and never reached through a link."""
 
 from __future__ import annotations
 
@@ -27,9 +26,9 @@ __all__ = [
     "write_new",
 ]
 
-_HERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
-_LOOK = 0.01  # seconds between looks whether a lock is free
+_POLL_INTERVAL = 0.01  # seconds between attempts to take a lock
 
 
 def make_private(folder: Path) -> None:
@@ -48,7 +47,7 @@ def make_private(folder: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Have the names in a folder on disk, where a system can do that."""
+    """Flush the names in a folder to disk, where the system can do that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -59,19 +58,23 @@ def sync(folder: Path) -> None:
 
 
 def write_new(path: Path | str, data: bytes, *, within: int | None = None) -> None:
-    """Make a file that only its owner may read, on disk and whole when this returns; gone again
+    """Make a file that only its owner may read, whole and on disk when this returns; removed again
     when that fails.
 
-    `within` is the descriptor of an open folder that `path` is relative to.
+    Args:
+        within: the descriptor of an open folder that `path` is relative to.
 
     Raises:
         FileExistsError: something has this name.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE, 0o600, dir_fd=within)
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600, dir_fd=within
+    )
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]  # one call may write less than it was given
+        remaining = memoryview(data)
+        # One call may write less than it was given.
+        while remaining:
+            remaining = remaining[os.write(descriptor, remaining) :]
         os.fsync(descriptor)
     except BaseException:
         with suppress(OSError):
@@ -83,46 +86,51 @@ def write_new(path: Path | str, data: bytes, *, within: int | None = None) -> No
 
 @contextmanager
 def alone_in(folder: Path, patience: float) -> Iterator[None]:
-    """One process, and one thread of it, at a time is in here for a folder. (Windows has no such
-    lock on folders.)
+    """Hold a lock on a folder, which one thread of one process can have at a time. (Windows has no
+    such lock.)
+
+    Args:
+        patience: seconds to wait for it.
 
     Raises:
-        StoreBusyError: another was in here for as many seconds.
+        StoreBusyError: another had it for as long.
     """
     try:
         import fcntl
     except ImportError:
         yield
         return
-    ends = time.monotonic() + patience
-    descriptor = os.open(folder, os.O_RDONLY | _HERE)
+    deadline = time.monotonic() + patience
+    descriptor = os.open(folder, os.O_RDONLY | _NO_LINKS)
     try:
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() > ends:
+                if time.monotonic() > deadline:
                     raise StoreBusyError(
                         f"another process changes {folder}", remedy="try again"
                     ) from None
-                time.sleep(_LOOK)
+                time.sleep(_POLL_INTERVAL)
         yield
     finally:
-        os.close(descriptor)  # which ends the lock
+        # Closing it ends the lock.
+        os.close(descriptor)
 
 
 def read_whole(path: Path | str, *, within: int | None = None) -> bytes:
-    """What is in a file that is no link."""
-    with open(os.open(path, os.O_RDONLY | _HERE, dir_fd=within), "rb") as stream:
+    """Read a file that is not a link."""
+    with open(os.open(path, os.O_RDONLY | _NO_LINKS, dir_fd=within), "rb") as stream:
         return stream.read()
 
 
 def replace_in(within: int | None, folder: Path, name: str, data: bytes) -> None:
-    """Put new content under a name of a folder, wholly or not at all.
+    """Replace a file of a folder, wholly or not at all.
 
-    With `within`, its descriptor, it is that folder, even when it is moved or another takes its
-    place meanwhile.
+    Args:
+        within: the folder's descriptor. With it the file stays in that folder, even when it is
+            moved, or another gets its name, meanwhile.
     """
     temporary = f"{name}.{secrets.token_hex(8)}.tmp"
     if within is None:
@@ -135,16 +143,16 @@ def replace_in(within: int | None, folder: Path, name: str, data: bytes) -> None
 
 
 def refuse_links(paths: Iterable[Path]) -> None:
-    """See that none of these is a link: who writes through one writes to somebody else's.
+    """Refuse links: writing through one would change a file elsewhere.
 
     Raises:
-        StoreError: one is.
+        StoreError: one of these paths is a link.
     """
     for path in paths:
         try:
             linked = stat.S_ISLNK(os.lstat(path).st_mode)
         except OSError:
-            # nothing of that name, or not to be looked at: whoever opens it says so
+            # Missing, or not accessible: opening it says so.
             continue
         if linked:
             raise StoreError(
@@ -160,6 +168,7 @@ def destroy(folder: Path, *, secret: str) -> None:
     Any number of threads and processes may destroy one folder at once, or go on with it.
     """
     with suppress(FileNotFoundError, NotADirectoryError):
+        # False sorts first: the files with keys go last.
         entries = sorted(folder.iterdir(), key=lambda path: path.name.startswith(secret))
         for path in entries:
             if path.name.startswith(secret):
@@ -175,7 +184,7 @@ def destroy(folder: Path, *, secret: str) -> None:
 def _overwrite(path: Path) -> None:
     with suppress(FileNotFoundError):
         if _only_name(path):
-            descriptor = os.open(path, os.O_WRONLY | _HERE)
+            descriptor = os.open(path, os.O_WRONLY | _NO_LINKS)
             try:
                 os.write(descriptor, secrets.token_bytes(os.fstat(descriptor).st_size))
                 os.fsync(descriptor)
@@ -184,14 +193,13 @@ def _overwrite(path: Path) -> None:
 
 
 def _only_name(path: Path) -> bool:
-    """Whether this is a file of which nothing else is a name: what has another is not ours to write
-    to."""
-    found = os.lstat(path)
-    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+    """Whether a file has no other name: one that has may belong to somebody else."""
+    status = os.lstat(path)
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def file_error(error: OSError, what: str, remedy: str) -> StoreError:
-    """Make our error for one of the system's about files."""
+    """Translate an error of the system about files."""
     if error.errno in (ENOSPC, EDQUOT):
         return StoreFullError(f"{what}: no space left", remedy="free some space and retry")
     return ReadOnlyStoreError(f"{what}: {error.strerror or error}", remedy=remedy)

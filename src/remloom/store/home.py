@@ -1,10 +1,10 @@
 """The tenants of one home folder: a folder each, `<home>/tenants/<tenant>`, with `memory.db` and
 `tenant.json`.
 
-A tenant comes and goes whole, by one renaming. It is made in a folder of its own and then given its
-name, which only the first of several can do; it is deleted by taking its name away, and then
-destroyed. What a killed process leaves of either has no tenant's name: it lies in
-`tenants/.staging`, in nobody's way, and the next start clears it.
+A tenant is created and deleted as a whole, by renaming its folder. It is made in a folder of its
+own and then given its name, which only the first of several can do; it is deleted by taking its
+name away, and then destroyed. Whatever a killed process leaves of either lies in `tenants/.staging`
+until the next start clears it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ _FILES = (
     _DATABASE,
     *(f"{_DATABASE}-{beside}" for beside in ("wal", "shm", "journal", "mark")),
 )
-_NEW, _GONE = "new-", "gone-"
-_TRIES = 20  # of a name that others give and take away
-_FORSAKEN = 3600.0  # seconds after which nobody is making a tenant any more
+# How folders in `.staging` begin: tenants being made, and tenants being deleted.
+_NEW = "new-"
+_DELETED = "gone-"
+_TRIES = 20  # at renaming, while others create and delete a tenant of that name
+_ABANDONED = 3600.0  # seconds after which a tenant that is being made is taken for left over
 
 
 class HomeFolder:
@@ -60,7 +62,7 @@ class HomeFolder:
         self._staging = self._tenants / ".staging"
 
     def path(self, tenant: str) -> Path:
-        """The database file of a tenant.
+        """Return the database file of a tenant.
 
         Raises:
             InvalidInputError: the name could leave the home or is no portable file name.
@@ -68,21 +70,24 @@ class HomeFolder:
         return self._tenants / tenant_name(tenant) / _DATABASE
 
     def tenants(self) -> list[TenantInfo]:
-        """Every tenant, by name; those that do not open as they are, too."""
+        """List every tenant, by name, damaged ones included."""
         self.finish()
+        if not self._tenants.is_dir():
+            return []
         tenants = []
-        for folder in sorted(self._tenants.iterdir()) if self._tenants.is_dir() else ():
+        for folder in sorted(self._tenants.iterdir()):
             if not _NAME.fullmatch(folder.name) or not (folder.is_symlink() or folder.is_dir()):
                 continue
             try:
                 self._refuse_links(folder)
                 file = tenant_file.read(folder)
-                if file is None and not self._bare(folder):
+                if file is None and not self._has_database(folder):
                     continue
                 damaged = file is None or file.tenant != folder.name
             except RemloomError:
                 file, damaged = None, True
-            size = 0 if folder.is_symlink() else _held(folder)
+            # A link is listed as damaged, and nothing behind it is read.
+            size = 0 if folder.is_symlink() else _folder_size(folder)
             encrypted = file is not None and bool(file.wrapped_key)
             tenants.append(
                 TenantInfo(name=folder.name, encrypted=encrypted, bytes=size, damaged=damaged)
@@ -90,30 +95,30 @@ class HomeFolder:
         return tenants
 
     def identity(self, tenant: str) -> tuple[int, ...] | None:
-        """Tells the folder of a tenant from that of one made later under its name; None while there
+        """Return what tells a tenant's folder from one made later under its name; None while there
         is none.
 
-        A disk gives the number of what was deleted to what is made next: so its tenant file, and
-        when that was written, count too.
+        A disk may give the number of a deleted folder to the next one: so the number of its tenant
+        file, and when that was written, are part of it.
         """
         folder = self.path(tenant).parent
         try:
-            found = os.stat(folder)
+            status = os.stat(folder)
         except OSError:
             return None
         with suppress(OSError):
             file = os.stat(folder / tenant_file.NAME)
-            return found.st_dev, found.st_ino, file.st_ino, file.st_mtime_ns
-        return found.st_dev, found.st_ino
+            return status.st_dev, status.st_ino, file.st_ino, file.st_mtime_ns
+        return status.st_dev, status.st_ino
 
     def create(self, tenant: str, master: str) -> None:
-        """Make a tenant, encrypted when there is a master key. Of several who try at once, one
-        does.
+        """Make a tenant, encrypted when there is a master key. Of several attempts at once, one
+        succeeds.
 
         Raises:
             ConflictError: it is there already.
             SettingsError: the master key could be guessed.
-            StoreError: something else has its place.
+            StoreError: its folder is there, and is not a tenant.
             ReadOnlyStoreError, StoreFullError: the home cannot be written.
         """
         folder = self.path(tenant).parent
@@ -122,43 +127,48 @@ class HomeFolder:
         file, data_key = encryption.wrap(master, tenant)
         try:
             folders.make_private(self._staging)
-            making = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._staging))
+            unnamed = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._staging))
             try:
-                # its log and shared memory are as private as it is
-                folders.write_new(making / _DATABASE, b"")
-                _fill(making / _DATABASE, data_key)
-                folders.write_new(making / tenant_file.NAME, tenant_file.encode(file))
-                folders.sync(making)
-                self._place(making, folder, tenant)
+                # Made first, and private: SQLite gives its log and shared memory the same mode.
+                folders.write_new(unnamed / _DATABASE, b"")
+                _fill(unnamed / _DATABASE, data_key)
+                folders.write_new(unnamed / tenant_file.NAME, tenant_file.encode(file))
+                folders.sync(unnamed)
+                self._give_name(unnamed, folder, tenant)
             finally:
-                shutil.rmtree(making, ignore_errors=True)
+                shutil.rmtree(unnamed, ignore_errors=True)
         except OSError as error:
             raise folders.file_error(
-                error, f"cannot make tenant {tenant!r} in {self.folder}",
+                error,
+                f"cannot make tenant {tenant!r} in {self.folder}",
                 "choose a folder you may write, with REMLOOM_HOME or --home",
-            ) from error  # fmt: skip
+            ) from error
 
-    def _place(self, making: Path, folder: Path, tenant: str) -> None:
-        """Give what was made the name of a tenant."""
-        for last in (*[False] * _TRIES, True):
+    def _give_name(self, unnamed: Path, folder: Path, tenant: str) -> None:
+        """Rename a folder that was made to that of a tenant."""
+        for attempt in range(_TRIES + 1):
             _clear_stale(folder)
             try:
-                os.rename(making, folder)
+                os.rename(unnamed, folder)
                 break
             except OSError:
+                # If nothing is there now, another tenant of this name was deleted just now.
                 self._refuse_taken(tenant, folder)
-                if last or not folder.parent.is_dir():
-                    raise  # else who was first was deleted since
+                if attempt == _TRIES or not folder.parent.is_dir():
+                    raise
         folders.sync(self._tenants)
 
     def open(self, tenant: str, master: str, *, create: bool) -> str:
-        """The data key (hex, or empty) of a tenant, made first when it is missing and `create`.
+        """Decrypt the data key (hex, or empty) of a tenant, made first if it is missing.
+
+        Args:
+            create: make it; otherwise a missing one is an error.
 
         Raises:
             TenantNotFoundError: it is missing and not to be created.
-            WrongKeyError: see `keys.unwrap`.
+            WrongKeyError: see `encryption.unwrap`.
             CorruptStoreError: its database was there once and is gone or empty.
-            StoreError: it is another's, or a link, or what tells how to open it is gone.
+            StoreError: it is another's, or a link, or its tenant file is gone.
         """
         self.finish()
         database = self.path(tenant)
@@ -166,14 +176,14 @@ class HomeFolder:
         if file is None:
             if not create:
                 raise self._missing(tenant)
-            with suppress(ConflictError):  # another was first
+            with suppress(ConflictError):  # another process made it meanwhile
                 self.create(tenant, master)
             file = self._read(tenant, database.parent)
             if file is None:
                 raise self._missing(tenant)
         data_key = encryption.unwrap(file, master)
         if not _size(database):
-            # deleted meanwhile, and perhaps made anew
+            # Another process may have deleted it since, and perhaps made it anew.
             if tenant_file.read(database.parent) != file:
                 return self.open(tenant, master, create=create)
             raise CorruptStoreError(
@@ -181,12 +191,16 @@ class HomeFolder:
                 remedy="restore it from a backup, or delete the tenant to begin anew",
             )
         if encryption.weaker(file):
-            # no room, or nothing may be written here: at another opening
+            # Where it cannot be written now, a later opening does it.
             with suppress(OSError):
                 tenant_file.change(database.parent, lambda now: encryption.rewrap(now, master))
-        if data_key and (why := encryption.weakness(master)):
-            warning = f"{why}: copy tenant {tenant!r} to one with a better key (remloom copy --to-key file:PATH)"
-            warnings.warn(warning, stacklevel=2)
+        problem = encryption.weakness(master) if data_key else ""
+        if problem:
+            warnings.warn(
+                f"{problem}: copy tenant {tenant!r} to one with a better key "
+                "(remloom copy --to-key file:PATH)",
+                stacklevel=2,
+            )
         return data_key
 
     def adopt(self, tenant: str, master: str) -> None:
@@ -215,8 +229,9 @@ class HomeFolder:
             ) from error
 
     def delete(self, tenant: str) -> None:
-        """Destroy a tenant: its name, its key, its database. There is no way back, and what is
-        begun is finished, if need be by the next who opens or lists a tenant of this home.
+        """Destroy a tenant: its name, its key, its database. It cannot be undone.
+
+        If the process is killed, the next one that opens or lists a tenant here completes it.
 
         Raises:
             TenantNotFoundError: there is no such tenant.
@@ -228,13 +243,13 @@ class HomeFolder:
         self._refuse_links(folder)
         if tenant not in self._names() or not any((folder / name).exists() for name in _FILES):
             raise self._missing(tenant)
-        gone = self._staging / f"{_GONE}{secrets.token_hex(8)}"
+        unnamed = self._staging / f"{_DELETED}{secrets.token_hex(8)}"
         try:
             folders.make_private(self._staging)
-            os.rename(folder, gone)
+            os.rename(folder, unnamed)
             folders.sync(self._tenants)
         except FileNotFoundError:
-            raise self._missing(tenant) from None  # another was faster
+            raise self._missing(tenant) from None  # another process deleted it
         except OSError as error:
             raise folders.file_error(
                 error,
@@ -242,66 +257,69 @@ class HomeFolder:
                 "close it, and check its permissions",
             ) from error
         try:
-            folders.destroy(gone, secret=tenant_file.NAME)
+            folders.destroy(unnamed, secret=tenant_file.NAME)
         except OSError as error:
             raise folders.file_error(
                 error,
-                f"tenant {tenant!r} is deleted, and what it held is still in {gone}",
-                f"remove {gone}",
+                f"tenant {tenant!r} is deleted, and what it held is still in {unnamed}",
+                f"remove {unnamed}",
             ) from error
 
     def finish(self) -> None:
-        """Finish deletions that were killed, and clear what was left of tenants that were never
-        whole."""
+        """Finish deletions that were killed, and clear away tenants that were never whole."""
         try:
-            left = list(os.scandir(self._staging))
+            entries = list(os.scandir(self._staging))
         except OSError:
             return
-        for entry in left:
+        for entry in entries:
             with suppress(OSError):
-                forsaken = time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORSAKEN
-                if entry.name.startswith(_GONE) or (entry.name.startswith(_NEW) and forsaken):
+                abandoned = time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED
+                if entry.name.startswith(_DELETED) or (entry.name.startswith(_NEW) and abandoned):
                     folders.destroy(Path(entry.path), secret=tenant_file.NAME)
 
     def unfinished(self) -> list[str]:
-        """What a killed deletion left and `finish` could not remove: where it is."""
+        """List the folders that a killed deletion left and `finish` could not remove."""
         self.finish()
         with suppress(OSError):
             return [
-                entry.path for entry in os.scandir(self._staging) if entry.name.startswith(_GONE)
+                entry.path for entry in os.scandir(self._staging) if entry.name.startswith(_DELETED)
             ]
         return []
 
     def _read(self, tenant: str, folder: Path) -> tenant_file.TenantFile | None:
-        """The tenant file, if it is this tenant's; None when there is no tenant, and nothing of
-        one."""
+        """Read the tenant file, if it is this tenant's; None when there is nothing of a tenant."""
         self._refuse_links(folder)
         before = self.identity(tenant)
         file = tenant_file.read(folder)
-        bare = file is None and self._bare(folder)
-        # else it came, or went, meanwhile
-        if bare and before is not None and self.identity(tenant) == before:
+        database_alone = file is None and self._has_database(folder)
+        # If the folder is another one by now, the tenant was made or deleted while this looked.
+        if database_alone and before is not None and self.identity(tenant) == before:
             raise StoreError(
                 f"{folder} holds a database but no tenant.json",
-                remedy=f"restore tenant.json from a backup, or give it up: remloom tenant delete {tenant}",
+                remedy="restore tenant.json from a backup, or give it up: "
+                f"remloom tenant delete {tenant}",
             )
         if file is not None and file.tenant != tenant:
             raise StoreError(
                 f"{folder} holds tenant {file.tenant!r}, not {tenant!r}",
-                remedy=f"open {file.tenant!r}; if it was copied or renamed on purpose: remloom tenant adopt {tenant}",
-                tenant=tenant, found=file.tenant,
-            )  # fmt: skip
+                remedy=f"open {file.tenant!r}; if it was copied or renamed on purpose: "
+                f"remloom tenant adopt {tenant}",
+                tenant=tenant,
+                found=file.tenant,
+            )
         return file
 
     def _refuse_taken(self, tenant: str, folder: Path) -> None:
+        """Refuse to make a tenant where one, or anything else, is already."""
         before = self.identity(tenant)
-        held = (folder.exists() and not folder.is_dir()) or any(_others(folder))
+        is_file = folder.exists() and not folder.is_dir()
+        occupied = is_file or any(_other_files(folder))
         if self._read(tenant, folder) is not None:
             raise ConflictError(
                 f"tenant {tenant!r} is there already", remedy="choose another name, or open it"
             )
-        # else it came, or went, meanwhile
-        if held and before is not None and self.identity(tenant) == before:
+        # If the folder is another one by now, it was made or deleted while this looked.
+        if occupied and before is not None and self.identity(tenant) == before:
             raise StoreError(
                 f"{folder} is there, and holds no tenant",
                 remedy="move what is there elsewhere, or choose another name",
@@ -310,12 +328,11 @@ class HomeFolder:
     def _refuse_links(self, folder: Path) -> None:
         folders.refuse_links((folder, *(folder / name for name in _FILES)))
 
-    def _bare(self, folder: Path) -> bool:
-        """A database without its key is neither a tenant nor the place for a new one."""
+    def _has_database(self, folder: Path) -> bool:
         return (folder / _DATABASE).exists()
 
     def _names(self) -> list[str]:
-        """What is there by these very names: a disk may find `Acme` under `acme`."""
+        """List the folders by their exact names: a disk may open `Acme` as `acme`."""
         with suppress(FileNotFoundError, NotADirectoryError):
             return os.listdir(self._tenants)
         return []
@@ -328,22 +345,23 @@ class HomeFolder:
         hint = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
         return TenantNotFoundError(
             f"there is no tenant {tenant!r} in {self.folder}",
-            remedy=f"{hint}`remloom read PATH` or `remloom tenant create {tenant}` makes it; --home looks elsewhere",
+            remedy=f"{hint}`remloom read PATH` or `remloom tenant create {tenant}` makes it; "
+            "--home looks elsewhere",
             tenant=tenant,
             home=str(self.folder),
             nearest=nearest,
         )
 
 
-def _held(folder: Path) -> int:
-    """Bytes of the files in it, as far as they are still there."""
+def _folder_size(folder: Path) -> int:
+    """Sum the bytes of the files in a folder; 0 when it is gone."""
     with suppress(FileNotFoundError):
         return sum(map(_size, folder.iterdir()))
     return 0
 
 
 def _size(path: Path) -> int:
-    """Bytes; 0 of what is not there."""
+    """Return the bytes of a file; 0 when it is gone."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -356,8 +374,9 @@ def _fill(database: Path, data_key: str) -> None:
     SqliteStore(database, data_key).close()
 
 
-def _others(folder: Path) -> list[Path]:
-    """What a folder holds besides what a killed process may have left of a tenant file."""
+def _other_files(folder: Path) -> list[Path]:
+    """List the files of a folder but those that a killed process may have left of a tenant
+    file."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return [path for path in folder.iterdir() if not _is_stale(path)]
     return []
@@ -368,19 +387,20 @@ def _is_stale(path: Path) -> bool:
 
 
 def _clear_stale(folder: Path) -> None:
-    """Make room for a tenant where at most the leavings of another attempt are."""
+    """Remove a folder that has nothing but unfinished tenant files."""
     with suppress(FileNotFoundError, NotADirectoryError):
         for path in folder.iterdir():
             if _is_stale(path):
                 path.unlink(missing_ok=True)
-    # somebody was first, or it holds something: the renaming says so
+    # Where there is anything else in it, renaming to it fails and says so.
     with suppress(OSError):
         folder.rmdir()
 
 
 def tenant_name(tenant: str) -> str:
-    """The name, if a tenant can have it: the same for every store, so that each can be copied into
-    any.
+    """Check a name for a tenant, and return it.
+
+    The rule is the same for every store, so that a tenant can be copied from any into any.
 
     Raises:
         InvalidInputError: the name could leave the home or is no portable file name.
@@ -388,7 +408,8 @@ def tenant_name(tenant: str) -> str:
     if not isinstance(tenant, str) or not _NAME.fullmatch(tenant) or _RESERVED.fullmatch(tenant):
         raise InvalidInputError(
             f"{tenant!r} is no tenant name",
-            remedy="use 1-128 letters, digits and . _ @ + -, the first a letter or digit, the last no dot",
+            remedy="use 1-128 letters, digits and . _ @ + -, the first a letter or digit, the last "
+            "no dot",
         )
     return tenant
 
@@ -410,13 +431,14 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     except OSError as error:
         raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
     try:
-        kept = None
+        wrapped_key = None
         with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
-            kept = (folder / tenant_file.NAME).read_bytes()
+            wrapped_key = (folder / tenant_file.NAME).read_bytes()
         store.admin.backup(str(target / _DATABASE))
         os.chmod(target / _DATABASE, 0o600)
-        if kept is not None:  # last, for nothing opens a folder without it
-            folders.write_new(target / tenant_file.NAME, kept)
+        # Last, as nothing opens a folder without it.
+        if wrapped_key is not None:
+            folders.write_new(target / tenant_file.NAME, wrapped_key)
     except BaseException:
         # half a backup must not be taken for a whole one
         shutil.rmtree(target, ignore_errors=True)

@@ -1,5 +1,5 @@
-"""Checks and encodes what users put into `properties` and `metadata`: what every store keeps exactly
-as it is, and nothing else."""
+"""Checks and encodes the values of `properties` and `metadata`: only those that every store keeps
+exactly as they are."""
 
 from __future__ import annotations
 
@@ -100,8 +100,11 @@ def encode_strict(value: Any) -> bytes:
 
 
 def encode_free(value: Any) -> str:
-    """Encode a value as JSON for a store that keeps numbers as it would write them: floats without an
-    exponent, since a whole number of many digits comes back as one only with its point."""
+    """Encode a value as JSON for a store that keeps numbers as it would write them.
+
+    Floats are written without an exponent: a whole number of many digits stays a float only by its
+    point.
+    """
     encoded = _encode(value)
     if _EXPONENT.search(encoded):
         encoded = _encode(_pointed(msgspec.to_builtins(value)))

@@ -1,4 +1,4 @@
-"""A memory as JSON lines: written by `export`, read by `import_`, the same for every provider.
+"""A memory as JSON lines: written by `export`, read by `import_`, the same for every store.
 
 The first line is a header, then a line for each record (with its vectors, if asked for) and each
 edge. The last says how many there were of each, and the SHA-256 of all lines before it: an export
@@ -31,7 +31,7 @@ __all__ = ["export", "import_"]
 
 FORMAT = 1
 _BATCH = 1_000  # lines written together
-_AGAIN = "export it again"
+_EXPORT_AGAIN = "export it again"
 
 
 class _Header(msgspec.Struct, tag="remloom", tag_field="line"):
@@ -65,7 +65,8 @@ class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
     path: str
 
 
-_LONGEST = 1.01  # that a number of a vector of length 1 can be, once it was rounded to 16 bits
+# A number of a unit vector is at most this, once it was rounded to 16 bits.
+_MAX_COMPONENT = 1.01
 _decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _EndLine).decode
 _encode = msgspec.json.encode
 
@@ -85,13 +86,14 @@ def export(
 
     write(_Header(FORMAT, tenant, name, dims))
     records = store.records.all()
-    while some := list(islice(records, _BATCH)):
-        windows = store.vectors.of([record.id for record in some]) if vectors else {}
-        for record in some:
-            found = [_window(vector) for vector in windows.get(record.id, ())]
-            write(_RecordLine(record.schema, msgspec.Raw(_encode(record)), found))
-            end.vectors += len(found)
-        end.records += len(some)
+    while page := list(islice(records, _BATCH)):
+        stored = store.vectors.of([record.id for record in page]) if vectors else {}
+        for record in page:
+            windows = [_window(vector) for vector in stored.get(record.id, ())]
+            write(_RecordLine(record.schema, msgspec.Raw(_encode(record)), windows))
+            end.vectors += len(windows)
+        end.records += len(page)
+    # Behind all records, so that an import finds both ends of each.
     for edge in store.graph.all_edges():
         write(_EdgeLine(edge))
         end.edges += 1
@@ -107,13 +109,13 @@ def import_(
     it is. It is one transaction: all of the export is in the memory afterwards, or nothing.
 
     Args:
-        model: the embedder of this memory: texts without vectors of its are queued for it.
-        incomplete: take what is there of an export that was cut off, or that has no last line.
+        model: the embedder of this memory: texts without its vectors are queued for it.
+        incomplete: import as much as there is of an export that has no last line.
 
     Raises:
-        InvalidInputError: a line is not of the format; says which. Or the export is not whole, or
-            not what was written.
-        StoreBusyError: the store had to begin anew, and this stream cannot.
+        InvalidInputError: a line is not of the format; says which. Or the export was cut off, or
+            changed.
+        StoreBusyError: the store had to begin anew, and this stream cannot be read again.
     """
     reading = _Import(stream, model, incomplete)
     written = store.write_all(reading.batches)
@@ -122,7 +124,7 @@ def import_(
 
 
 class _Import:
-    """One export on its way in.
+    """An export that is being read.
 
     Attributes:
         records, edges: lines read of each kind.
@@ -130,13 +132,13 @@ class _Import:
 
     def __init__(self, stream: Iterable[bytes], model: str, incomplete: bool) -> None:
         self._stream = stream
-        self._start = self._place()
+        self._start = self._position()
         self._begun = False
         self._model = model
         self._incomplete = incomplete
 
-    def _place(self) -> int | None:
-        """Where the stream can be put back to; None when it cannot."""
+    def _position(self) -> int | None:
+        """Return where the stream can be put back to; None when it cannot."""
         with suppress(AttributeError, OSError, ValueError):
             return int(self._stream.tell())  # type: ignore[attr-defined]
         return None
@@ -146,65 +148,70 @@ class _Import:
         if self._begun:
             if self._start is None:
                 raise StoreBusyError(
-                    "other writers were in the way, and this stream cannot be read again; nothing was written",
+                    "other writers were in the way, and this stream cannot be read again; nothing "
+                    "was written",
                     remedy="try again, or import from a file",
                 )
             self._stream.seek(self._start)  # type: ignore[attr-defined]
         self._begun = True
 
     def batches(self) -> Iterator[Batch]:
-        """Yield everything as it is to be written. The last batch comes after the end was found to
-        be right."""
+        """Yield everything as it is to be written; the last batch only once the end was checked."""
         self._rewind()
         self.records = self.edges = self.vectors = 0
-        digest, number = sha256(), 0
+        digest = sha256()
+        number = 0
         header: _Header | None = None
         end: _EndLine | None = None
-        batch = _Gathered(self._model)
+        batch = _PendingBatch(self._model)
         for number, line in enumerate(self._stream, 1):
             if end is not None and line.strip():
                 raise InvalidInputError(
-                    f"line {number} stands behind the export's last", remedy=_AGAIN
+                    f"line {number} stands behind the export's last", remedy=_EXPORT_AGAIN
                 )
-            value = self._decoded(number, line, header) if line.strip() else None
+            value = self._parse(number, line, header) if line.strip() else None
             if value is None:
                 pass
             elif isinstance(value, _EndLine):
                 end = value
-                self._check(end, number, digest.hexdigest())
+                self._check_end(end, number, digest.hexdigest())
             elif header is None:
                 header = batch.header = _checked_header(value)
             else:
+                # Both ends of an edge are written before it.
                 if not isinstance(value, _RecordLine) and batch.records:
-                    yield batch.take()  # so that both ends of an edge are there
-                with _line(number):
-                    self._count(batch, value)
+                    yield batch.take()
+                with _numbered_errors(number):
+                    self._add(batch, value)
                 if batch.full:
                     yield batch.take()
+            # Behind the check of the last line, whose checksum is of the lines before it.
             digest.update(line)
         if header is None:
             raise InvalidInputError("this is no Remloom export: it is empty")
         if end is None and not self._incomplete:
             raise InvalidInputError(
-                f"the export ends after line {number}, and its last line, which says how much it is, is missing: it "
-                f"was cut off, or an older Remloom wrote it. There are {self.records:,} records and {self.edges:,} "
-                "edges in it; nothing was written",
-                remedy=f"{_AGAIN}; or take in what there is: --incomplete, import_(…, incomplete=True)",
+                f"the export ends after line {number}, and its last line, which says how much it "
+                "is, is missing: it was cut off, or an older Remloom wrote it. There are "
+                f"{self.records:,} records and {self.edges:,} edges in it; nothing was written",
+                remedy=f"{_EXPORT_AGAIN}; or take in what there is: --incomplete, "
+                "import_(…, incomplete=True)",
             )
         yield batch.take()
 
-    def _decoded(self, number: int, line: bytes, header: _Header | None) -> Any:
+    def _parse(self, number: int, line: bytes, header: _Header | None) -> Any:
         try:
             return _decode(line)
         except msgspec.MsgspecError as error:
-            if header is not None and not line.endswith(b"\n"):  # it was cut off within a line
+            # Cut off within a line: the missing end is what is said of it.
+            if header is not None and not line.endswith(b"\n"):
                 return None
             raise InvalidInputError(
                 f"line {number} is no line of a Remloom export: {error}",
                 remedy="give a file that `remloom export` wrote",
             ) from error
 
-    def _count(self, batch: _Gathered, value: Any) -> None:
+    def _add(self, batch: _PendingBatch, value: Any) -> None:
         if isinstance(value, _RecordLine):
             batch.add_record(value)
             self.records += 1
@@ -220,18 +227,22 @@ class _Import:
             )
         self.edges += 1
 
-    def _check(self, end: _EndLine, number: int, digest: str) -> None:
-        """See that what was read is what was written."""
+    def _check_end(self, end: _EndLine, number: int, digest: str) -> None:
+        """Refuse an export whose lines are not those that were written."""
         if (end.records, end.edges) != (self.records, self.edges):
             raise InvalidInputError(
-                f"the export's last line speaks of {end.records:,} records and {end.edges:,} edges, and "
-                f"{self.records:,} and {self.edges:,} are before it; nothing was written", remedy=_AGAIN,
-            )  # fmt: skip
+                f"the export's last line speaks of {end.records:,} records and {end.edges:,} "
+                f"edges, and {self.records:,} and {self.edges:,} are before it; nothing was "
+                "written",
+                remedy=_EXPORT_AGAIN,
+            )
         if end.sha256 and end.sha256 != digest:
             raise InvalidInputError(
-                f"the export was changed since it was written: the checksum in line {number} is another's; nothing was "
-                "written", remedy=f"{_AGAIN}; whoever changed it on purpose takes the sha256 out of its last line",
-            )  # fmt: skip
+                "the export was changed since it was written: the checksum in line "
+                f"{number} is another's; nothing was written",
+                remedy=f"{_EXPORT_AGAIN}; if you changed it on purpose, take the sha256 out of its "
+                "last line",
+            )
 
 
 def _checked_header(value: object) -> _Header:
@@ -242,7 +253,7 @@ def _checked_header(value: object) -> _Header:
     return value
 
 
-class _Gathered:
+class _PendingBatch:
     """Lines that are written together."""
 
     def __init__(self, model: str) -> None:
@@ -261,7 +272,7 @@ class _Gathered:
         item = _batch_record(line, self.header, self._model)
         if item.record.id in self._ids:
             raise InvalidInputError(
-                f"the record {item.record.id} stands here a second time", remedy=_AGAIN
+                f"the record {item.record.id} stands here a second time", remedy=_EXPORT_AGAIN
             )
         self._ids.add(item.record.id)
         self.records.append(item)
@@ -272,7 +283,7 @@ class _Gathered:
         self._names |= built.names
 
     def take(self) -> Batch:
-        """What was gathered, as one batch."""
+        """Make one batch of what was gathered, and begin anew."""
         dims = self.header.dims if any(record.vectors for record in self.records) else 0
         model = self._model or self.header.model
         batch = Batch(tuple(self.records), tuple(self.edges), dict(self._names), (), dims, model)
@@ -288,8 +299,8 @@ def _window(vector: Vector) -> tuple[int, int, str, str]:
 
 
 @contextmanager
-def _line(number: int) -> Iterator[None]:
-    """Errors inside say which line they are about."""
+def _numbered_errors(number: int) -> Iterator[None]:
+    """Add the number of the line to the message of an error inside."""
     try:
         yield
     except RemloomError as error:
@@ -306,7 +317,8 @@ def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
         numbers = np.frombuffer(vector.data, dtype=np.float32)
     except ValueError as error:
         raise VectorError(f"a vector of the export is damaged: {error}") from error
-    if numbers.size != dims or not (np.abs(numbers) <= _LONGEST).all():  # nor is NaN
+    # NaN fails this comparison as well.
+    if numbers.size != dims or not (np.abs(numbers) <= _MAX_COMPONENT).all():
         raise VectorError(
             f"a vector of the export is damaged: it is not {dims} finite numbers of a length of 1"
         )
@@ -323,17 +335,12 @@ def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord
     except msgspec.MsgspecError as error:
         raise InvalidInputError(f"a record of the export is damaged: {error}") from error
     record = check_record(record)
+    # Vectors of another embedder are left out, and their texts are queued for this one.
     usable = model in ("", header.model)
     windows = tuple(_vector(window, header.dims) for window in line.vectors) if usable else ()
     text = searchable_text(record)
+    embed = bool(model and text.strip() and not windows)
     parents = record.parents if isinstance(record, Resource) else ()
     if parents:
         record = replace(record, parents=())
-    return BatchRecord(
-        record,
-        keys_of(record),
-        text,
-        windows,
-        parents,
-        bool(model and text.strip() and not windows),
-    )
+    return BatchRecord(record, keys_of(record), text, windows, parents, embed)

@@ -59,6 +59,11 @@ def only_entry(entries: Sequence[Entry]) -> Entry:
 def version_conflict(entry: Entry, version: int, expected: int) -> ConflictError:
     """Make the error for an entry that somebody else wrote first."""
     return ConflictError(
-        f"entry {entry.namespace} {entry.key!r} has version {version}, not {expected}: another wrote it first",
-        remedy="read it again, and decide anew", kind=entry.namespace, id=entry.key, found=version, expected=expected,
-    )  # fmt: skip
+        f"entry {entry.namespace} {entry.key!r} has version {version}, not {expected}: another "
+        "wrote it first",
+        remedy="read it again, and decide anew",
+        kind=entry.namespace,
+        id=entry.key,
+        found=version,
+        expected=expected,
+    )

@@ -347,6 +347,8 @@ def _select(rows: _Rows, start: int, allow: Ids | None) -> slice | NDArray[np.in
     """Select the rows from `start` on that are allowed."""
     if allow is None:
         return slice(start, len(rows.ids))
+    if not start:
+        return positions(rows.ids, allow)
     return positions(rows.ids[start:], allow) + start
 
 
