@@ -188,7 +188,7 @@ def test_a_large_file_is_written_anew_later(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: float
 ) -> None:
     monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
-    monkeypatch.setattr("remloom.store.sqlite.erasure._REST", rest)
+    monkeypatch.setattr("remloom.store.sqlite.erasure._DELAY", rest)
     put(store, *(Entity(name=f"{SECRET} {n:03}") for n in range(300)))
     put(store, *(Entity(name=f"{SECRET[:-1]} {n:03}") for n in range(300)))
     deletion = store.delete(

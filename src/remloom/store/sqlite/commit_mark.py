@@ -53,7 +53,7 @@ class Mark:
         return Commit(line, number, at, record_no)
 
     def write(self, commit: Commit) -> None:
-        """Note a commit that is on disk. A mark that cannot be written lags behind, which it may."""
+        """Record a commit that is on disk. A mark that cannot be written may lag behind."""
         data = _FORM.pack(_MAGIC, *commit)
         with suppress(OSError):
             if self._descriptor is None:

@@ -98,7 +98,8 @@ class Connector(Struct, frozen=True):
         shared = self.path.with_name(f"{self.path.name}-shm")
         if not shared.exists() and log.exists() and log.stat().st_size:
             raise ReadOnlyStoreError(
-                f"the last writes of {self.path} are in {log.name}, and cannot be read where nothing may be written",
+                f"the last writes of {self.path} are in {log.name}, and cannot be read where "
+                "nothing may be written",
                 remedy="copy the folder to where you may write, and open it there",
             )
         immutable = "" if shared.exists() else "&immutable=1"

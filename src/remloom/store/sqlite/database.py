@@ -123,7 +123,7 @@ class Database:
             self._writer = self._first(accept=accept)
             with translate(self.path):
                 migrate(self._writer, path, read_only=self.read_only)
-            self._present()
+            self._require_same_file()
         except BaseException:
             self.close()
             raise
@@ -132,7 +132,7 @@ class Database:
             self._watch()
 
     def _first(self, *, accept: bool) -> apsw.Connection:
-        """The writer's connection to a file that is all there, and is sealed if it can be."""
+        """Open the writer's connection, and seal the file if it is an older plain one."""
         try:
             return self._enter(accept=accept)
         except (WrongKeyError, CorruptStoreError, ReadOnlyStoreError):
@@ -191,28 +191,32 @@ class Database:
 
     @contextmanager
     def _same(self) -> Iterator[None]:
-        """What is opened inside is the file that was opened first; and when it cannot be opened,
-        that may be why."""
+        """Check that the file opened inside is the one that was opened first, also when opening it
+        fails, as that may be why."""
         try:
             yield
         finally:
             if self._file:
-                self._present()
+                self._require_same_file()
 
-    def _present(self) -> None:
-        """See that the file at this path is still the one that was opened. Where a tenant was
-        deleted, and perhaps made anew, nothing that was meant for it may be written or read."""
+    def _require_same_file(self) -> None:
+        """Check that the file at this path is still the one that was opened.
+
+        Where a tenant was deleted, and perhaps made anew, nothing of the old one may be written or
+        read.
+        """
         if self._closed:
             raise closed_error()
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
-            found = None
-        if found and self._file is None:
-            self._file = found.st_dev, found.st_ino
-        if found is None or self._file != (found.st_dev, found.st_ino):
+            status = None
+        if status and self._file is None:
+            self._file = status.st_dev, status.st_ino
+        if status is None or self._file != (status.st_dev, status.st_ino):
             raise StoreClosedError(
-                f"{self.path} is no longer what was opened: the tenant was deleted, or its folder moved",
+                f"{self.path} is no longer what was opened: the tenant was deleted, or its folder "
+                "moved",
                 remedy="close this memory; open it again where it is now",
             )
 
@@ -220,7 +224,7 @@ class Database:
         """Notice that the file is gone, so that nothing more is read of it either: no thread keeps
         its reader."""
         try:
-            self._present()
+            self._require_same_file()
         except StoreClosedError:
             self._gone = True
             self._local = threading.local()
@@ -244,7 +248,7 @@ class Database:
             StoreClosedError: it is.
         """
         if self._gone:
-            self._present()
+            self._require_same_file()
 
     def _spare_reader(self) -> apsw.Cursor:
         self.require()
@@ -293,8 +297,8 @@ class Database:
         return [self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))]
 
     def tidy(self) -> bool:
-        """What an idle file has done for it in the background: free pages go back to the disk, the
-        writer's cache to the system, and the log is emptied. False when nothing is left to do."""
+        """Do the background work of an idle file: return free pages to the disk and the writer's
+        cache to the system, and empty the log. False when nothing is left to do."""
         if time.monotonic() - self._wrote < _IDLE:
             return True
         if not self._writing.acquire(blocking=False):
@@ -304,7 +308,7 @@ class Database:
             if self._closed:
                 return False
             self._writer.set_busy_timeout(0)  # who writes here must not wait for it
-            more = self._give_back()
+            more = self._free_pages()
             if self._wrote:
                 self._writer.pragma("shrink_memory")
                 self._wrote = 0.0
@@ -326,9 +330,11 @@ class Database:
         maintenance.watch(self)
 
     def rewrite(self) -> None:
-        """Write every page anew. What was moved from page to page as trees were balanced leaves
-        copies in the unused parts of pages, which secure deletion does not reach; and what was
-        given back to the file leaves it."""
+        """Write every page anew.
+
+        Rows that were moved between pages leave copies in the unused parts of pages, which secure
+        deletion does not reach. Free pages are returned to the disk.
+        """
         with self._writing, translate(self.path):
             # made by an earlier version: from here on it gives space back
             if not self._writer.pragma("auto_vacuum"):
@@ -366,9 +372,11 @@ class Database:
             self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
         return True
 
-    def _give_back(self) -> bool:
-        """Take some free pages out of the file; they hold nothing, by `secure_delete`. True when
-        there are more."""
+    def _free_pages(self) -> bool:
+        """Remove some free pages from the file; returns whether there are more.
+
+        They are zeroed already, by `secure_delete`.
+        """
         free = self._writer.pragma("freelist_count")
         if free <= _SPARE:
             return False
@@ -412,7 +420,7 @@ class Database:
             with translate(self.path):
                 cursor = self._writer.cursor()
                 cursor.execute("BEGIN IMMEDIATE")
-                self._present()
+                self._require_same_file()
                 run_group(cursor, group, self.path)
                 cursor.execute(_COUNT, (time.time_ns() // 1000,))
                 commit = cursor.execute(_COUNTED).get
@@ -442,14 +450,14 @@ class Database:
         """Return why a transaction failed: a file that is gone cannot be opened either."""
         if isinstance(error, ReadOnlyStoreError):
             try:
-                self._present()
+                self._require_same_file()
             except StoreClosedError as closed:
                 return closed
         return error
 
 
 class TransactionDatabase(Database):
-    """What a transaction that writes has done so far, for who reads in it."""
+    """The database as a transaction that writes sees it, for reads inside it."""
 
     def __init__(self, path: Path, cursor: apsw.Cursor) -> None:
         self.path = path

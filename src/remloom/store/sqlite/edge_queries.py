@@ -156,10 +156,14 @@ def far_column(end: str) -> str:
 
 
 def in_force(now: bool) -> str:
-    """Return the condition that an edge is in force at `:at`. An edge asked for in the past began, if nothing else is said, when
-    it was made."""
-    since = "" if now else " AND (e.valid_from IS NOT NULL OR e.created <= :at)"
-    return f"(e.valid_to IS NULL OR e.valid_to > :at) AND (e.valid_from IS NULL OR e.valid_from <= :at){since}"
+    """Return the condition that an edge is in force at `:at`."""
+    condition = (
+        "(e.valid_to IS NULL OR e.valid_to > :at) AND (e.valid_from IS NULL OR e.valid_from <= :at)"
+    )
+    # In the past an edge without a beginning is in force from when it was made.
+    if not now:
+        condition += " AND (e.valid_from IS NOT NULL OR e.created <= :at)"
+    return condition
 
 
 def microseconds_at(as_of: datetime | None) -> int:

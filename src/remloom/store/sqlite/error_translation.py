@@ -59,7 +59,8 @@ def translated(error: BaseException | None, path: Path) -> RemloomError:
         case apsw.NotADBError():
             return WrongKeyError(
                 f"{path} does not open with this key, or is no Remloom database",
-                remedy="check REMLOOM_KEY; if the key is right the file is damaged: restore a backup",
+                remedy="check REMLOOM_KEY; if the key is right the file is damaged: restore a "
+                "backup",
             )
         case apsw.CorruptError() | msgspec.DecodeError() | UnicodeDecodeError():
             return damaged(path, error)

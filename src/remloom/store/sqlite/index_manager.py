@@ -145,9 +145,7 @@ class IndexManager:
         # hit of its.
         if state.index is not None:
             if state.dead < dead:
-                gone = cursor.execute(
-                    "SELECT number FROM dead WHERE kind=? AND seq>?", (kind, state.dead)
-                ).fetchall()
+                gone = cursor.execute(SQL.tombstones_after, (kind, state.dead)).fetchall()
                 if gone:
                     state.index.remove([number for (number,) in gone])
             if state.seen < newest:
@@ -180,7 +178,7 @@ class IndexManager:
 
     def _load_vectors(self, cursor: apsw.Cursor, dead: int) -> _State:
         """Vectors come from their table; only the graph over them is in the snapshot."""
-        current = cursor.execute("SELECT model, dims FROM models WHERE current=1").get
+        current = cursor.execute(SQL.current_model).get
         if current is None:
             return _State(None, 0, dead)
         from ..indexes.hnsw import VectorIndex
@@ -211,18 +209,14 @@ class IndexManager:
             upto, dead = state.seen, state.dead
 
         def work(cursor: apsw.Cursor) -> None:
-            erased = cursor.execute(
-                "SELECT 1 FROM dead WHERE seq>? AND kind=? LIMIT 1", (dead, kind)
-            ).get
+            erased = cursor.execute(SQL.has_tombstone_after, (dead, kind)).get
             if erased or pruned(cursor) > dead:
                 # something in this blob was removed meanwhile and must not come back to disk
                 return
-            cursor.execute("DELETE FROM snapshots WHERE kind=?", (kind,))
+            cursor.execute(SQL.delete_snapshot, (kind,))
             for part, start in enumerate(range(0, len(blob), _PART)):
-                cursor.execute(
-                    "INSERT INTO snapshots VALUES (?,?,?,?,?,?)",
-                    (kind, part, upto, dead, meta, blob[start : start + _PART]),
-                )
+                data = blob[start : start + _PART]
+                cursor.execute(SQL.add_snapshot_part, (kind, part, upto, dead, meta, data))
             prune(cursor)
 
         self._database.write(work)
@@ -316,7 +310,7 @@ def prune(cursor: apsw.Cursor) -> None:
 
 def pruned(cursor: apsw.Cursor) -> int:
     """Return the number up to which tombstones were dropped."""
-    oldest = cursor.execute("SELECT min(seq) FROM dead").get
+    oldest = cursor.execute(SQL.oldest_tombstone).get
     return (oldest - 1) if oldest else 0
 
 
@@ -331,11 +325,11 @@ class _Snapshot(Struct):
 def _snapshot(cursor: apsw.Cursor, kind: str) -> _Snapshot | None:
     """The snapshot of an index, put together part by part: it may be a hundred megabytes, and is
     held once."""
-    first = cursor.execute("SELECT dead, meta FROM snapshots WHERE kind=? AND part=0", (kind,)).get
+    first = cursor.execute(SQL.snapshot_header, (kind,)).get
     if first is None:
         return None
     data = bytearray()
-    for (part,) in cursor.execute("SELECT data FROM snapshots WHERE kind=? ORDER BY part", (kind,)):
+    for (part,) in cursor.execute(SQL.snapshot_parts, (kind,)):
         data += part
     return _Snapshot(data, first[0], msgspec.json.decode(first[1]).get("model", 0))
 

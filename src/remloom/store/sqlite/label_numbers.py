@@ -130,7 +130,7 @@ class LabelNumbers:
     def load_degrees(
         self, cursor: apsw.Cursor, label_nos: Sequence[int], end: str, fetch: Fetch
     ) -> None:
-        """Load how many edges there are at one end of many labels, where every one of them counts."""
+        """Load the number of edges at one end of many labels, for a fetch that counts them all."""
         if fetch.counts_all and not self.cache.has_dated:
             known = self.cache.degrees
             unknown = [no for no in label_nos if (no, end, None, None) not in known]

@@ -83,9 +83,12 @@ def _lost(path: Path, writes: int, last: Commit | None, marked: Commit | None) -
         )
     return CorruptStoreError(
         ", ".join(what),
-        remedy="`remloom doctor --repair` keeps its log aside and goes on with what is whole; or restore a backup",
-        writes=writes, since=since, until=until,
-    )  # fmt: skip
+        remedy="`remloom doctor --repair` keeps its log aside and goes on with what is whole; or "
+        "restore a backup",
+        writes=writes,
+        since=since,
+        until=until,
+    )
 
 
 def _when(micros: int) -> datetime:

@@ -52,9 +52,15 @@ def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
 def _edge(row: Any) -> Edge:
     src, rel, dst, weight, created, since, until, properties = row
     return Edge(
-        src=src, rel_type=rel, dst=dst, weight=weight, created_at=moment_of(created), valid_from=moment_of(since),
-        valid_to=moment_of(until), properties=msgspec.json.decode(properties) if properties else {},
-    )  # fmt: skip
+        src=src,
+        rel_type=rel,
+        dst=dst,
+        weight=weight,
+        created_at=moment_of(created),
+        valid_from=moment_of(since),
+        valid_to=moment_of(until),
+        properties=msgspec.json.decode(properties) if properties else {},
+    )
 
 
 def _json(value: Any) -> str:

@@ -13,7 +13,7 @@ __all__ = ["migrate", "migrations"]
 
 
 def migrations() -> list[tuple[int, str]]:
-    """List every migration as (version, script), in order. The files are `migrations/NNNN_name.sql`."""
+    """List every migration as (version, script), in order: the files `migrations/NNNN_name.sql`."""
     folder = resources.files(__package__) / "migrations"
     files = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return [

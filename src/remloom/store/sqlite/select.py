@@ -33,10 +33,20 @@ from .sql_writer import SqliteWriter, stored_value
 __all__ = ["SqliteSql"]
 
 _READABLE = {"records", "names", "labels", "edges", "rels", "parents", "json_each"}
+# Those that reach files or code, and those that make long values of short ones.
 _FORBIDDEN_FUNCTIONS = {
-    "load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "randomblob", "zeroblob", "printf", "format",
-    "hex", "quote",
-}  # fmt: skip
+    "edit",
+    "format",
+    "fts3_tokenizer",
+    "hex",
+    "load_extension",
+    "printf",
+    "quote",
+    "randomblob",
+    "readfile",
+    "writefile",
+    "zeroblob",
+}
 _LOOK = 500  # virtual machine steps between looks at the clock
 _CACHE_MB = 16
 _LONGEST = 64_000_000  # bytes of one value

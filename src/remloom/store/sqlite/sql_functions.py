@@ -71,14 +71,29 @@ def _decompress(data: bytes) -> str:
 def prepare(connection: apsw.Connection) -> None:
     """Register the SQL functions that statements use."""
     for name, function, arguments in (
-        ("merge_properties", merge_properties, 2), ("decompress", _decompress, 1), ("casefold", casefold, 1),
-        ("matches", matches, 2), ("held", held, 1), ("one_number", one_number, 1),
-        ("lowered", _lowered, 1), ("uppered", _uppered, 1),
-        ("number_of", number_of, 1), ("number_text", number_text, 1), ("whole", whole, 1), ("rounded", rounded, 2),
-        ("floored", _floored, 2), ("greatest", _greatest, -1), ("least", _least, -1), ("time_part", time_part, 2),
-        ("time_trunc", time_trunc, 2), ("time_shift", time_shift, 3), ("time_shown", time_shown, 1),
-        ("time_of", time_of, 1), ("time_format", time_format, 2),
-    ):  # fmt: skip
+        ("merge_properties", merge_properties, 2),
+        ("decompress", _decompress, 1),
+        ("casefold", casefold, 1),
+        ("matches", matches, 2),
+        ("held", held, 1),
+        ("one_number", one_number, 1),
+        ("lowered", _lowered, 1),
+        ("uppered", _uppered, 1),
+        ("number_of", number_of, 1),
+        ("number_text", number_text, 1),
+        ("whole", whole, 1),
+        ("rounded", rounded, 2),
+        ("floored", _floored, 2),
+        # of any number of arguments
+        ("greatest", _greatest, -1),
+        ("least", _least, -1),
+        ("time_part", time_part, 2),
+        ("time_trunc", time_trunc, 2),
+        ("time_shift", time_shift, 3),
+        ("time_shown", time_shown, 1),
+        ("time_of", time_of, 1),
+        ("time_format", time_format, 2),
+    ):
         connection.create_scalar_function(name, function, arguments, deterministic=True)
 
 
@@ -122,7 +137,8 @@ def matches(pattern: str, text: str | None) -> bool | None:
         raise InvalidInputError(
             f"the regular expression {pattern!r} takes longer than {_PATIENCE:g} s on a text, or"
             f" {_PATIENCE_IN_ALL:g} s in all",
-            remedy="write it without repetitions inside repetitions, such as (a|aa)+; filter by something else too",
+            remedy="write it without repetitions inside repetitions, such as (a|aa)+; filter by "
+            "something else too",
         ) from None
     finally:
         _spent.matching += time.monotonic() - begun

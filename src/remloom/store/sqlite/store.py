@@ -63,9 +63,14 @@ class SqliteStore:
     ) -> None:
         self.path = path
         self._database = database = Database(
-            path, key, create=create, synchronous=synchronous, cache_mb=cache_mb, busy_timeout=busy_timeout,
+            path,
+            key,
+            create=create,
+            synchronous=synchronous,
+            cache_mb=cache_mb,
+            busy_timeout=busy_timeout,
             prepare=prepare,
-        )  # fmt: skip
+        )
         self.capabilities = Capabilities(
             name="sqlite", encrypted=bool(key), writable=not database.read_only
         )

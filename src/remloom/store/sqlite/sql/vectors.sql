@@ -50,3 +50,7 @@ SELECT lid, key FROM labels WHERE lid > :after ORDER BY lid;
 -- Drops the tombstones that every snapshot knows of, but for the latest.
 DELETE FROM dead
 WHERE seq < min((SELECT dead FROM sequence) - :latest, (SELECT coalesce(min(dead), 9e18) FROM snapshots));
+
+-- name: current_model
+-- The model whose vectors are searched, and their dimensions.
+SELECT model, dims FROM models WHERE current = 1;
