@@ -32,7 +32,8 @@ _TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE) (\w+)(?: (?:AS )?(\w+))?")
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
     store = SqliteStore(tmp_path_factory.mktemp("statements") / "memory.db")
-    yield store._database._writer
+    # its own: the writer's is used in the background too
+    yield store._database.connect(8)
     store.close()
 
 

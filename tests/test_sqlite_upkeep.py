@@ -100,9 +100,25 @@ def test_giving_space_back_does_not_keep_writers_waiting_for_another_process(
             store._database.checkpoint(0.0)
             assert time.monotonic() - began < 2
             other.execute("ROLLBACK")
-        until(lambda: store._database._writer.pragma("freelist_count") <= 64)
+        # the writer's connection is in use in the background
+        until(lambda: store._database.reader.connection.pragma("freelist_count") <= 64)
         put(store, Entity(name="another"))
         assert store.admin.check() == []
+
+
+def test_upkeep_that_fails_keeps_nobody_waiting_for_its_lock(tmp_path: Path) -> None:
+    class Busy:
+        def set_busy_timeout(self, milliseconds: int) -> None:
+            raise apsw.ThreadingViolationError("it is used in another thread")
+
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        database = store._database
+        writer, database._writer, database._wrote = database._writer, Busy(), 0.0
+        with suppress(apsw.ThreadingViolationError):
+            database.tidy()
+        database._writer = writer
+        put(store, Entity(name="written"))
+        assert not database._writing.locked()
 
 
 def test_a_file_made_before_gives_space_back_once_it_was_written_anew(tmp_path: Path) -> None:

@@ -320,9 +320,12 @@ class Database:
         except apsw.Error:
             return False  # the next one who reads or writes is told
         finally:
-            if not self._closed:
-                self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
-            self._writing.release()
+            try:
+                if not self._closed:
+                    self._writer.set_busy_timeout(round(self._busy_timeout * 1000))
+            finally:
+                # whatever fails, nobody waits for a lock that is held by nobody
+                self._writing.release()
 
     def _watch(self) -> None:
         """Have `tidy` called."""
