@@ -20,11 +20,17 @@ def examples(request: pytest.FixtureRequest) -> Iterator[None]:
     folder: Path = request.getfixturevalue("tmp_path")
     namespace: dict[str, Any] = request.getfixturevalue("doctest_namespace")
     with Memory.open(folder / "memory", embedder="none") as memory:
-        memory.write([
-            Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
-            Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
-            Resource(name="Pricing notes", content="Sarah proposed a new pricing model.", uri="notes.md"),
-        ])  # fmt: skip
+        memory.write(
+            [
+                Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
+                Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+                Resource(
+                    name="Pricing notes",
+                    content="Sarah proposed a new pricing model.",
+                    uri="notes.md",
+                ),
+            ]
+        )
         namespace |= {
             "home": folder / "home",
             "memory": memory,

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -90,19 +91,26 @@ def test_records_are_iterated_a_few_at_a_time_and_may_be_left_early(tmp_path: Pa
 def test_an_iteration_that_is_cancelled_or_outlives_its_memory_ends_quietly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # one thread reads for a while
-    monkeypatch.setattr("remloom.aio.AT_ONCE", 1_000_000)
+    reading, go_on = threading.Event(), threading.Event()
+
+    def read_slowly(iterator: Iterator[Any], count: int) -> Iterator[Any]:
+        reading.set()
+        go_on.wait(30)
+        return islice(iterator, count)
+
+    monkeypatch.setattr("remloom.aio.islice", read_slowly)
 
     async def run() -> None:
         memory = await AsyncMemory.open(tmp_path, embedder="none")
-        await memory.write([Entity(name=f"Person {number}") for number in range(10_000)])
+        await memory.write([Entity(name=f"Person {number}") for number in range(1_000)])
 
         async def count() -> int:
             return len([record async for record in memory.admin.records()])
 
         counting = asyncio.create_task(count())
-        await asyncio.sleep(0.02)
+        await asyncio.to_thread(reading.wait, 30)
         counting.cancel()
+        asyncio.get_running_loop().call_later(0.1, go_on.set)
         with pytest.raises(asyncio.CancelledError):
             await counting
 

@@ -1,4 +1,5 @@
-"""AsyncMemory: `Memory` for asyncio. Every call runs in a thread; there is no second implementation.
+"""AsyncMemory: `Memory` for asyncio. Every call runs in a thread; there is no second
+implementation.
 
 Each method below is derived from its namesake on `Memory`: same name, same signature (type checkers
 see it too), same docstring. What takes microseconds costs a thread's round trip here (about a tenth

@@ -1,8 +1,8 @@
 """Key-value entries: what is stored durably beside the records.
 
-Usage, runs and their receipts, failed items, checkpoints, cached replies, jobs and their leases live
-in the tenant's own store, so that they are as sealed and encrypted as the records, and go with the
-tenant.
+Usage, runs and their receipts, failed items, checkpoints, cached replies, jobs and their leases
+live in the tenant's own store, so that they are as sealed and encrypted as the records, and go with
+the tenant.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def edge_type_names(edge_types: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check_budget(budget: Any) -> Budget:
-    """Refuse what is not a budget, which would else be noticed by the first call; None has no limit."""
+    """Refuse what is not a budget, which would else be noticed by the first call; None has no
+    limit."""
     from ..llm import Budget
 
     if budget is None:

@@ -217,6 +217,6 @@ _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Close every engine: no background thread may be inside a library when the interpreter ends."""
+    """Close every engine: no thread may be inside a library when the interpreter ends."""
     for engine in list(_open_engines):
         engine.close()

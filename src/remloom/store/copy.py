@@ -1,9 +1,9 @@
 """Copying a tenant from one store into another, whatever the two are.
 
 What arrives is what was there: ids and times, texts, vectors, keys, edges with their validity,
-provenance, the queue, the key-value entries, and the indexes that `create_index` made. While it is under way
-the target has an entry that names the source. A copy that was broken off finds it and goes
-on: what is there already is compared, not written again.
+provenance, the queue, the key-value entries, and the indexes that `create_index` made. While it is
+under way the target has an entry that names the source. A copy that was broken off finds it and
+goes on: what is there already is compared, not written again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class _Sums(Struct):
         self.sum = (self.sum + int.from_bytes(digest)) % 2**128
 
     def __str__(self) -> str:
-        return f"{self.records:,} records, {self.edges:,} edges, {self.vectors:,} vectors, {self.journal:,} entries"
+        parts = ("records", "edges", "vectors", "entries")
+        counts = (self.records, self.edges, self.vectors, self.journal)
+        return ", ".join(f"{count:,} {part}" for count, part in zip(counts, parts, strict=True))
 
 
 def copy_tenant(
@@ -137,7 +139,8 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
     if source_sums != target_sums:
         raise StoreError(
             f"source and target differ: {source_sums}; and {target_sums}",
-            remedy="the source was written to meanwhile: run the same command again, and it goes on",
+            remedy="the source was written to meanwhile: run the same command again, and it"
+            " goes on",
         )
     target.kv.put([], deleted=[(_UNDER_WAY, origin)])
     return _copied(target_sums, written=written, resumed=resumed)
@@ -337,9 +340,14 @@ def _hash(data: bytes) -> bytes:
 
 def _copied(sums: _Sums, *, written: int, resumed: bool) -> Copied:
     return Copied(
-        records=sums.records, edges=sums.edges, vectors=sums.vectors, journal=sums.journal, written=written,
-        resumed=resumed, checksum=f"{sums.sum:032x}",
-    )  # fmt: skip
+        records=sums.records,
+        edges=sums.edges,
+        vectors=sums.vectors,
+        journal=sums.journal,
+        written=written,
+        resumed=resumed,
+        checksum=f"{sums.sum:032x}",
+    )
 
 
 def _totals(stats: Stats) -> tuple[Any, ...]:

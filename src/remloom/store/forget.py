@@ -240,7 +240,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
 
 
 def _left(reads: Reads, cut: set[Triple]) -> set[str]:
-    """The labels of thin entities that no edge will lead to once these are gone: they go with them."""
+    """The labels of thin entities that no edge will lead to once these are gone: they go too."""
     by_key = reads.records.lookup(
         sorted({key for src, _, dst in cut for key in (src, dst)}), edges=0
     )

@@ -1,8 +1,10 @@
-"""The past of entities: each change of one is stored, in the transaction that makes it, for `AS OF`.
+"""The past of entities: each change of one is stored, in the transaction that makes it, for `AS
+OF`.
 
 A change holds what it took away, so an entity as it was is made by going back from what it is.
 Changes are key-value entries with the entity among their refs: they are copied with a tenant, and
-forgotten with the entity. Of each entity the newest `KEPT` are kept. An export holds what is, not what was.
+forgotten with the entity. Of each entity the newest `KEPT` are kept. An export holds what is, not
+what was.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ _decode = msgspec.json.Decoder(Change).decode
 
 
 def change_prefix(id: str) -> tuple[str, str]:
-    """Give the namespace of the changes of an entity, and how their keys begin; the last is highest."""
+    """Give the namespace of the changes of an entity, and how their keys begin; the last is
+    highest."""
     return CHANGE, id + _MARK
 
 
@@ -145,8 +148,9 @@ def entity_at(store: Store, entity: Entity, at: datetime) -> Entity | None:
     if oldest is not None and oldest.number > 1:
         raise NotFoundError(
             f"what {entity.name!r} was before {oldest.at.isoformat()} is not kept any more",
-            remedy=f"the last {KEPT:,} changes of an entity are: ask as of that time or later", id=entity.id,
-        )  # fmt: skip
+            remedy=f"the last {KEPT:,} changes of an entity are: ask as of that time or later",
+            id=entity.id,
+        )
     return replace(entity, updated_at=since)
 
 

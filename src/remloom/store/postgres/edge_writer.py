@@ -141,7 +141,7 @@ class EdgeWriter(Transaction):
             keys = Column("t", [key for key, _, _ in ends])
             self.run(SQL.delete_empty_degrees, keys=keys)
 
-    # -- names and thin entities --------------------------------------------------------------------
+    # -- names and thin entities -------------------------------------------------------------------
 
     def put_names(self, names: Sequence[NameRow]) -> None:
         """Give records their keys."""

@@ -35,7 +35,8 @@ PAGES = "pages"
 
 _IN_LOG = "the write-ahead log still holds it, as somebody reads an older state; it is emptied then"
 _TRACES = (
-    "unused parts of pages may hold copies of it; they go when the file is written anew, soon or by "
+    "unused parts of pages may hold copies of it; they go when the file is written anew, soon or"
+    " by "
     "optimize()"
 )
 _WAIT = 0.5  # seconds for readers to end, while the caller of a committed write waits
@@ -112,7 +113,8 @@ class Erasures:
         entry = self._entry(LOG)
         since = f" since {msgspec.json.decode(entry.value)['at'][:16]}" if entry else ""
         return [
-            f"log: it holds what was forgotten{since}, as somebody has been reading an older state; "
+            f"log: it holds what was forgotten{since}, as somebody has been reading an older"
+            " state; "
             "let them end"
         ]
 

@@ -2,8 +2,8 @@
 
 The database is the only truth. An index is loaded when it is first asked for, from its snapshot if
 that is whole and of this version, and brought up to date before every answer: rows whose number is
-above what it has seen are added, numbers that got a tombstone since are removed. A background thread moves tails
-into the fast part and stores new snapshots.
+above what it has seen are added, numbers that got a tombstone since are removed. A background
+thread moves tails into the fast part and stores new snapshots.
 """
 
 from __future__ import annotations
@@ -269,14 +269,14 @@ class IndexManager:
             self.save(kind)
 
     def drop_saved(self, kinds: Iterable[str]) -> None:
-        """Note that the snapshots of these indexes were dropped: they are stored again when nothing was
-        erased for a while."""
+        """Note that the snapshots of these indexes were dropped: they are stored again when nothing
+        was erased for a while."""
         for kind in kinds:
             if (state := self._states.get(kind)) is not None:
                 state.saved, state.rests = 0, time.monotonic() + _REST
 
     def optimize(self) -> None:
-        """Bring every index up to date, merge every tail, store every snapshot. May take minutes."""
+        """Bring every index up to date, merge tails, store snapshots. May take minutes."""
         for kind in self._locks:
             state = self._fresh(kind)
             if state.index is None or not len(state.index):
@@ -302,8 +302,8 @@ class IndexManager:
 
 
 def prune(cursor: apsw.Cursor) -> None:
-    """Drop the tombstones that every snapshot knows of, but for the latest: an index that is further
-    behind, in another process, is loaded anew. One at least stays, to tell how far that is.
+    """Drop the tombstones that every snapshot knows of, but for the latest: an index that is
+    further behind, in another process, is loaded anew. One at least stays, to tell how far that is.
     """
     cursor.execute(SQL.prune_tombstones, (_KEPT_TOMBSTONES,))
 

@@ -1,4 +1,4 @@
-"""The state of one write: the numbers it gives out, the rows it gathers, the tombstones it leaves."""
+"""The state of one write: numbers it gives out, rows it gathers, tombstones it leaves."""
 
 from __future__ import annotations
 
