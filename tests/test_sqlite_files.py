@@ -556,9 +556,9 @@ def test_what_is_exported_can_be_imported_and_exported_the_same(tmp_path: Path) 
             a.admin.export(tmp_path / "a.jsonl")
     with memory(tmp_path, tenant="b") as b:
         counts = b.admin.import_(tmp_path / "a.jsonl")
-        assert counts["records"] == 5
+        assert counts.records == 5
         b.admin.export(tmp_path / "b.jsonl")
-        assert b.admin.import_(tmp_path / "a.jsonl")["unchanged"] == 4
+        assert b.admin.import_(tmp_path / "a.jsonl").unchanged == 4
         assert b.admin.store.records.children(parent)
         assert b.search(vector=[0.6, 0.8]).records[0].id == parent
         assert b.admin.check() == []

@@ -64,7 +64,7 @@ def test_an_export_cut_off_at_any_byte_is_taken_in_whole_or_not_at_all(
             assert held(target) == 0
         target.admin.import_(io.BytesIO(exported[:-1]))  # only the last line break is missing
         whole = held(target)
-        assert target.admin.import_(io.BytesIO(exported))["created"] == 0
+        assert target.admin.import_(io.BytesIO(exported)).created == 0
         assert held(target) == whole > 8
         assert target.admin.check() == []
     counted(f"exports cut off, {store}", len(cuts))
@@ -114,7 +114,7 @@ def test_what_there_is_of_a_cut_export_is_taken_in_when_that_is_asked_for(
         counts = target.admin.import_(
             io.BytesIO(b"".join(lines[:4]) + lines[4][:9]), incomplete=True
         )
-        assert counts["records"] == 3
+        assert counts.records == 3
         assert target.admin.check() == []
 
 
@@ -189,7 +189,7 @@ def test_the_memory_that_an_export_and_an_import_take_does_not_grow_with_what_th
         with memory(home, tenant=f"t{count}") as target:
             tracemalloc.start()
             try:
-                assert target.admin.import_(_Endless(count))["records"] == count  # type: ignore[arg-type]
+                assert target.admin.import_(_Endless(count)).records == count  # type: ignore[arg-type]
                 taking = tracemalloc.get_traced_memory()[1]
                 tracemalloc.reset_peak()
                 target.admin.export(_Sink())  # type: ignore[arg-type]

@@ -487,7 +487,7 @@ def test_an_export_of_one_store_is_the_same_in_the_other(postgres: str, tmp_path
         first.admin.export(tmp_path / "one.jsonl")
     with Memory.open(postgres, tenant=tenant, embedder="none") as second:
         second.admin.import_(tmp_path / "one.jsonl")
-        assert second.admin.import_(tmp_path / "one.jsonl")["created"] == 0
+        assert second.admin.import_(tmp_path / "one.jsonl").created == 0
         second.admin.export(tmp_path / "two.jsonl")
         assert second.admin.check() == []
     with Memory.open(tmp_path / "b", embedder="none") as third:

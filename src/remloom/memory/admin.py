@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
-from ..model import Record
+from ..model import Exported, Imported, Record
 from ..store.backends import backend_for
 from .arguments import Progress, check_aware, check_limit
 from .engine import Engine
@@ -172,9 +172,7 @@ class Admin:
 
     # -- moving ------------------------------------------------------------------------------------
 
-    def export(
-        self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True
-    ) -> dict[str, int]:
+    def export(self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> Exported:
         """Write everything as JSON lines into a new file, or into an open stream; returns counts.
 
         Raises:
@@ -201,7 +199,7 @@ class Admin:
 
     def import_(
         self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
-    ) -> dict[str, int]:
+    ) -> Imported:
         """Write an export into this memory, by id: all of it, or nothing; returns counts.
 
         The export is a file or an open stream. Writes of others wait meanwhile.

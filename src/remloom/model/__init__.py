@@ -22,7 +22,7 @@ from .records import (
     cited,
     record_dict,
 )
-from .reports import Copied, ReadItem, ReadReport, Receipt, TenantInfo
+from .reports import Copied, Exported, Imported, ReadItem, ReadReport, Receipt, TenantInfo
 from .traversal import (
     MAX_NODE_EDGES,
     Node,
@@ -43,7 +43,9 @@ __all__ = [
     "Direction",
     "Edge",
     "Entity",
+    "Exported",
     "Hit",
+    "Imported",
     "LookupReport",
     "Message",
     "Moment",

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-__all__ = ["Copied", "ReadItem", "ReadReport", "Receipt", "TenantInfo"]
+__all__ = ["Copied", "Exported", "Imported", "ReadItem", "ReadReport", "Receipt", "TenantInfo"]
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -70,6 +71,25 @@ class Copied(Struct, frozen=True, kw_only=True):
     written: int  # records and edges
     resumed: bool = False  # an earlier copy had been broken off
     checksum: str  # of all contents, the same at both places
+
+
+class Exported(Struct, frozen=True, kw_only=True):
+    """How much an export has."""
+
+    records: int
+    edges: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Give the same as a dictionary, as `remloom export --json` prints it."""
+        return asdict(self)
+
+
+class Imported(Exported, frozen=True, kw_only=True):
+    """How much an import had, and what became of its records."""
+
+    created: int
+    updated: int
+    unchanged: int
 
 
 class TenantInfo(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
-from ..model import Edge, Record, Resource
+from ..model import Edge, Exported, Imported, Record, Resource
 from .batch import Batch, BatchRecord, Vector
 from .contract import Store
 from .edge_validation import check_edge
@@ -71,9 +71,7 @@ _decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _
 _encode = msgspec.json.encode
 
 
-def export(
-    store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True
-) -> dict[str, int]:
+def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True) -> Exported:
     """Write a whole memory; returns how many lines of each kind."""
     name, dims = (store.vectors.model() or ("", 0)) if vectors else ("", 0)
     digest = sha256()
@@ -99,12 +97,12 @@ def export(
         end.edges += 1
     end.sha256 = digest.hexdigest()
     write(end)
-    return {"records": end.records, "edges": end.edges}
+    return Exported(records=end.records, edges=end.edges)
 
 
 def import_(
     store: Store, stream: Iterable[bytes], *, model: str = "", incomplete: bool = False
-) -> dict[str, int]:
+) -> Imported:
     """Write an exported memory into this one, by id; what is there already is replaced or left as
     it is. It is one transaction: all of the export is in the memory afterwards, or nothing.
 
@@ -119,8 +117,13 @@ def import_(
     """
     reading = _Import(stream, model, incomplete)
     written = store.write_all(reading.batches)
-    outcome = {kind: getattr(written, kind) for kind in ("created", "updated", "unchanged")}
-    return {"records": reading.records, "edges": reading.edges, **outcome}
+    return Imported(
+        records=reading.records,
+        edges=reading.edges,
+        created=written.created,
+        updated=written.updated,
+        unchanged=written.unchanged,
+    )
 
 
 class _Import:

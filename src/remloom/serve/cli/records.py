@@ -150,7 +150,7 @@ def export(call: Call, file: str) -> None:
                 )
             memory.admin.export(sys.stdout.buffer)
         else:
-            counts = memory.admin.export(file)
+            counts = memory.admin.export(file).as_dict()
             call.show(counts, lambda: f"exported {_listed(counts)} to {file}")
 
 
@@ -162,7 +162,7 @@ def import_(call: Call, file: str, incomplete: bool) -> None:
     with call.open(create=True) as memory:
         counts = memory.admin.import_(
             sys.stdin.buffer if file == "-" else file, incomplete=incomplete
-        )
+        ).as_dict()
     call.show(counts, lambda: f"imported {_listed(counts)}")
 
 
