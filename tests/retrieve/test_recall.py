@@ -777,3 +777,10 @@ def test_an_embedder_that_brings_its_figures_lets_recall_abstain_by_meaning(tmp_
 def test_the_keywords_of_recall_are_its_options() -> None:
     keywords, options = RecallChanges.__annotations__, RecallOptions.__annotations__
     assert {name: kind.__forward_arg__ for name, kind in keywords.items()} == options
+
+
+def test_an_option_that_does_not_exist_is_refused_with_the_one_it_is_like(chat: Memory) -> None:
+    for ask in (chat.recall, chat.context):
+        with pytest.raises(UnknownNameError) as caught:
+            ask("Who?", limits=3)  # type: ignore[call-arg]
+        assert caught.value.fields["nearest"] == ["limit"]

@@ -589,7 +589,7 @@ class Memory:
         Raises:
             InvalidInputError: an empty or overlong question, a limit or budget below 1, a time that
                 ends before it starts, in mode temporal no time at all.
-            UnknownNameError: a mode, fusion, part, field or reranker that does not exist.
+            UnknownNameError: an option, mode, fusion, part, field or reranker that does not exist.
             RerankerError, ModelError, MissingExtraError: the reranker cannot be had, or did not
                 answer.
         """

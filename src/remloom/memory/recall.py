@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ..errors import UnknownNameError
 from ..model import Recall
 from .arguments import check_kind
 from .engine import Engine
@@ -34,6 +35,9 @@ class Recalling:
         """Recall; see `Memory.recall`."""
         from ..retrieve.options import RecallOptions
 
+        for name in changes:
+            if name not in RecallOptions.__struct_fields__:
+                raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
         if options is None:
             options = RecallOptions(**changes)
         else:
