@@ -7,15 +7,16 @@ import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom import Edge, Entity, Memory, Message, Moment, Person, Resource, Speaker
 from remloom.errors import NotFoundError
 from remloom.ingest import remake
 from remloom.model import EXTRACTED
-from remloom.store import validation
+from remloom.store import sweep, validation
 from remloom.store.forget import forget
 from remloom.store.merge import merge_entity
 from steps import steps
@@ -325,3 +326,33 @@ def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
         costs.append(counted.all)
     assert 0 < costs[1] < 1.5 * costs[0]
     assert memory.lookup("Sarah").records
+
+
+# fields that hold no words of a text: ids, kinds, and what is looked at by its id
+WORDLESS = {
+    "resources": {"id", "category", "content_hash", "language", "trust", "kind", "parents"},
+    # what is known only from reading has no summary; what a user gave it is the user's
+    "entities": {"id", "type", "summary"},
+    "moments": {"id", "type", "resource_refs", "parent_moment"},
+}
+
+
+@pytest.mark.parametrize("kind", [Resource, Entity, Moment], ids=lambda kind: kind.__name__)
+def test_the_sweep_reads_every_field_that_holds_words(kind: type[Any]) -> None:
+    fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    people = {
+        "present_persons": (Person(id="p", name="word present_persons"),),
+        "speakers": (Speaker(name="word speakers"),),
+    }
+    texts: dict[str, Any] = {name: f"word {name}" for name, type in fields.items() if type is str}
+    texts |= {name: (f"word {name}",) for name, type in fields.items() if type == tuple[str, ...]}
+    texts |= {name: people[name] for name in people if name in fields}
+    marks: dict[str, Any] = {
+        "resources": {"uri": "word uri"},
+        "entities": {"properties": {EXTRACTED: True}},
+        "moments": {"metadata": {"uri": "word uri"}},
+    }
+    record = kind(**texts | marks[kind.schema])
+    seen = {text for _, text in sweep._derived_texts(record)} | set(sweep._own_texts(record))
+    words = {name for name in texts if any(f"word {name}" in text for text in seen)}
+    assert set(texts) - words == WORDLESS[kind.schema]

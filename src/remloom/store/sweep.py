@@ -199,7 +199,9 @@ def _derived_texts(record: Record) -> Iterator[tuple[str, str]]:
         yield "summary", record.summary
         for field in ("topic_tags", "entity_refs", "emotion_tags", "classifications"):
             yield from ((field, text) for text in getattr(record, field))
-        yield from (("present_persons", person.name) for person in record.present_persons)
+        for person in record.present_persons:
+            yield "present_persons", f"{person.name} {person.role}"
+        yield from (("speakers", speaker.name) for speaker in record.speakers)
         yield from (("metadata", text) for text in _texts(record.metadata))
 
 
