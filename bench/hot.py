@@ -1,9 +1,9 @@
 """The hot paths of a memory, timed on request: `bench.turns` runs this in one process for each of
 two checkouts.
 
-It speaks the oldest words of the API only, so that it runs in checkouts of other days. It reads a
-request a line from standard input, `PATH CALLS`, and answers `CPU WALL` in microseconds a call, or
-`! REASON`.
+It uses few names of the API, so that it runs in most checkouts; for one in which they are others,
+`bench.turns --own` takes that checkout's own. It reads a request a line from standard input,
+`PATH CALLS`, and answers `CPU WALL` in microseconds a call, or `! REASON`.
 """
 
 from __future__ import annotations
