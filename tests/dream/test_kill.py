@@ -15,12 +15,15 @@ HERE = Path(__file__).parent
 KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
 
 
+@pytest.mark.parametrize("order", ["strict", "relaxed"])
 @pytest.mark.crash
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_killed_run_goes_on_where_it_was_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_where_it_was_and_pays_for_nothing_twice(
+    tmp_path: Path, order: str
+) -> None:
     source = scripted_models.folder(tmp_path / "essays")
     done = subprocess.run(
-        [sys.executable, HERE / "killing.py", source, tmp_path, str(KILLS), "7"],
+        [sys.executable, HERE / "killing.py", source, tmp_path, str(KILLS), "7", order],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(HERE)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -28,9 +31,11 @@ def test_a_killed_run_goes_on_where_it_was_and_pays_for_nothing_twice(tmp_path: 
     assert len(told["trials"]) == KILLS
     for trial in told["trials"]:
         assert trial["killed"], trial
-        assert trial["same"], trial
+        assert trial["learned"], trial
         assert trial["problems"] == [], trial
         assert trial["left"] == 0, trial
         assert trial["runs"] == ["done"], trial
         assert trial["paid_twice"] == 0, trial
-        assert trial["calls"] == told["calls"], trial
+        if order == "strict":  # in relaxed order, what is near depends on which comes first
+            assert trial["same"], trial
+            assert trial["calls"] == told["calls"], trial
