@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from remloom import Memory
-from remloom.embed.known_profiles import profile_of
+from remloom.embed.known_models import model_card_of
 from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.prompt_context import count_tokens
 
@@ -193,7 +193,7 @@ def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
             memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
             memory.embed_pending()
             memory._recalling._recallers[embedder.name] = Recaller(
-                Remembered(memory.admin.store), embedder.embed_query, profile_of(embedder)
+                Remembered(memory.admin.store), embedder.embed_query, model_card_of(embedder)
             )
             found.append(
                 Opened(

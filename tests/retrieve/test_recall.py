@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from told import CHAT, MAY, said
 
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
-from remloom.embed.profile import EmbedderProfile
+from remloom.embed.model_card import ModelCard
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.retrieve import PARTS
 from remloom.retrieve.options import RecallChanges, RecallOptions
@@ -621,12 +621,12 @@ def test_a_question_in_a_script_of_pairs_is_doubted_by_half_the_words(tmp_path: 
 def test_the_vectors_of_an_english_model_count_less_for_another_language(
     chat: Memory, question: str, knows: bool
 ) -> None:
-    from remloom.embed.known_profiles import profile_named
+    from remloom.embed.known_models import model_card_named
 
-    profile = profile_named("all-MiniLM-L6-v2")
-    assert profile is not None
-    assert profile.knows_language_of(question) is knows
-    assert profile_named("multilingual-e5-small") is None
+    card = model_card_named("all-MiniLM-L6-v2")
+    assert card is not None
+    assert card.knows_language_of(question) is knows
+    assert model_card_named("multilingual-e5-small") is None
 
 
 @pytest.mark.model
@@ -760,7 +760,7 @@ def test_hops_lead_from_a_turn_to_whom_it_names_whoever_said_it(
 class Measured(WordEmbedder):
     """An embedder that says what its cosines mean."""
 
-    profile = EmbedderProfile(near=0.9, far=0.1, mean=0.2, deviation=0.1, languages=("en",))
+    model_card = ModelCard(near=0.9, far=0.1, mean=0.2, deviation=0.1, languages=("en",))
 
 
 def test_an_embedder_that_brings_its_figures_lets_recall_abstain_by_meaning(tmp_path: Path) -> None:

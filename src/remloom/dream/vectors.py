@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..embed.known_profiles import profile_named
+from ..embed.known_models import model_card_named
 from ..store.batch import Vector
 from ..store.contract import Reads
 
@@ -59,11 +59,11 @@ def typical_cosine(vectors: Floats, model: str) -> tuple[float, float]:
         mean = float(np.square(units.sum(axis=0)).sum() - count) / (2 * pairs)
         square = float(np.square(units.T @ units).sum() - count) / (2 * pairs)
     # weighed by how much is known
-    profile = profile_named(model)
-    if profile is not None:
+    card = model_card_named(model)
+    if card is not None:
         share = pairs / (pairs + _PRIOR)
-        mean = share * mean + (1 - share) * profile.mean
-        square = share * square + (1 - share) * (profile.mean**2 + profile.deviation**2)
+        mean = share * mean + (1 - share) * card.mean
+        square = share * square + (1 - share) * (card.mean**2 + card.deviation**2)
     return mean, max(0.0, square - mean**2) ** 0.5
 
 

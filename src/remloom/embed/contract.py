@@ -23,7 +23,7 @@ class Embedder(Protocol):
     model cannot be loaded or does not answer as it should, and never returns fewer vectors than
     texts.
 
-    An embedder may also have `profile: EmbedderProfile`, figures from measuring it, by which recall
+    An embedder may also have `model_card: ModelCard`, figures from measuring it, by which recall
     abstains and dreaming judges what is alike.
     """
 

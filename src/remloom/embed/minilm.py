@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError
 from ..verify import verified
-from .profile import EmbedderProfile
+from .model_card import ModelCard
 from .windows import split
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MiniLM:
     name = "all-MiniLM-L6-v2"
     dims = 384
     max_tokens = 256
-    profile = EmbedderProfile(near=0.38, far=0.1, mean=0.27, deviation=0.13, languages=("en",))
+    model_card = ModelCard(near=0.38, far=0.1, mean=0.27, deviation=0.13, languages=("en",))
 
     def __init__(self, model_dir: str | Path = "", *, threads: int = 2) -> None:
         self._model_dir = model_dir

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .contract import Embedder
-from .known_profiles import profile_of
-from .profile import EmbedderProfile
+from .known_models import model_card_of
+from .model_card import ModelCard
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -39,8 +39,8 @@ class CachedQueries:
         return self._embedder.max_tokens
 
     @property
-    def profile(self) -> EmbedderProfile | None:
-        return profile_of(self._embedder)
+    def model_card(self) -> ModelCard | None:
+        return model_card_of(self._embedder)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         return self._embedder.embed_documents(texts)

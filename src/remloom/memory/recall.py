@@ -61,11 +61,11 @@ class Recalling:
         engine = self._engine
         name = engine.embedder_name
         if name not in self._recallers:
-            from ..embed.known_profiles import profile_of
+            from ..embed.known_models import model_card_of
             from ..retrieve import Recaller
 
-            profile = profile_of(engine.embedder) if engine.embedder is not None else None
-            self._recallers[name] = Recaller(engine.store, engine.try_embed_query, profile)
+            card = model_card_of(engine.embedder) if engine.embedder is not None else None
+            self._recallers[name] = Recaller(engine.store, engine.try_embed_query, card)
         return self._recallers[name]
 
     def _load_reranker(self, reranker: Reranker | str | None) -> Reranker | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..embed.profile import EmbedderProfile
+from ..embed.model_card import ModelCard
 from ..model import Resource
 from ..store.contract import Store
 from ..text.analysis import IS_CJK, term_set
@@ -38,22 +38,22 @@ _FIRST_PERSON = re.compile(
 _SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
-def unrelated(candidates: Candidates, text: str, profile: EmbedderProfile | None) -> str:
+def unrelated(candidates: Candidates, text: str, card: ModelCard | None) -> str:
     """Say why nothing found is about the question; empty when something is."""
     best = candidates.best(_BEST)
     if not best:
         return "nothing was found"
     vectors = candidates.scores("vector")
     nearest = max(vectors.values(), default=-1.0)
-    # Without a profile nobody knows how near is near, so that any vector found speaks for it.
-    if vectors and (profile is None or nearest >= profile.near):
+    # Without a model card nobody knows how near is near, so that any vector found speaks for it.
+    if vectors and (card is None or nearest >= card.near):
         return ""
     covered = _covered(term_set(text), best)
     # Terms of CJK are pairs of characters, of which fewer return.
     if covered >= (COVERED / 2 if IS_CJK.search(text) else COVERED):
         return ""
     reason = f"nothing remembered has more than {covered:.0%} of the words"
-    if profile is not None and vectors:
+    if card is not None and vectors:
         reason += f", and nothing is nearer in meaning than {nearest:.2f}"
     return reason
 
@@ -72,18 +72,18 @@ def _terms_of(candidate: Candidate) -> set[str]:
     return term_set(f"{record.name}\n{record.summary}")
 
 
-def drop_far(candidates: Candidates, profile: EmbedderProfile | None) -> None:
+def drop_far(candidates: Candidates, card: ModelCard | None) -> None:
     """Drop the candidates that only a vector speaks for, if it is far from the question's.
 
     In a small memory the nearest records are all records.
     """
-    if profile is None:
+    if card is None:
         return
     otherwise_found = {
         id for part in candidates.parts if part != "vector" for id in candidates.scores(part)
     }
     for id, cosine in candidates.scores("vector").items():
-        if cosine < profile.far and id not in otherwise_found:
+        if cosine < card.far and id not in otherwise_found:
             candidates.drop(id)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..embed.profile import EmbedderProfile
+from ..embed.model_card import ModelCard
 from ..errors import UnknownNameError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
@@ -46,13 +46,13 @@ class Recaller:
 
     Args:
         embed: gives the unit vector of a text, or None when there is no embedder.
-        profile: what is known of the embedder.
+        card: the model card of the embedder, where there is one.
     """
 
-    def __init__(self, store: Store, embed: Embed, profile: EmbedderProfile | None) -> None:
+    def __init__(self, store: Store, embed: Embed, card: ModelCard | None) -> None:
         self._store = store
         self._embed = embed
-        self._profile = profile
+        self._card = card
 
     def recall(
         self,
@@ -114,7 +114,7 @@ class Recaller:
             count = max(LOOKED_AT, options.limit)
             rerank(candidates, reranker, question.text, count=count, weight=WEIGHTS["rerank"])
         if options.abstain:
-            drop_far(candidates, self._profile)
+            drop_far(candidates, self._card)
         best = [] if reason else self._best(candidates, question)
         all_hits = [candidate.as_hit() for candidate in best]
         if options.neighbours:
@@ -148,7 +148,7 @@ class Recaller:
                 if ranking is not None:
                     candidates.add(signal.part, ranking)
         weights = dict(WEIGHTS)
-        if self._profile is not None and not self._profile.knows_language_of(question.text):
+        if self._card is not None and not self._card.knows_language_of(question.text):
             # The embedder goes by resemblance of letters then.
             weights["vector"] *= UNKNOWN_LANGUAGE_FACTOR
         candidates.fuse(options.fusion, weights)
@@ -163,7 +163,7 @@ class Recaller:
 
     def _reason_to_abstain(self, candidates: Candidates, question: Question) -> str:
         """Say why nothing found answers the question; empty when something may."""
-        reason = unrelated(candidates, question.text, self._profile)
+        reason = unrelated(candidates, question.text, self._card)
         return reason or misattributed(self._store, candidates, question)
 
     def _best(self, candidates: Candidates, question: Question) -> list[Candidate]:

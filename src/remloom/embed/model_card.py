@@ -1,4 +1,4 @@
-"""Measured figures of an embedder: what cosines of its vectors mean, which languages it knows."""
+"""The model card of an embedder: what cosines of its vectors mean, which languages it knows."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from msgspec import Struct
 
 from ..text.language import is_english
 
-__all__ = ["EmbedderProfile"]
+__all__ = ["ModelCard"]
 
 
-class EmbedderProfile(Struct, frozen=True, kw_only=True):
-    """Figures by which recall and dreaming judge an embedder's vectors.
+class ModelCard(Struct, frozen=True, kw_only=True):
+    """Measured figures, by which recall and dreaming judge an embedder's vectors.
 
-    An embedder may have one as its attribute `profile`. Without a profile every question is taken
+    An embedder may have one as its attribute `model_card`. Without one every question is taken
     to be in a language that it knows, and nothing is concluded from a cosine alone.
     """
 
