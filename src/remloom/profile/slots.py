@@ -37,7 +37,7 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             `values`, 2 for flags and lists, else 4.
         half_life: days after which half of what was known of it is gone.
         stability: class of slots whose changes are counted together: stable, medium or volatile.
-        sensitive: health, religion, politics, …: only what the user said, given only when asked for.
+        sensitive: health, religion, politics, …: only from the user, given only on request.
         user_only: only the user may set it: what is read never does.
         standing: given to every agent without a question.
         usage: for what it may be used.
