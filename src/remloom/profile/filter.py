@@ -1,0 +1,243 @@
+"""A Bayes filter over the values of a slot: how sure it is, and how that fades.
+
+A user has one of K values at a time and now and then changes it. What sources say makes a value
+likelier or less so; time moves everything back towards 1/K. Both have closed forms, so a belief is
+computed anew from its evidence whenever it is asked for, without steps of time in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from ..errors import InvalidInputError
+
+__all__ = ["Level", "Posterior", "hazard_of", "level", "strength"]
+
+Level: TypeAlias = Literal["tentative", "established", "confident"]
+
+# strength, as the seed has it
+_BASE = 0.30  # after the first piece of evidence
+_RATE = 0.30  # of the way to the cap, for each further one
+_CAP = 0.80
+_CONTRADICTION = 0.15  # what a piece against takes away
+_FLOOR = 0.10
+
+_ESTABLISHED = 3  # independent pieces
+_CONFIDENT = 5
+
+# nobody is certain of anything: probabilities keep this far from 0 and from 1
+_DOUBT = 1e-12
+_SECONDS_A_DAY = 86_400.0
+
+
+class Posterior(Struct, frozen=True, kw_only=True):
+    """How likely each value of a slot is, given what was observed until `at`.
+
+    It is a value: `after` and `observe` return another one. Values that nobody mentioned share what
+    is left. Where more are mentioned than there are alternatives, there are as many as mentioned.
+
+    Args:
+        alternatives: K, how many values were likely beforehand; at least 2, which is also that of a
+            filter for "holds" and "does not hold".
+        hazard: how often the value changes, per day; 0: never.
+        values: the values that were mentioned, each with the natural logarithm of how many times
+            likelier it is than one that was not.
+        at: until when it was observed; None: there was nothing yet.
+
+    Raises:
+        InvalidInputError: fewer than 2 alternatives, or a hazard that is negative or infinite.
+
+    >>> tea = Posterior(alternatives=4).observe("tea", 0.9)
+    >>> round(tea.probability("tea"), 3), round(tea.rest, 3)
+    (0.9, 0.1)
+    >>> tea.observe("coffee", 0.9).observe("coffee", 0.8).ranked()[0][0]
+    'coffee'
+    """
+
+    alternatives: int
+    hazard: float = 0.0
+    values: dict[str, float] = {}
+    at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.alternatives < 2:
+            raise InvalidInputError(
+                f"a slot has 2 alternatives or more, not {self.alternatives}",
+                remedy="count the values that it can have, or 2 for holds and does not hold",
+            )
+        if not 0 <= self.hazard < math.inf:
+            raise InvalidInputError(
+                f"a hazard is a number of changes per day, from 0, not {self.hazard}",
+            )
+
+    def after(self, when: datetime) -> Posterior:
+        """Return what is left of it at a later time.
+
+        Every probability moves towards 1/K, by `1/K + (p - 1/K) e^(-h t K/(K-1))` after t days. A
+        time before `at` counts as no time.
+
+        Raises:
+            InvalidInputError: the time has no time zone.
+        """
+        if when.tzinfo is None:
+            raise InvalidInputError(
+                f"{when.isoformat()} has no time zone",
+                remedy="use an aware datetime, e.g. datetime.now(UTC)",
+            )
+        if self.at is not None and when <= self.at:
+            return self
+        return self._with(self._faded_values(when), when)
+
+    def observe(
+        self,
+        value: str,
+        reliability: float,
+        *,
+        against: bool = False,
+        at: datetime | None = None,
+    ) -> Posterior:
+        """Return what follows from one more piece of evidence.
+
+        For a value: its probability times r, each other one times (1-r)/(K-1). Against it: its own
+        times 1-r, each other one times r. The order of pieces of the same time does not matter.
+
+        Args:
+            value: the value that it speaks of.
+            reliability: r, how often what such a source says is so, between 0 and 1. Below 1/K (and
+                below 1/2 for one against) it speaks for the opposite.
+            against: whether it says that the value is not so.
+            at: when it was said; time passes until then. None: no time passes.
+
+        Raises:
+            InvalidInputError: a reliability that is not between 0 and 1, or a time without a zone.
+        """
+        if not 0 < reliability < 1:
+            raise InvalidInputError(
+                f"a reliability lies between 0 and 1, not at {reliability}",
+                remedy="0.98 is what the user says outright",
+            )
+        now = self if at is None else self.after(at)
+        # relative to a value that nobody mentioned: so what is said of one moves no other
+        odds = math.log(reliability) - math.log1p(-reliability)
+        change = -odds if against else odds + math.log(self.alternatives - 1)
+        changed = {**now.values, value: now.values.get(value, 0.0) + change}
+        return now._with(changed, now.at)
+
+    def probability(self, value: str) -> float:
+        """Return how likely it is that the slot has this value; never quite 0 or 1.
+
+        Of a value that nobody mentioned: as likely as each of its kind.
+        """
+        weights = {value: 0.0, **self.values}
+        total = _log_total(weights.values(), self._unmentioned(weights))
+        return min(max(math.exp(weights[value] - total), _DOUBT), 1 - _DOUBT)
+
+    @property
+    def rest(self) -> float:
+        """How likely it is that the slot has a value that nobody mentioned; 0 if none is left."""
+        unmentioned = self._unmentioned(self.values)
+        total = _log_total(self.values.values(), unmentioned)
+        return unmentioned * math.exp(-total)
+
+    def ranked(self) -> list[tuple[str, float]]:
+        """Return the values that were mentioned with their probabilities, the likeliest first."""
+        # likelier ones may both be as good as certain: their weights still tell them apart
+        in_order = sorted(self.values, key=lambda value: (-self.values[value], value))
+        return [(value, self.probability(value)) for value in in_order]
+
+    def _unmentioned(self, weights: dict[str, float]) -> int:
+        return max(0, self.alternatives - len(weights))
+
+    def _faded_values(self, when: datetime) -> dict[str, float]:
+        if self.at is None or not self.values or not self.hazard:
+            return self.values
+        days = (when - self.at).total_seconds() / _SECONDS_A_DAY
+        count = max(self.alternatives, len(self.values))
+        log_kept = -self.hazard * days * count / (count - 1)
+        # a hazard too small for its product with time to be told from 0
+        if not log_kept:
+            return self.values
+        # in logarithms: after many observations the probabilities themselves are 0 and 1
+        total = _log_total(self.values.values(), self._unmentioned(self.values))
+        evened = math.log(-math.expm1(log_kept)) - math.log(count) + total
+        base = _log_sum(evened, log_kept)
+        return {
+            value: _log_sum(evened, log_kept + weight) - base
+            for value, weight in self.values.items()
+        }
+
+    def _with(self, values: dict[str, float], at: datetime | None) -> Posterior:
+        return Posterior(
+            alternatives=self.alternatives,
+            hazard=self.hazard,
+            values=values,
+            at=at,
+        )
+
+
+def hazard_of(half_life_days: float, alternatives: int) -> float:
+    """Return the hazard, per day, at which half of what is known is gone after so many days.
+
+    Source: `p - 1/K` halves every `ln 2 (K-1)/(K h)` days.
+
+    Raises:
+        InvalidInputError: a half-life that is not above 0, or fewer than 2 alternatives.
+
+    >>> round(hazard_of(365, 2), 5)
+    0.00095
+    """
+    if not half_life_days > 0 or alternatives < 2:
+        raise InvalidInputError(
+            f"no hazard has a half-life of {half_life_days} days among {alternatives} alternatives",
+            remedy="give days above 0, and 2 alternatives or more",
+        )
+    return math.log(2) * (alternatives - 1) / (alternatives * half_life_days)
+
+
+def strength(pieces: Iterable[bool]) -> float:
+    """Return how much evidence there is, from 0 to 0.8: not how likely it is that it is so.
+
+    The nth piece for it brings it to `0.8 - 0.5 * 0.7^(n-1)`; one against takes 0.15, down to 0.1.
+    Source: seed 4, belief updates.
+
+    Args:
+        pieces: in order of time, whether each is for it (True) or against.
+
+    >>> [round(strength([True] * n), 4) for n in range(1, 5)]
+    [0.3, 0.45, 0.555, 0.6285]
+    """
+    reached = 0.0
+    for is_for in pieces:
+        if is_for:
+            reached = reached + (_CAP - reached) * _RATE if reached else _BASE
+        else:
+            # what never was above the floor is not raised to it
+            reached = min(reached, max(_FLOOR, reached - _CONTRADICTION))
+    return reached
+
+
+def level(independent: int) -> Level:
+    """Name how well something is supported, by how many pieces do not depend on each other."""
+    if independent >= _CONFIDENT:
+        return "confident"
+    return "established" if independent >= _ESTABLISHED else "tentative"
+
+
+def _log_total(weights: Iterable[float], unmentioned: int) -> float:
+    """The logarithm of the sum of all weights; each value that was not mentioned weighs 1."""
+    logs = list(weights)
+    if unmentioned:
+        logs.append(math.log(unmentioned))
+    highest = max(logs)
+    return highest + math.log(math.fsum(math.exp(weight - highest) for weight in logs))
+
+
+def _log_sum(first: float, second: float) -> float:
+    """The logarithm of the sum of two numbers that are given by theirs."""
+    higher, lower = max(first, second), min(first, second)
+    return higher + math.log1p(math.exp(lower - higher))
