@@ -64,7 +64,7 @@ def learn(
 
 
 def kept(home: Path) -> list[str]:
-    """Requests whose replies are in the journal."""
+    """Requests whose replies are kept."""
     with Memory.open(home, embedder="none", create=False) as memory:
         return [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(KIND)]
 

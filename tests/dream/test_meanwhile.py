@@ -49,7 +49,7 @@ def essays(tmp_path: Path) -> Path:
     return scripted_models.folder(tmp_path / "essays")
 
 
-def journal(memory: Memory) -> bytes:
+def entries(memory: Memory) -> bytes:
     kinds = [kind for kind in memory.admin.stats().entries if kind != "run"]
     return b"".join(entry.value for kind in kinds for entry in memory.admin.store.kv.list(kind))
 
@@ -89,7 +89,7 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
             for id in memory.admin.store.records.parents(record.id)
         )
         assert memory.admin.store.records.parents(record.id)
-    assert b"Captain Hall" not in journal(memory)
+    assert b"Captain Hall" not in entries(memory)
     assert memory.admin.check() == []
     again = memory.learn(order=order, dreams=3)
     assert again.failed == []
@@ -109,7 +109,7 @@ def test_a_run_that_stops_keeps_nothing_that_was_forgotten_meanwhile(
     with pytest.raises(ModelRefusedError):
         memory.learn(dreams=3)
     assert memory.runs.list()[0].status == "stopped"
-    assert b"Captain Hall" not in journal(memory)
+    assert b"Captain Hall" not in entries(memory)
 
 
 def test_a_period_that_two_runs_learned_from_is_the_first_ones_again(

@@ -489,7 +489,7 @@ def test_documents_of_any_length_are_learned(opening: Opening, tmp_path: Path, t
         assert learned.failed == []
 
 
-def test_forgetting_a_document_takes_its_dreams_and_what_the_journal_says_of_it(
+def test_forgetting_a_document_takes_its_dreams_and_what_its_entries_say_of_it(
     memory: Memory, essays: Path
 ) -> None:
     memory.learn(essays, dreams=3)
@@ -504,13 +504,13 @@ def test_forgetting_a_document_takes_its_dreams_and_what_the_journal_says_of_it(
         )
     assert memory.admin.check() == []
     assert len(memory.admin.store.kv.list("learned")) == len(scripted_models.ESSAYS) - 1
-    journal = b"".join(
+    entries = b"".join(
         entry.value
         for kind in memory.admin.stats().entries
         for entry in memory.admin.store.kv.list(kind)
         if kind != "run"
     )
-    assert b"tea" not in journal
+    assert b"tea" not in entries
 
 
 def test_rolling_back_learning_leaves_what_was_read(memory: Memory, essays: Path) -> None:

@@ -153,14 +153,14 @@ def test_the_period_and_its_records_can_be_chosen(memory: Memory) -> None:
 
 
 def test_a_dry_run_shows_the_dreams_and_writes_nothing(memory: Memory) -> None:
-    before, journal = scripted_models.exported(memory), dict(memory.admin.stats().entries)
+    before, entries = scripted_models.exported(memory), dict(memory.admin.stats().entries)
     shown = memory.dream(3, seed="a", dry_run=True).dreams
     assert len(shown) + 0 >= 1
     assert all(dream.parents for dream in shown)
     assert scripted_models.exported(memory) == before
     after = dict(memory.admin.stats().entries)
     assert after.pop("usage") > 0
-    assert after == {kind: count for kind, count in journal.items() if kind != "usage"}
+    assert after == {kind: count for kind, count in entries.items() if kind != "usage"}
     assert [dream.name for dream in memory.dream(3, seed="a").dreams] == [
         dream.name for dream in shown
     ]

@@ -288,7 +288,7 @@ def test_a_source_is_never_superseded(memory: Memory, writing: Writing) -> None:
     assert memory.search("sarah leads").records
 
 
-def test_forgetting_takes_what_the_journal_says_of_it(
+def test_forgetting_takes_what_entries_say_of_it(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
     writer = writing()

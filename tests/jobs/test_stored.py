@@ -1,4 +1,4 @@
-"""The queue in the journal: the contract, and what happens as its clock goes on."""
+"""The queue in the store: the contract, and what happens as its clock goes on."""
 
 from __future__ import annotations
 

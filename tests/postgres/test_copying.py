@@ -60,7 +60,7 @@ def test_a_tenant_goes_to_a_database_and_comes_back_the_same(
     fill(tmp_path / "a", tenant)
     there = Home(f"sqlite:{tmp_path / 'a'}").copy(postgres, tenant=tenant)
     back = Home(postgres).copy(tmp_path / "b", tenant=tenant, to_tenant="other")
-    assert (there.records, there.edges, there.vectors, there.journal) == (6, 2, 1, 2)
+    assert (there.records, there.edges, there.vectors, there.entries) == (6, 2, 1, 2)
     assert back.checksum == there.checksum
     with Memory.open(tmp_path / "b", tenant="other", embedder="none") as memory:
         assert memory.get_resource("r1").metadata == {"lines": [1, 2.5, None]}

@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from postgres_server import connect
 from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
+from remloom.model import Migrated
 from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
 from remloom.store.postgres import PostgresStore, database, migrate, migrations
 from remloom.store.postgres.batch_writer import write
@@ -70,7 +71,7 @@ def test_an_older_schema_is_refused_without_leave_to_migrate_and_brought_up_to_d
         ) as caught:
             PostgresStore(fresh, "acme", create=False)
         assert "remloom migrate" in caught.value.remedy
-        assert migrate(fresh, 30.0) == (was, was + 1)
+        assert migrate(fresh, 30.0) == Migrated(before=was, after=was + 1)
         PostgresStore(fresh, "acme", create=False).close()
     with pytest.raises(SchemaVersionError, match="upgrade remloom"):
         PostgresStore(fresh, "acme")
@@ -99,7 +100,9 @@ def test_a_server_without_citus_says_so(fresh: str) -> None:
     with pytest.raises(StoreError, match="lacks the extension citus") as caught:
         Home(fresh).migrate(citus=True)
     assert "shared_preload_libraries" in caught.value.remedy
-    assert Home(fresh).migrate() == (newest(), newest())  # the schema is there nevertheless
+    assert Home(fresh).migrate() == Migrated(
+        before=newest(), after=newest()
+    )  # the schema is there nevertheless
 
 
 # -- while it runs ---------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "provenance": (lambda s: s.records.children("r1"), {"parents_parent", "records_pkey"}),
     "queue": (lambda s: s.vectors.pending(5), {"pending_next", "records_pkey"}),
     "vectors": (lambda s: s.vectors.get("r1"), {"vectors_pkey"}),
-    "journal": (lambda s: s.kv.list("usage"), {"journal_pkey"}),
+    "entries": (lambda s: s.kv.list("usage"), {"journal_pkey"}),
 }  # fmt: skip
 
 

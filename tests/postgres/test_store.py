@@ -410,10 +410,10 @@ def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(
     except RemloomError:
         rows = []
     assert "secret" not in repr(rows)
-    assert selected(mine, "SELECT name, content FROM resources", limit=9)[1] == [
+    assert selected(mine, "SELECT name, content FROM resources", limit=9).rows == [
         ("mine", "of mine")
     ]
-    assert selected(other, "SELECT name FROM resources", limit=9)[1] == [("secret name",)]
+    assert selected(other, "SELECT name FROM resources", limit=9).rows == [("secret name",)]
     assert [record.name for record in mine.records.all()] == ["mine"]
 
 
@@ -533,15 +533,16 @@ def fresh(postgres: str) -> Iterator[str]:
 
 
 def test_ten_that_start_together_migrate_once(fresh: str) -> None:
-    found: list[tuple[int, int]] = []
+    before: list[int] = []
     threads = [
-        threading.Thread(target=lambda: found.append(migrate(fresh, 30.0))) for _ in range(10)
+        threading.Thread(target=lambda: before.append(migrate(fresh, 30.0).before))
+        for _ in range(10)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == [(0, NEWEST)] + [(NEWEST, NEWEST)] * 9
+    assert sorted(before) == [0] + [NEWEST] * 9
 
 
 def test_a_database_without_the_schema_a_newer_and_an_older_one_are_told_apart(fresh: str) -> None:
@@ -676,7 +677,7 @@ def test_a_statement_that_takes_too_long_is_stopped(opening: Opening) -> None:
     slow = "SELECT count(*)::text FROM remloom.records WHERE pg_sleep(0.01) IS NOT NULL"
     with pytest.raises(StoreBusyError, match="longer than"):
         store.sql.run("SELECT * FROM remloom.answer(%s, %s, %s)", (slow, [], 99), 0.1)
-    assert selected(store, "SELECT count(*) FROM entities", limit=1)[1] == [(300,)]
+    assert selected(store, "SELECT count(*) FROM entities", limit=1).rows == [(300,)]
 
 
 def test_when_every_connection_is_taken_the_limit_is_named(postgres: str) -> None:

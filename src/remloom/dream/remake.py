@@ -20,7 +20,7 @@ from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forget import Remade, RemovedRecords, Triple
-from ..store.sweep import tokens
+from ..store.word_sweep import comparable_words
 from .moments.describe import people, speakers, summarize
 from .moments.extract import session_name
 from .moments.links import MADE_BY, RULES
@@ -106,9 +106,11 @@ def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:
 def _describe(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
     """A moment by rules as it is without what goes. Of its topics those stay that are left."""
     names = common_names(left)
-    words = {word for resource in left for word in tokens(resource.content)}
+    words = {word for resource in left for word in comparable_words(resource.content)}
     topics = tuple(
-        topic for topic in moment.topic_tags if topic in names or words.issuperset(tokens(topic))
+        topic
+        for topic in moment.topic_tags
+        if topic in names or words.issuperset(comparable_words(topic))
     )
     times = [happened_at(resource) for resource in left]
     ends = [resource.ends_at for resource in left if resource.ends_at]

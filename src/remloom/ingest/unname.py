@@ -13,7 +13,7 @@ from ..store.contract import Reads
 from ..store.forget import RemovedRecords, Triple
 from ..store.merge import keys_of
 from ..store.specs import EdgeSpec
-from ..store.sweep import tokens
+from ..store.word_sweep import comparable_words
 
 __all__ = ["Unnaming", "contains_words", "move_edges"]
 
@@ -169,7 +169,7 @@ def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Trip
 
 def contains_words(text: str, name: str) -> bool:
     """Whether the words of a name stand in a text, in a row."""
-    name_words, words = tokens(name), tokens(text)
+    name_words, words = comparable_words(name), comparable_words(text)
     size = len(name_words)
     return any(words[at : at + size] == name_words for at in range(len(words) - size + 1))
 

@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from ..model import Copied, TenantInfo
+from ..model import Copied, Migrated, TenantInfo
 from ..settings import Settings
 from ..store.backends import backend_for
 from ..store.encryption import new_key
@@ -97,15 +97,13 @@ class Home:
         settings = self._settings()
         return backend_for(settings).repair(tenant, settings.key)
 
-    def migrate(self, *, citus: bool = False) -> tuple[int, int]:
+    def migrate(self, *, citus: bool = False) -> Migrated:
         """Bring a PostgreSQL database to the schema this version knows.
 
         `Memory.open` does so too, unless `create` is False.
 
         Args:
             citus: distribute its tables over the cluster, by tenant.
-
-        Returns: the version it had, and the one it has.
 
         Raises:
             InvalidInputError: the home is a folder.

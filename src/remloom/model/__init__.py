@@ -22,7 +22,7 @@ from .records import (
     cited,
     record_dict,
 )
-from .reports import Copied, Exported, Imported, ReadItem, ReadReport, Receipt, TenantInfo
+from .reports import Copied, Exported, Imported, Migrated, ReadItem, ReadReport, Receipt, TenantInfo
 from .traversal import (
     MAX_NODE_EDGES,
     Node,
@@ -48,6 +48,7 @@ __all__ = [
     "Imported",
     "LookupReport",
     "Message",
+    "Migrated",
     "Moment",
     "Node",
     "Order",

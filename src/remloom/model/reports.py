@@ -8,7 +8,16 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-__all__ = ["Copied", "Exported", "Imported", "ReadItem", "ReadReport", "Receipt", "TenantInfo"]
+__all__ = [
+    "Copied",
+    "Exported",
+    "Imported",
+    "Migrated",
+    "ReadItem",
+    "ReadReport",
+    "Receipt",
+    "TenantInfo",
+]
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -67,7 +76,7 @@ class Copied(Struct, frozen=True, kw_only=True):
     records: int
     edges: int
     vectors: int
-    journal: int  # entries
+    entries: int  # beside the records
     written: int  # records and edges
     resumed: bool = False  # an earlier copy had been broken off
     checksum: str  # of all contents, the same at both places
@@ -90,6 +99,13 @@ class Imported(Exported, frozen=True, kw_only=True):
     created: int
     updated: int
     unchanged: int
+
+
+class Migrated(Struct, frozen=True, kw_only=True):
+    """The versions of a database's schema around a migration; equal if there was nothing to do."""
+
+    before: int  # 0: there was none
+    after: int
 
 
 class TenantInfo(Struct, frozen=True, kw_only=True):

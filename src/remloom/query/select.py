@@ -39,5 +39,5 @@ def compile_cached(sql: str) -> tuple[Select, str]:
 def run_select(store: Store, sql: str) -> Selection:
     """Run a SELECT. Raises what `compile_select` raises, and StoreBusyError after `SQL_TIMEOUT`."""
     select, statement = compile_cached(sql)
-    columns, rows, truncated = store.sql.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
-    return Selection(select.schema, statement, columns, rows, truncated)
+    found = store.sql.select(select, limit=MAX_ROWS, timeout=SQL_TIMEOUT)
+    return Selection(select.schema, statement, found.columns, found.rows, found.truncated)

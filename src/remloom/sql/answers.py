@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,8 +13,8 @@ from .values import Type
 
 __all__ = [
     "MAX_FETCHED",
-    "Budget",
-    "Rows",
+    "FetchBudget",
+    "ResultSet",
     "decode_scalar",
     "display_value",
     "number_out_of_range",
@@ -22,14 +22,19 @@ __all__ = [
 ]
 
 MAX_FETCHED = 64_000_000  # bytes of the rows of one SELECT
-# columns, rows, whether there were more
-Rows: TypeAlias = tuple[list[str], list[tuple[Any, ...]], bool]
-
 _MAX_EXACT = 2**53  # whole numbers below it are exact as a float
 _encode = msgspec.json.Encoder().encode
 
 
-class Budget:
+class ResultSet(NamedTuple):
+    """What a SELECT returned."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    truncated: bool  # there were more rows than asked for
+
+
+class FetchBudget:
     """The bytes that the rows of one SELECT may take while they are fetched."""
 
     def __init__(self) -> None:

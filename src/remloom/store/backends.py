@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
-from ..model import TenantInfo
+from ..model import Migrated, TenantInfo
 from .contract import Store
 from .home import HomeFolder, backup
 
@@ -26,9 +26,8 @@ class Backend(Protocol):
         """The store of the tenant that the settings name, made if it is not there and `create`."""
         ...
 
-    def migrate(self, *, citus: bool) -> tuple[int, int]:
-        """Bring it to the schema this version knows, and distribute it if `citus`; returns the
-        version it had and the one it has."""
+    def migrate(self, *, citus: bool) -> Migrated:
+        """Bring it to the schema this version knows, and distribute it if `citus`."""
         ...
 
     def tenants(self) -> list[TenantInfo]:
@@ -121,7 +120,7 @@ class _Folder:
                 return store
             store.close()
 
-    def migrate(self, *, citus: bool) -> tuple[int, int]:
+    def migrate(self, *, citus: bool) -> Migrated:
         raise InvalidInputError(
             "memories in a folder are brought up to date when they are opened",
             remedy="migrate a postgresql:// URL",
@@ -181,7 +180,7 @@ class _Database:
             hnsw=_hnsw(settings),
         )
 
-    def migrate(self, *, citus: bool) -> tuple[int, int]:
+    def migrate(self, *, citus: bool) -> Migrated:
         from .postgres import migrate
 
         return migrate(self._settings.home, self._settings.busy_timeout, citus=citus)

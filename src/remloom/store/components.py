@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..model import Direction, Edge, Moment, Record, Resource, TypeCount
 from ..predicates import Query
-from ..sql.answers import Rows
+from ..sql.answers import ResultSet
 from ..sql.values import Select
 from .batch import Vector, VectorBatch
 from .results import Match, Pending, Walk
@@ -195,12 +195,12 @@ class Search(Protocol):
 class Sql(Protocol):
     """SELECTs, and the indexes they use."""
 
-    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
+    def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         """Run a SELECT over this tenant's schemas in a read-only transaction. It means the same in
         every store.
 
-        Returns columns, at most `limit` rows, and whether there were more. Raises StoreBusyError
-        after `timeout` seconds, InvalidInputError for rows beyond `sql.answers.MAX_FETCHED`."""
+        At most `limit` rows are returned. Raises StoreBusyError after `timeout` seconds,
+        InvalidInputError for rows beyond `sql.answers.MAX_FETCHED`."""
         ...
 
     def explain(self, select: Select, *, limit: int) -> list[str]:

@@ -53,7 +53,7 @@ class _Sums(Struct):
     records: int = 0
     edges: int = 0
     vectors: int = 0
-    journal: int = 0
+    entries: int = 0
     sum: int = 0
 
     def add(self, digest: bytes) -> None:
@@ -61,7 +61,7 @@ class _Sums(Struct):
 
     def __str__(self) -> str:
         parts = ("records", "edges", "vectors", "entries")
-        counts = (self.records, self.edges, self.vectors, self.journal)
+        counts = (self.records, self.edges, self.vectors, self.entries)
         return ", ".join(f"{count:,} {part}" for count, part in zip(counts, parts, strict=True))
 
 
@@ -310,7 +310,7 @@ def _sums(store: Store) -> _Sums:
         if kind not in _OWN:
             for entry in _entries(store, kind):
                 sums.add(_hash(_encode([entry.namespace, entry.key, entry.value, entry.refs])))
-                sums.journal += 1
+                sums.entries += 1
     return sums
 
 
@@ -343,7 +343,7 @@ def _copied(sums: _Sums, *, written: int, resumed: bool) -> Copied:
         records=sums.records,
         edges=sums.edges,
         vectors=sums.vectors,
-        journal=sums.journal,
+        entries=sums.entries,
         written=written,
         resumed=resumed,
         checksum=f"{sums.sum:032x}",

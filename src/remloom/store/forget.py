@@ -26,7 +26,7 @@ from .batch import Batch
 from .contract import Reads, Store
 from .merge import keys_of
 from .specs import ChunkRange, NameSpec
-from .sweep import Trace, sweep
+from .word_sweep import ForgottenWords, find_remaining_words
 
 __all__ = [
     "Build",
@@ -151,13 +151,14 @@ def forget(
         plan = _plan(reads, {name: _records(reads, name) for name in names}, remakes)
         return _batch(reads, plan, build)
 
-    trace = Trace()
     deletion = store.erase(work)
+    forgotten = ForgottenWords()
     for record in plan.removed.values():
-        trace.add(record)
+        forgotten.add(record)
     near = [record.id for remade in plan.remade for record in remade.records]
     beside = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
-    remaining = (*deletion.remaining, *sweep(store, trace, near, sorted(beside)))
+    words_left = find_remaining_words(store, forgotten, near, sorted(beside))
+    remaining = (*deletion.remaining, *words_left)
     return Receipt(
         records=len(deletion.ids),
         vectors=deletion.vectors,

@@ -47,7 +47,7 @@ class Deletion(Struct, frozen=True):
     keys: int = 0
     edges: int = 0
     derived: int = 0
-    # what a sweep of every table and index still found; empty is right
+    # what is still found of it in any table or index; empty is right
     remaining: tuple[str, ...] = ()
     # what still lies in a file that could not be emptied yet, and when it will be
     pending: tuple[str, ...] = ()

@@ -58,7 +58,7 @@ class Stats(Struct, frozen=True):
             "vectors": msgspec.structs.asdict(self.vectors),
             "pending": self.pending,
             "parked": self.parked,
-            "journal": self.entries,
+            "entries": self.entries,
             "encrypted": self.encrypted,
             "bytes": self.bytes,
         }

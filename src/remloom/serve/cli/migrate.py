@@ -20,12 +20,12 @@ def migrate(call: Call, citus: bool) -> None:
     from ...memory import Home
 
     settings = call.settings()
-    before, after = Home(settings.home).migrate(citus=citus)
+    done = Home(settings.home).migrate(citus=citus)
     # equal versions: another process was first, or there was nothing to do
-    was = f", it had {before or 'none'}" if before != after else ""
+    was = f", it had {done.before or 'none'}" if done.before != done.after else ""
     spread = "; its tables are distributed by tenant" if citus else ""
-    line = f"{settings.shown_home} has schema version {after}{was}{spread}"
+    line = f"{settings.shown_home} has schema version {done.after}{was}{spread}"
     call.show(
-        {"home": settings.shown_home, "before": before, "after": after, "citus": citus},
+        {"home": settings.shown_home, "before": done.before, "after": done.after, "citus": citus},
         lambda: line,
     )

@@ -17,7 +17,13 @@ import psycopg
 
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
 from ...kv import Entry
-from ...sql.answers import MAX_FETCHED, Rows, display_value, number_out_of_range, rows_too_large
+from ...sql.answers import (
+    MAX_FETCHED,
+    ResultSet,
+    display_value,
+    number_out_of_range,
+    rows_too_large,
+)
 from ...sql.columns import columns
 from ...sql.values import Select
 from ...sql.writer import is_plain_step
@@ -51,13 +57,14 @@ class PostgresSql:
         self._compilers = compilers
         self._kv = kv
 
-    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
+    def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         writer = PostgresWriter(select.schema)
         sql, kinds = writer.select(select, limit + 1)
         values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
         lines = self.run(SQL.answer, values, timeout)
         rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
-        return [output.name for output in select.outputs], rows[:limit], len(rows) > limit
+        names = [output.name for output in select.outputs]
+        return ResultSet(names, rows[:limit], len(rows) > limit)
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = PostgresWriter(select.schema)

@@ -134,7 +134,7 @@ class PostgresStore:
         deletion = write(
             self._server, self._tenant, lambda writer: delete(writer, given, derived=derived)
         )
-        return self._swept(deletion) if erase else deletion
+        return self._with_remaining(deletion) if erase else deletion
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
         def run(writer: BatchWriter) -> Deletion:
@@ -145,14 +145,14 @@ class PostgresStore:
             writer.apply(replace(batch, deleted=(), expected=None))
             return deletion
 
-        return self._swept(write(self._server, self._tenant, run))
+        return self._with_remaining(write(self._server, self._tenant, run))
 
     def _read(self, writer: BatchWriter, work: Callable[[Reads], Batch]) -> Batch:
         """Let `work` read inside the transaction."""
         with self._server.within(self._tenant, writer.cursor):
             return work(_TransactionReads(self._server, self._tenant))
 
-    def _swept(self, deletion: Deletion) -> Deletion:
+    def _with_remaining(self, deletion: Deletion) -> Deletion:
         """Add to a deletion what can still be found of it, in any table."""
         if not deletion.ids:
             return deletion

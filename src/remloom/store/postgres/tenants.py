@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConflictError, TenantNotFoundError
-from ...model import TenantInfo
+from ...model import Migrated, TenantInfo
 from ..home import tenant_name
 from . import migrations
 from .citus import distribute
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Tenants", "migrate", "tenants"]
 
 
-def migrate(url: str, timeout: float, *, citus: bool = False) -> tuple[int, int]:
-    """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`.
-
-    Returns:
-        The schema versions before and after.
-    """
+def migrate(url: str, timeout: float, *, citus: bool = False) -> Migrated:
+    """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`."""
     server = Database.at(url, 2, timeout)
     try:
         versions = migrations.migrate(server)

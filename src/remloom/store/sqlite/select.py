@@ -18,7 +18,7 @@ import apsw
 
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
 from ...kv import Entry
-from ...sql.answers import Budget, Rows, decode_scalar, display_value
+from ...sql.answers import FetchBudget, ResultSet, decode_scalar, display_value
 from ...sql.columns import columns
 from ...sql.values import Select, Type
 from ..contract import INDEXES
@@ -63,17 +63,17 @@ class SqliteSql:
         self._idle: list[_Connection] = []
         self._slots = threading.Semaphore(_AT_ONCE)
 
-    def select(self, select: Select, *, limit: int, timeout: float) -> Rows:
+    def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         writer = SqliteWriter(select.schema)
         sql, kinds = writer.select(select, limit + 1)
-        budget = Budget()
+        budget = FetchBudget()
         rows: list[tuple[Any, ...]] = []
         with self._connection(timeout) as cursor:
             for row in self._run(cursor, sql, writer.values, timeout):
                 budget.spend(sum(len(cell) for cell in row if isinstance(cell, str)))
                 rows.append(tuple(map(_shown, row, kinds)))
         names = [output.name for output in select.outputs]
-        return names, rows[:limit], len(rows) > limit
+        return ResultSet(names, rows[:limit], len(rows) > limit)
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = SqliteWriter(select.schema)

@@ -18,6 +18,7 @@ from .admin import SqliteAdmin
 from .compilers import Compilers
 from .database import Database, TransactionDatabase
 from .deletion import delete
+from .deletion_check import find_remaining
 from .embedding_queue import SqliteVectors
 from .erasure import Erasures
 from .graph import SqliteGraph
@@ -28,7 +29,6 @@ from .records import SqliteRecords
 from .search import SqliteSearch
 from .select import SqliteSql
 from .sql_functions import prepare
-from .sweep import sweep
 from .write_session import Tombstones
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class SqliteStore:
         pending, traces = self._erasures.begin()  # the write-ahead log still has the old pages
         if pending or traces:
             self._indexes.start()
-        remaining = sweep(self._database, self._indexes, deletion, tombstones)
+        remaining = find_remaining(self._database, self._indexes, deletion, tombstones)
         return replace(deletion, remaining=remaining, pending=pending, traces=traces)
 
     def snapshot(self) -> AbstractContextManager[object]:

@@ -14,15 +14,16 @@ from __future__ import annotations
 from .closing import Closing
 from .deletion import Deletion
 from .edges import Edges
+from .entries import Entries
 from .fields import Fields
-from .journal import Journaling
-from .likeness import Likeness
+from .finding import Finding
 from .merging import Merging
-from .naming import Naming
 from .opening import Opening, names, put, selected
 from .orders import Orders
 from .past import Past
 from .records import Records
+from .renaming import Renaming
+from .thin_entities import ThinEntities
 from .updating import Updating
 from .values import Values
 
@@ -31,14 +32,15 @@ __all__ = ["Opening", "StoreConformance", "names", "put", "selected"]
 
 class StoreConformance(
     Records,
-    Likeness,
+    Finding,
     Edges,
     Orders,
     Merging,
     Fields,
     Deletion,
-    Journaling,
-    Naming,
+    Entries,
+    Renaming,
+    ThinEntities,
     Past,
     Updating,
     Closing,

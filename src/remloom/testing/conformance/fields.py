@@ -168,15 +168,15 @@ class Fields(Opened):
     def test_places_and_nulls_in_json_are_what_they_are(
         self, mixed: Store, where: str, expected: str
     ) -> None:
-        _, rows, _ = selected(mixed, f"SELECT name FROM resources WHERE {where} ORDER BY name")
+        rows = selected(mixed, f"SELECT name FROM resources WHERE {where} ORDER BY name").rows
         assert " ".join(name for (name,) in rows) == expected
 
     def test_rows_are_grouped_by_numbers_whether_they_have_a_point_or_none(
         self, mixed: Store
     ) -> None:
-        _, rows, _ = selected(mixed, "SELECT metadata ->> 'n', count(*) FROM resources GROUP BY 1")
+        rows = selected(mixed, "SELECT metadata ->> 'n', count(*) FROM resources GROUP BY 1").rows
         assert sorted(map(repr, rows)) == ["(1, 2)", "(None, 1)", "(True, 1)"]
-        _, rows, _ = selected(mixed, "SELECT count(DISTINCT metadata ->> 'n') FROM resources")
+        rows = selected(mixed, "SELECT count(DISTINCT metadata ->> 'n') FROM resources").rows
         assert rows == [(2,)]
 
     def test_a_query_orders_limits_and_skips(self, people: Store) -> None:

@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 
 from ...model import Edge, Record
-from ...sql.answers import Rows
+from ...sql.answers import ResultSet
 from ...sql.compile import compile_select
 from ...store import validation
 from ...store.contract import Store
 from ...store.results import Written
+from ...store.specs import EdgeSpec
 
-__all__ = ["DAY", "T0", "Opened", "Opening", "names", "put", "selected"]
+__all__ = ["DAY", "T0", "Opened", "Opening", "edges_at", "names", "put", "selected"]
 
 Opening = Callable[[], Store]
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def selected(store: Store, sql: str, limit: int = 1_000) -> Rows:
-    """What a SELECT answers: columns, rows, and whether there were more."""
+def selected(store: Store, sql: str, limit: int = 1_000) -> ResultSet:
+    """Run a SELECT, given as a user writes it."""
     return store.sql.select(compile_select(sql), limit=limit, timeout=5.0)
 
 
@@ -34,6 +35,12 @@ def put(store: Store, *items: Record | Edge, model: str = "") -> Written:
 
 def names(found: list[Any]) -> list[str]:
     return [getattr(item, "record", item).name for item in found]
+
+
+def edges_at(store: Store, key: str) -> set[tuple[str, str, str]]:
+    """The edges from and to a label: source, type and destination of each."""
+    found = store.graph.edges(EdgeSpec([key], direction="both"))
+    return {(edge.src, edge.rel_type, edge.dst) for edge in found}
 
 
 class Opened:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ....errors import SchemaVersionError, StoreError
+from ....model import Migrated
 from ..database import Database
 from ..server_errors import translate_errors
 
@@ -35,9 +36,8 @@ def newest() -> int:
     )
 
 
-def migrate(server: Database) -> tuple[int, int]:
-    """Bring the schema up to date; returns the version it had (0: there was none) and the one it
-    has.
+def migrate(server: Database) -> Migrated:
+    """Bring the schema up to date.
 
     Any number of processes may do so at once: one does it, the others wait, and find it done.
 
@@ -59,7 +59,7 @@ def migrate(server: Database) -> tuple[int, int]:
                     remedy="run `remloom migrate` as a user who may create extensions, roles "
                     "and schemas there",
                 ) from error
-        return before, newest()
+        return Migrated(before=before, after=newest())
 
 
 def _upgrade(connection: Connection[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Looks for what is left of deleted records, in every table and index."""
+"""The check of a deletion: is anything left of it, in any table or index?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["sweep"]
+__all__ = ["find_remaining"]
 
 _NUMBERED = {
     "terms": "SELECT doc FROM records WHERE doc IN (SELECT value FROM json_each(?))",
@@ -29,7 +29,7 @@ _ENTRIES = (
 )
 
 
-def sweep(
+def find_remaining(
     database: Database,
     indexes: IndexManager,
     deletion: Deletion,

@@ -14,10 +14,10 @@ from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import Opened, names, put
 
-__all__ = ["Likeness"]
+__all__ = ["Finding"]
 
 
-class Likeness(Opened):
+class Finding(Opened):
     """Finding records by label, name, text and vector."""
 
     # -- lookup ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the journal adds to the contract's tests: old tenants, index use, nothing left behind, other
+"""What entries add to the contract's tests: old tenants, index use, nothing left behind, other
 processes."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 
 
-def test_a_memory_made_before_there_was_a_journal_is_brought_up_to_date_when_opened(
+def test_a_memory_made_before_there_were_entries_is_brought_up_to_date_when_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = migrations()[:1]
@@ -38,7 +38,7 @@ def test_a_memory_made_before_there_was_a_journal_is_brought_up_to_date_when_ope
     store.close()
 
 
-def test_each_tenant_of_a_database_sees_its_own_journal(postgres: str) -> None:
+def test_each_tenant_of_a_database_sees_its_own_entries(postgres: str) -> None:
     with database(postgres) as url:
         ours, theirs = PostgresStore(url, "ours"), PostgresStore(url, "theirs")
         ours.kv.put([Entry("run", "r", b"0", refs=("x",))])
@@ -50,7 +50,7 @@ def test_each_tenant_of_a_database_sees_its_own_journal(postgres: str) -> None:
         theirs.close()
 
 
-def test_a_page_of_the_journal_is_one_range_of_an_index(tmp_path: Path) -> None:
+def test_a_page_of_entries_is_one_range_of_an_index(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "memory.db").close()
     connection = apsw.Connection(str(tmp_path / "memory.db"))
     unlock(connection, "")

@@ -1,4 +1,4 @@
-"""The store contract as tests: what is kept beside the records."""
+"""The store contract as tests: the entries beside the records."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from ...store.batch import Batch
 from ...store.contract import Store
 from .opening import Opened, Opening, put
 
-__all__ = ["Journaling"]
+__all__ = ["Entries"]
 
 
-class Journaling(Opened):
-    """What is kept beside the records."""
+class Entries(Opened):
+    """The entries beside the records."""
 
-    def test_a_journal_entry_is_read_back_as_it_was_noted(
-        self, store: Store, reopen: Opening
-    ) -> None:
+    def test_an_entry_is_read_back_as_it_was_put(self, store: Store, reopen: Opening) -> None:
         store.kv.put([Entry("run", "r1", b'{"a":"\\u00fc"}', refs=("b", "a"))])
         store.close()
         again = reopen()
@@ -33,7 +31,7 @@ class Journaling(Opened):
         assert again.kv.get("run", "r2") is None
         assert again.kv.get("runs", "r1") is None
 
-    def test_a_journal_entry_counts_its_versions_and_starts_anew_after_it_was_struck(
+    def test_an_entry_counts_its_versions_and_starts_anew_after_it_was_deleted(
         self, store: Store
     ) -> None:
         for _ in range(3):
@@ -45,22 +43,22 @@ class Journaling(Opened):
         store.kv.put([Entry("run", "r", b"3")], deleted=[("run", "r")])
         assert [entry.version for entry in store.kv.list("run")] == [1]
 
-    def test_the_journal_is_listed_by_id_from_either_end_and_in_pages(self, store: Store) -> None:
+    def test_entries_are_listed_by_key_from_either_end_and_in_pages(self, store: Store) -> None:
         # with the characters that a LIKE pattern would take for wildcards
-        store.kv.put([Entry("k", id, b"0") for id in ("b/2", "a/1", "b/10", "ü", "b", "c%_")])
+        store.kv.put([Entry("k", key, b"0") for key in ("b/2", "a/1", "b/10", "ü", "b", "c%_")])
         store.kv.put([Entry("l", "a", b"0")])
 
-        def ids(**asked: Any) -> list[str]:
+        def keys(**asked: Any) -> list[str]:
             return [entry.key for entry in store.kv.list("k", KeyRange(**asked))]
 
-        assert ids() == ["a/1", "b", "b/10", "b/2", "c%_", "ü"]
-        assert ids(newest_first=True, limit=2) == ["ü", "c%_"]
-        assert ids(prefix="b/") == ["b/10", "b/2"]
-        assert ids(prefix="b/", newest_first=True) == ["b/2", "b/10"]
-        assert ids(after="b/10", limit=2) == ["b/2", "c%_"]
-        assert ids(after="b/10", newest_first=True) == ["b", "a/1"]
-        assert ids(prefix="b", after="b") == ["b/10", "b/2"]
-        assert ids(limit=0) == ids(prefix="%") == []
+        assert keys() == ["a/1", "b", "b/10", "b/2", "c%_", "ü"]
+        assert keys(newest_first=True, limit=2) == ["ü", "c%_"]
+        assert keys(prefix="b/") == ["b/10", "b/2"]
+        assert keys(prefix="b/", newest_first=True) == ["b/2", "b/10"]
+        assert keys(after="b/10", limit=2) == ["b/2", "c%_"]
+        assert keys(after="b/10", newest_first=True) == ["b", "a/1"]
+        assert keys(prefix="b", after="b") == ["b/10", "b/2"]
+        assert keys(limit=0) == keys(prefix="%") == []
 
     def test_of_two_that_expect_the_same_version_one_is_told_of_the_conflict(
         self, store: Store
@@ -90,7 +88,7 @@ class Journaling(Opened):
         assert [(entry.value, entry.version) for entry in store.kv.list("lease")] == [(won[0], 2)]
         assert len(won) == 1
 
-    def test_another_store_of_the_tenant_sees_the_journal_and_its_versions(
+    def test_another_store_of_the_tenant_sees_the_entries_and_their_versions(
         self, store: Store, reopen: Opening
     ) -> None:
         other = reopen()
@@ -100,7 +98,7 @@ class Journaling(Opened):
         other.kv.put([Entry("lease", "job", b"1")], expected_version=1)
         assert [entry.value for entry in store.kv.list("lease")] == [b"1"]
 
-    def test_journal_entries_are_written_with_their_batch_or_not_at_all(self, store: Store) -> None:
+    def test_entries_are_written_with_their_batch_or_not_at_all(self, store: Store) -> None:
         put(store, Entity(id="x", name="Ann"))
         store.kv.put([Entry("parked", "doc", b"0")])
         entry, done = Entry("run", "r", b"0"), (("parked", "doc"),)
@@ -115,7 +113,7 @@ class Journaling(Opened):
         store.write(Batch(entries=(Entry("run", "s", b"1"),)))
         assert [entry.key for entry in store.kv.list("run")] == ["r", "s"]
 
-    def test_what_speaks_of_a_record_is_struck_when_the_record_is_deleted(
+    def test_what_speaks_of_a_record_is_deleted_when_the_record_is_deleted(
         self, store: Store
     ) -> None:
         put(store, Resource(id="a", name="a", content="a"))
@@ -124,14 +122,14 @@ class Journaling(Opened):
             Resource(id="b", name="b", content="b", parents=("a",)),
             Resource(id="c", name="c", content="c"),
         )
-        subjects = {
+        refs = {
             "of a": ("a",),
             "of b and c": ("b", "c"),
             "of c": ("c", "c"),
             "of none": (),
             "of a ghost": ("z",),
         }
-        store.kv.put([Entry("kept", id, b"0", refs=of) for id, of in subjects.items()])
+        store.kv.put([Entry("kept", key, b"0", refs=of) for key, of in refs.items()])
         store.kv.put([Entry("kept", "changed", b"0", refs=("a",))])
         store.kv.put([Entry("kept", "changed", b"0", refs=("c",))])
         assert store.admin.check() == []
@@ -146,7 +144,7 @@ class Journaling(Opened):
         assert [entry.key for entry in store.kv.list("kept")] == ["after", "of none"]
         assert store.admin.check() == []
 
-    def test_stats_count_the_journal_by_kind(self, store: Store) -> None:
+    def test_stats_count_the_entries_by_namespace(self, store: Store) -> None:
         assert store.admin.stats().entries == {}
         store.kv.put(
             [
@@ -157,7 +155,7 @@ class Journaling(Opened):
         )
         assert store.admin.stats().entries == {"run": 1, "usage": 2}
 
-    @pytest.mark.parametrize(("kind", "id"), [("", "a"), ("a", ""), ("a", "b\0")])
-    def test_a_journal_entry_has_a_kind_and_an_id(self, kind: str, id: str) -> None:
+    @pytest.mark.parametrize(("namespace", "key"), [("", "a"), ("a", ""), ("a", "b\0")])
+    def test_an_entry_has_a_namespace_and_a_key(self, namespace: str, key: str) -> None:
         with pytest.raises(InvalidInputError):
-            Entry(kind, id, b"0")
+            Entry(namespace, key, b"0")

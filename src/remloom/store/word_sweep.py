@@ -10,7 +10,7 @@ by its words: that costs by what was forgotten, not by the store.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import normalize
 
@@ -22,23 +22,23 @@ from .contract import Store
 from .merge import keys_of
 from .specs import EdgeSpec, SearchSpec
 
-__all__ = ["Trace", "sweep", "tokens"]
+__all__ = ["ForgottenWords", "comparable_words", "find_remaining_words"]
 
 _LEAST = 3  # characters of a word that tells anything
 _PHRASE = 4  # words in a row that tell, wherever else each of them is said
 _PROBES = 48  # texts of what was forgotten that the index is asked for
-_WORDS = 12  # of each
+_PROBE_WORDS = 12  # of each
 _HITS = 8  # looked at for each
 _BESIDE = 400  # records beside what was forgotten that are looked at
 _EDGES = 1_000  # at their labels that are looked at
 _MOST = 50_000  # words remembered
-_TOKEN = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _DATES = frozenset(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
 
 
-class Trace:
+class ForgottenWords:
     """The words of what was forgotten."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Trace:
         """Remember what a record said."""
         self.keys.update(keys_of(record))
         for text in _own_texts(record):
-            words = tokens(text)
+            words = comparable_words(text)
             if len(self.words) < _MOST:
                 self.words.update(word for word in words if _is_telling(word))
                 self.phrases.update(_phrases(words))
@@ -59,60 +59,75 @@ class Trace:
                 self.texts.append(text)
 
 
-def sweep(store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]) -> tuple[str, ...]:
-    """Where words of what was forgotten are still found, a line each.
+def find_remaining_words(
+    store: Store, forgotten: ForgottenWords, ids: Iterable[str], keys: Sequence[str]
+) -> tuple[str, ...]:
+    """List where words of what was forgotten are still found, a line each; empty is right.
 
     Args:
-        trace: these words.
         ids, keys: records that were made of what was forgotten, and labels that lay beside it.
     """
-    by_key = store.records.lookup(sorted(trace.keys)[:_BESIDE], edges=0) if trace.keys else {}
-    # what leads on from them was perhaps theirs
-    shared = [key for key, records in by_key.items() if records]
-    edges_from_shared = (
-        store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)) if shared else ()
-    )
-    near = _records_near(
-        store, trace, ids, list(dict.fromkeys((*keys, *(edge.dst for edge in edges_from_shared))))
-    )
-    own_words: set[str] = set()  # words of sources that stay
-    phrases: set[tuple[str, ...]] = set()
-    for record in near.values():
-        for text in _own_texts(record):
-            words = tokens(text)
-            own_words.update(words)
-            phrases.update(_phrases(words))
-    remaining: dict[str, str] = {}  # where, and a word
-    for record in near.values():
+    labels = sorted(forgotten.keys)[:_BESIDE]
+    namesakes = store.records.lookup(labels, edges=0) if labels else {}
+    looked_up = dict.fromkeys((*keys, *_keys_behind(store, namesakes)))
+    records = _records_near(store, forgotten, ids, list(looked_up))
+    sweep = _Sweep(store, forgotten)
+    for record in records:
+        sweep.add_source(record)
+    for record in records:
         for field, text in _derived_texts(record):
-            _look(
-                store,
-                trace,
-                own_words,
-                phrases,
-                f"{record.schema} {record.id}, {field}",
-                text,
-                remaining,
-            )
+            sweep.look(f"{record.schema} {record.id}, {field}", text)
     for edge in _edges_near(store, keys):
         if edge.rel_type in edge_types.MADE:
             for text in _edge_texts(edge):
-                location = f"edge {edge.src} {edge.rel_type} {edge.dst}, properties"
-                _look(store, trace, own_words, phrases, location, text, remaining)
-    for key, records in by_key.items():
-        for record in records:
-            if (
-                isinstance(record, Entity)
-                and record.thin
-                and not store.graph.count([key], direction="both")
-            ):
-                remaining[f"label {key}"] = key
-    return tuple(f"{location}: {word!r}" for location, word in remaining.items())
+                sweep.look(f"edge {edge.src} {edge.rel_type} {edge.dst}, properties", text)
+    for key in _edgeless_labels(store, namesakes):
+        sweep.remaining[f"label {key}"] = key
+    return tuple(f"{location}: {word!r}" for location, word in sweep.remaining.items())
 
 
-def tokens(text: str) -> list[str]:
-    """The words of a text as they are compared: folded, without marks."""
-    return _TOKEN.findall(normalize("NFKC", text).casefold())
+def comparable_words(text: str) -> list[str]:
+    """Split a text into words as they are compared: folded, without marks."""
+    return _WORD.findall(normalize("NFKC", text).casefold())
+
+
+class _Sweep:
+    """A search for words of the forgotten that no source says that stays."""
+
+    def __init__(self, store: Store, forgotten: ForgottenWords) -> None:
+        self._store = store
+        self._forgotten = forgotten
+        # said by sources that stay
+        self._words: set[str] = set()
+        self._phrases: set[tuple[str, ...]] = set()
+        self.remaining: dict[str, str] = {}  # where, and a word
+
+    def add_source(self, record: Record) -> None:
+        """Let pass what a record that stays says of its own."""
+        for text in _own_texts(record):
+            words = comparable_words(text)
+            self._words.update(words)
+            self._phrases.update(_phrases(words))
+
+    def look(self, location: str, text: str) -> None:
+        """Look for forgotten words in a text that was made of others."""
+        words = comparable_words(text)
+        for phrase in _phrases(words):
+            if phrase in self._forgotten.phrases and phrase not in self._phrases:
+                self.remaining[location] = " ".join(phrase)
+                return
+        for word in words:
+            if self._is_left(word):
+                self.remaining[location] = word
+                return
+
+    def _is_left(self, word: str) -> bool:
+        if not _is_telling(word) or word not in self._forgotten.words or word in self._words:
+            return False
+        if _is_said(self._store, word):
+            self._words.add(word)
+            return False
+        return True
 
 
 def _is_telling(word: str) -> bool:
@@ -126,23 +141,40 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(words[start : start + _PHRASE])
 
 
+def _keys_behind(store: Store, namesakes: Mapping[str, Sequence[Record]]) -> Iterator[str]:
+    """The labels that edges of these labels lead to: they were perhaps the forgotten's."""
+    shared = [key for key, records in namesakes.items() if records]
+    if shared:
+        for edge in store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)):
+            yield edge.dst
+
+
 def _records_near(
-    store: Store, trace: Trace, ids: Iterable[str], keys: Sequence[str]
-) -> dict[str, Record]:
+    store: Store, forgotten: ForgottenWords, ids: Iterable[str], keys: Sequence[str]
+) -> list[Record]:
     """The records that are looked at."""
-    near = {
-        id: record
-        for id in list(ids)[:_BESIDE]
-        if (record := store.records.get(None, id)) is not None
-    }
-    for records in store.records.lookup(list(keys)[:_BESIDE], edges=0).values() if keys else ():
-        near.update((record.id, record) for record in records)
-    step = max(1, len(trace.texts) // _PROBES)
-    for text in trace.texts[::step][:_PROBES]:
+    near: dict[str, Record] = {}
+    for id in list(ids)[:_BESIDE]:
+        record = store.records.get(None, id)
+        if record is not None:
+            near[id] = record
+    if keys:
+        for records in store.records.lookup(list(keys)[:_BESIDE], edges=0).values():
+            near.update((record.id, record) for record in records)
+    step = max(1, len(forgotten.texts) // _PROBES)
+    for text in forgotten.texts[::step][:_PROBES]:
         if words := _rarest(text):
             for match in store.search.text(words, SearchSpec(limit=_HITS)):
                 near[match.record.id] = match.record
-    return near
+    return list(near.values())
+
+
+def _edgeless_labels(store: Store, namesakes: Mapping[str, Sequence[Record]]) -> Iterator[str]:
+    """Labels of thin entities that no edge names any more."""
+    for key, records in namesakes.items():
+        is_thin = any(isinstance(record, Entity) and record.thin for record in records)
+        if is_thin and not store.graph.count([key], direction="both"):
+            yield key
 
 
 def _edges_near(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
@@ -157,8 +189,8 @@ def _edges_near(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
 
 def _rarest(text: str) -> str:
     """The words of a text that few others will have: long ones."""
-    words = dict.fromkeys(word for word in tokens(text[:20_000]) if _is_telling(word))
-    return " ".join(sorted(words, key=len, reverse=True)[:_WORDS])
+    words = dict.fromkeys(word for word in comparable_words(text[:20_000]) if _is_telling(word))
+    return " ".join(sorted(words, key=len, reverse=True)[:_PROBE_WORDS])
 
 
 def _own_texts(record: Record) -> Iterator[str]:
@@ -226,30 +258,8 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(msgspec.to_builtins(value))
 
 
-def _look(
-    store: Store,
-    trace: Trace,
-    own_words: set[str],
-    phrases: set[tuple[str, ...]],
-    location: str,
-    text: str,
-    remaining: dict[str, str],
-) -> None:
-    words = tokens(text)
-    for phrase in _phrases(words):
-        if phrase in trace.phrases and phrase not in phrases:
-            remaining[location] = " ".join(phrase)
-            return
-    for word in words:
-        if _is_telling(word) and word in trace.words and word not in own_words:
-            if _is_said(store, word):
-                own_words.add(word)
-            else:
-                remaining[location] = word
-                return
-
-
 def _is_said(store: Store, word: str) -> bool:
     """Whether a source that stays says a word."""
     matches = store.search.text(word, SearchSpec(limit=_HITS))
-    return any(word in tokens(text) for match in matches for text in _own_texts(match.record))
+    texts = (text for match in matches for text in _own_texts(match.record))
+    return any(word in comparable_words(text) for text in texts)
