@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import codecs
 
-__all__ = ["NotTextError", "sniff", "to_text"]
+__all__ = ["SQLITE", "ZIP", "NotTextError", "sniff", "to_text"]
+
+# as `sniff` names them
+SQLITE = "a SQLite database"
+ZIP = "a ZIP archive"
 
 _SIGNATURES = (
     (b"%PDF-", "a PDF"),
     (b"\x89PNG\r\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
-    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x03\x04", ZIP),
     (b"PK\x05\x06", "an empty ZIP archive"),
     (b"\x1f\x8b", "gzip data"),
     (b"BZh", "bzip2 data"),
@@ -20,7 +24,7 @@ _SIGNATURES = (
     (b"\x28\xb5\x2f\xfd", "zstd data"),
     (b"\x7fELF", "a program"),
     (b"MZ\x90", "a program"),
-    (b"SQLite format 3\0", "a SQLite database"),
+    (b"SQLite format 3\0", SQLITE),
     (b"\xd0\xcf\x11\xe0", "an old Office document"),
     (b"{\\rtf", "a rich text file"),
 )

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatch
 from functools import partial
 from hashlib import sha256
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ..errors import RemloomError, SourceError
 from ..text import dates
-from . import chats, convert, decode, formats, frontmatter, transcript
+from . import chats, convert, databases, decode, formats, frontmatter, streams, transcript
 from .convert import Limits
 from .document import Document, Skipped
 
@@ -77,7 +77,9 @@ def open_source(
     A folder's files come in the order of their names. Hidden files and folders, version control,
     installed packages and Remloom's own tenants are left out without a word; every other file is
     read or comes as `Skipped` with its reason. So do links that lead out of the folder, and links
-    to folders. Nothing is opened before its turn, and no file above `max_bytes` at all.
+    to folders. Nothing is opened before its turn, and no file above `max_bytes` is read unless it
+    can be read piece by piece: databases of other programs (see `databases`). Those are read when
+    they are named or match `glob`, not when they are met in a folder.
 
     Args:
         path: what to read.
@@ -275,6 +277,9 @@ def _read_file(
     if not stat.S_ISREG(state.st_mode):
         yield Skipped(uri=uri, reason="not a regular file")
         return
+    if named and _is_database(path):
+        yield from _guarded(uri, lambda: databases.read(path, uri))
+        return
     if state.st_size > max_bytes:
         yield Skipped(uri=uri, reason=f"{_size(state.st_size)}: larger than {_size(max_bytes)}")
         return
@@ -282,9 +287,7 @@ def _read_file(
     known |= not suffix and path.stem.lower() in _BARE_NAMES
     if not named and not known:
         kind = suffix or "no suffix"
-        yield Skipped(
-            uri=uri, reason=f"{kind}: not a kind of document; name the file to read it as text"
-        )
+        yield Skipped(uri=uri, reason=f"{kind}: not a kind of document; name the file to read it")
         return
     if not state.st_size:
         yield Skipped(uri=uri, reason="it is empty")
@@ -294,13 +297,13 @@ def _read_file(
     )
 
 
+def _is_database(path: Path) -> bool:
+    return decode.sniff(streams.head(path)) == decode.SQLITE
+
+
 def _content(path: Path, max_bytes: int) -> bytes:
-    """Read a file without waiting, whatever is at its path by now: a pipe would never end."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise SourceError("not a regular file", uri=_uri(path))
+    """Read a file, of which there may be more by now."""
+    with streams.open_regular(path, _uri(path)) as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise SourceError(f"larger than {_size(max_bytes)}", uri=_uri(path))
@@ -308,10 +311,11 @@ def _content(path: Path, max_bytes: int) -> bytes:
 
 
 def _guarded(
-    uri: str, read: Callable[[], list[Document | Skipped]]
+    uri: str, read: Callable[[], Iterable[Document | Skipped]]
 ) -> Iterator[Document | Skipped]:
+    """Yield what is read, and why there is no more of it if that fails."""
     try:
-        documents = read()
+        yield from read()
     except RemloomError as error:
         reason = f"{error.message}: {error.remedy}" if error.remedy else error.message
         yield Skipped(uri=uri, reason=reason, failed=error.message != "it is empty")
@@ -325,8 +329,6 @@ def _guarded(
             reason=f"cannot be read: {type(error).__name__}: {message}",
             failed=True,
         )
-    else:
-        yield from documents
 
 
 def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:

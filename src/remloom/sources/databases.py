@@ -1,0 +1,152 @@
+"""Databases that other programs keep in SQLite, recognised by their tables.
+
+A program may have its database open, and lock it, at any time: what is read is a copy, with what
+stands in its write-ahead log. To read one more kind, write a module with a function like
+`Kind.read`, and add it to `KINDS`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..errors import SourceError
+from . import openai_agents
+from .document import Document, Skipped
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["KINDS", "Kind", "read"]
+
+_LOGS = ("-wal", "-journal")  # what belongs to a database, beside it
+_TRIES = 3  # to copy a database that is being written
+_LARGEST_VALUE = 100_000_000  # bytes of a text or blob
+_LISTED = 10  # tables in a message
+
+
+class Kind(Struct, frozen=True):
+    """A kind of database, and what reads it.
+
+    Attributes:
+        name: what it is, in the plural: "browsing histories of Firefox".
+        tables: the tables it must have, each with columns that it must have.
+        read: gives the documents of a database that has these tables. It gets a connection to a
+            copy, on which nothing can be written, and the uri of the original.
+    """
+
+    name: str
+    tables: Mapping[str, Sequence[str]]
+    read: Callable[[apsw.Connection, str], Iterator[Document | Skipped]]
+
+
+KINDS = (
+    Kind(
+        "sessions of the OpenAI Agents SDK",
+        {"agent_messages": ("id", "session_id", "message_data", "created_at")},
+        openai_agents.read,
+    ),
+)
+
+
+def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
+    """Read a database by every kind whose tables it has, from a copy that is deleted after.
+
+    Raises:
+        SourceError: it has the tables of no kind, is damaged, or is written all the time.
+    """
+    import apsw
+
+    with tempfile.TemporaryDirectory(prefix="remloom-") as folder:
+        copy = _copy(path, Path(folder), uri)
+        try:
+            with _opened(copy) as connection:
+                columns = _columns(connection)
+                kinds = [kind for kind in KINDS if _has(columns, kind)]
+                if not kinds:
+                    raise _unknown(uri, columns)
+                for kind in kinds:
+                    yield from kind.read(connection, uri)
+        except apsw.Error as error:
+            problem = f"a SQLite database that cannot be read: {error}"
+            raise SourceError(problem, uri=uri) from error
+
+
+def _copy(path: Path, folder: Path, uri: str) -> Path:
+    """Copy a database with its logs, none of which changes meanwhile."""
+    copy = folder / "copy.db"
+    for _ in range(_TRIES):
+        before = _states(path)
+        for suffix in ("", *_LOGS):
+            source, target = Path(f"{path}{suffix}"), Path(f"{copy}{suffix}")
+            target.unlink(missing_ok=True)
+            if not suffix or source.exists():
+                shutil.copyfile(source, target)
+        if _states(path) == before:
+            return copy
+    raise SourceError(
+        "a SQLite database that was written while it was copied",
+        uri=uri,
+        remedy="close the program that writes it, or read it again later",
+    )
+
+
+def _states(path: Path) -> list[tuple[int, int]]:
+    """The size and time of change of a database and its logs."""
+    states = []
+    for suffix in ("", *_LOGS):
+        try:
+            state = Path(f"{path}{suffix}").stat()
+            states.append((state.st_size, state.st_mtime_ns))
+        except FileNotFoundError:
+            states.append((0, 0))
+    return states
+
+
+@contextmanager
+def _opened(copy: Path) -> Iterator[apsw.Connection]:
+    """Open a copy so that nothing which a stranger wrote into its schema can act."""
+    import apsw
+
+    # Writable: only so can what stands in a log be taken in.
+    connection = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
+        connection.pragma("cell_size_check", True)
+        connection.pragma("query_only", True)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _columns(connection: apsw.Connection) -> dict[str, frozenset[str]]:
+    """The columns of each table; a view or a virtual table, which may compute, is none."""
+    # "ordinary": as SQLite calls what is neither
+    tables = [row[1] for row in connection.execute("PRAGMA main.table_list") if row[2] == "table"]
+    of_table = "SELECT name FROM pragma_table_info(?)"
+    return {
+        table: frozenset(name for (name,) in connection.execute(of_table, (table,)))
+        for table in tables
+        if not table.startswith("sqlite_")
+    }
+
+
+def _has(columns: Mapping[str, frozenset[str]], kind: Kind) -> bool:
+    return all(columns.get(table, frozenset()).issuperset(of) for table, of in kind.tables.items())
+
+
+def _unknown(uri: str, columns: Mapping[str, frozenset[str]]) -> SourceError:
+    tables = ", ".join(sorted(columns)[:_LISTED]) or "none"
+    return SourceError(
+        f"a SQLite database of no kind that can be read; its tables: {tables}",
+        uri=uri,
+        remedy="readable are " + ", ".join(kind.name for kind in KINDS),
+    )
