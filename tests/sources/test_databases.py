@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
 
 from remloom import Memory
 from remloom.sources import Document, Skipped, open_source
@@ -44,6 +49,94 @@ def test_sessions_of_the_openai_agents_sdk_have_what_was_said_and_no_tools():
     assert harbour.uri == f"{path}#harbour"
     assert harbour.turns[0].message.at == datetime(2026, 1, 12, 9, 0, 1, tzinfo=UTC)
     assert harbour.turns[0].message.id == "1"
+
+
+def test_threads_of_langgraph_have_what_was_said_and_no_tools():
+    path = DATA / "langgraph.db"
+    harbour, kitchen = open_source(path)
+    assert said(harbour) == [
+        ("user", "I always take the early ferry."),
+        ("assistant", "Let me look."),
+        ("assistant", "Answer 4."),
+        ("user", "I moved to Kiel."),
+        ("assistant", "Answer 6."),
+    ]
+    assert isinstance(harbour, Document)
+    assert harbour.uri == f"{path}#harbour"
+    assert harbour.turns[3].message.id == "harbour-I mo"
+    assert said(kitchen)[0] == ("user", "I am allergic to peanuts.")
+
+
+def test_messages_of_langgraph_have_the_times_at_which_they_were_written():
+    harbour, _ = open_source(DATA / "langgraph.db")
+    assert isinstance(harbour, Document)
+    times = [turn.message.at for turn in harbour.turns]
+    # all of them a few milliseconds apart, within the second of the making
+    assert times == sorted(times, key=str)
+    assert len(set(times)) == len(times)
+    with sqlite3.connect(DATA / "langgraph.db") as connection:
+        ((last,),) = connection.execute(
+            "SELECT max(checkpoint) FROM checkpoints WHERE checkpoint_id = "
+            "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = 'harbour')"
+        )
+    assert times[-1] is not None
+    assert times[-1].isoformat()[:19].encode() in last
+
+
+def langgraph(path: Path, kind: str, checkpoint: bytes) -> None:
+    """A database of one checkpoint."""
+    with sqlite3.connect(DATA / "langgraph.db") as real:
+        tables = [
+            sql for (sql,) in real.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        ]
+    with sqlite3.connect(path) as connection:
+        for sql in tables:
+            connection.execute(sql)
+        connection.execute(
+            "INSERT INTO checkpoints VALUES ('t', '', 'c1', NULL, ?, ?, '{}')", (kind, checkpoint)
+        )
+
+
+class Fires:
+    """Deletes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.remove, (str(self._path),)
+
+
+def test_a_pickled_checkpoint_is_refused_and_nothing_of_it_runs(tmp_path: Path):
+    (tmp_path / "victim").touch()
+    langgraph(tmp_path / "p.db", "pickle", pickle.dumps(Fires(tmp_path / "victim")))
+    assert reason(tmp_path / "p.db") == "a checkpoint of type 'pickle': only msgpack is read"
+    assert (tmp_path / "victim").exists()
+
+
+@pytest.mark.parametrize("code", range(8))
+def test_a_checkpoint_cannot_have_anything_called(tmp_path: Path, code: int):
+    (tmp_path / "victim").touch()
+    victim = str(tmp_path / "victim")
+    encode = msgspec.msgpack.encode
+    for values in (victim, [victim], {"path": victim}):
+        call = msgspec.msgpack.Ext(code, encode(("os", "remove", values, "__call__")))
+        path = tmp_path / f"{code}-{type(values).__name__}.db"
+        langgraph(path, "msgpack", encode({"channel_values": {"messages": [call]}}))
+        list(open_source(path))
+    assert (tmp_path / "victim").exists()
+
+
+def test_a_damaged_checkpoint_fails_and_other_threads_are_read(tmp_path: Path):
+    shutil.copy(DATA / "langgraph.db", tmp_path / "agents.db")
+    with sqlite3.connect(tmp_path / "agents.db") as connection:
+        connection.execute(
+            "UPDATE checkpoints SET checkpoint = x'c1ff' WHERE thread_id = 'harbour'"
+        )
+    skipped, kitchen = open_source(tmp_path / "agents.db")
+    assert isinstance(skipped, Skipped)
+    assert (skipped.failed, skipped.reason) == (True, "a checkpoint that is damaged")
+    assert len(said(kitchen)) == 3
 
 
 def test_a_database_is_read_into_memory_once(tmp_path: Path):

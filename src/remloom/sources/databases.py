@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import SourceError
-from . import openai_agents
+from . import langgraph_checkpoints, openai_agents
 from .document import Document, Skipped
 
 if TYPE_CHECKING:
@@ -51,6 +51,14 @@ KINDS = (
         "sessions of the OpenAI Agents SDK",
         {"agent_messages": ("id", "session_id", "message_data", "created_at")},
         openai_agents.read,
+    ),
+    Kind(
+        "checkpoints of LangGraph",
+        {
+            "checkpoints": ("thread_id", "checkpoint_ns", "checkpoint_id", "type", "checkpoint"),
+            "writes": ("thread_id", "checkpoint_ns", "checkpoint_id", "channel", "type", "value"),
+        },
+        langgraph_checkpoints.read,
     ),
 )
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..model import Message
 
-__all__ = ["Document", "Skipped", "Turn"]
+__all__ = ["Document", "Skipped", "Turn", "chat_document"]
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -51,3 +51,25 @@ class Skipped(Struct, frozen=True, kw_only=True):
     reason: str
     # true: it could not be read as what it claims to be; false: it is nothing to read
     failed: bool = False
+
+
+def chat_document(
+    uri: str,
+    title: str,
+    turns: tuple[Turn, ...],
+    metadata: dict[str, Any],
+    *,
+    follows: bool = False,
+) -> Document:
+    """Make a document of the turns of a chat; its time is that of the earliest."""
+    times = [turn.message.at for turn in turns if turn.message.at]
+    return Document(
+        uri=uri,
+        title=title,
+        turns=turns,
+        follows=follows,
+        media_type="application/x-chat",
+        category="chat",
+        at=min(times, default=None),
+        metadata=metadata,
+    )

@@ -19,7 +19,7 @@ from ..errors import RemloomError, SourceError
 from ..text import dates
 from . import chats, convert, databases, decode, formats, frontmatter, streams, transcript
 from .convert import Limits
-from .document import Document, Skipped
+from .document import Document, Skipped, chat_document
 
 __all__ = ["MAX_BYTES", "Source", "markdown", "open_source", "read_bytes", "title_of"]
 
@@ -397,19 +397,10 @@ def _chat(
     title: str,
     metadata: dict[str, Any],
 ) -> Document:
-    times = [turn.message.at for turn in chat.turns if turn.message.at]
     if several:
         uri = f"{uri}#{chat.id or number}"
         title = f"{title} {number}"
-    return Document(
-        uri=uri,
-        title=chat.title or title,
-        turns=chat.turns,
-        media_type="application/x-chat",
-        category="chat",
-        at=min(times) if times else None,
-        metadata=metadata,
-    )
+    return chat_document(uri, chat.title or title, chat.turns, metadata)
 
 
 def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]) -> Document:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..errors import InvalidInputError
 from ..labels import storable
 from ..model import Message
-from .document import Document, Turn
+from .document import Document, Turn, chat_document
 from .files import markdown, title_of
 
 __all__ = ["check_uri", "from_messages", "from_text"]
@@ -72,16 +72,8 @@ def from_messages(
         raise InvalidInputError(
             "there is no message to read", remedy="give at least one Message with a text"
         )
-    times = [turn.message.at for turn in turns if turn.message.at]
-    return Document(
-        uri=uri,
-        title=name or ("" if follows else title_of("", uri)),
-        turns=tuple(turns),
-        follows=follows,
-        media_type="application/x-chat",
-        category="chat",
-        at=min(times) if times else None,
-    )
+    title = name or ("" if follows else title_of("", uri))
+    return chat_document(uri, title, tuple(turns), {}, follows=follows)
 
 
 def check_uri(uri: str, at: datetime | None = None) -> None:

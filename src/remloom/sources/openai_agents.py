@@ -13,7 +13,8 @@ import msgspec
 
 from ..model import Message
 from ..text import dates
-from .document import Document, Skipped, Turn
+from .document import Document, Skipped, Turn, chat_document
+from .parts import words
 
 if TYPE_CHECKING:
     import apsw
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _ROLES = ("user", "assistant")
-_TEXTS = ("input_text", "output_text", "text")  # types of the parts that are words
 _MESSAGES = """
     SELECT session_id, id, message_data, created_at FROM agent_messages ORDER BY session_id, id
 """
@@ -44,7 +44,8 @@ def read(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
                 turns.append(turn)
         of_session = f"{uri}#{session}"
         if turns:
-            yield _document(of_session, session, tuple(turns))
+            facts = {"program": "OpenAI Agents SDK", "session": session}
+            yield chat_document(of_session, f"Session {session}", tuple(turns), facts)
         if broken:
             yield Skipped(uri=of_session, reason=f"{broken} of its messages are no JSON")
 
@@ -56,29 +57,7 @@ def _turn(item: Any, id: str, at: Any) -> Turn | None:
     # the plainest items have no type
     if item.get("type", "message") != "message":
         return None
-    text = _text(item.get("content"))
+    text = words(item.get("content"))
     if not text:
         return None
     return Turn(message=Message(speaker=item["role"], text=text, id=id, at=dates.parse(at)))
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content.strip()
-    if not isinstance(content, list):
-        return ""
-    parts = [part for part in content if isinstance(part, dict) and part.get("type") in _TEXTS]
-    return "\n".join(str(part.get("text") or "") for part in parts).strip()
-
-
-def _document(uri: str, session: str, turns: tuple[Turn, ...]) -> Document:
-    times = [turn.message.at for turn in turns if turn.message.at]
-    return Document(
-        uri=uri,
-        title=f"Session {session}",
-        turns=turns,
-        media_type="application/x-chat",
-        category="chat",
-        at=min(times) if times else None,
-        metadata={"program": "OpenAI Agents SDK"},
-    )
