@@ -7,8 +7,11 @@ stands in its write-ahead log. To read one more kind, write a module with a func
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import SourceError
-from . import langgraph_checkpoints, openai_agents
+from . import browsers, langgraph_checkpoints, openai_agents
 from .document import Document, Skipped
 
 if TYPE_CHECKING:
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Kind", "read"]
 
 _LOGS = ("-wal", "-journal")  # what belongs to a database, beside it
-_TRIES = 3  # to copy a database that is being written
+_TRIES = 5  # to copy a database that is being written
+_PAUSE = 0.1  # seconds between them
+_HEADER = 100  # bytes of a database; its counter of changes is in them
+_WAL_HEADER = 32  # bytes
 _LARGEST_VALUE = 100_000_000  # bytes of a text or blob
 _LISTED = 10  # tables in a message
 
@@ -60,6 +66,12 @@ KINDS = (
         },
         langgraph_checkpoints.read,
     ),
+    Kind(
+        "browsing histories of Chrome and its family",
+        browsers.CHROME_TABLES,
+        browsers.read_chrome,
+    ),
+    Kind("browsing histories of Firefox", browsers.FIREFOX_TABLES, browsers.read_firefox),
 )
 
 
@@ -87,14 +99,20 @@ def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
 
 
 def _copy(path: Path, folder: Path, uri: str) -> Path:
-    """Copy a database with its logs, none of which changes meanwhile."""
+    """Copy a database with its logs at a moment at which nothing is rewritten.
+
+    Commits to a write-ahead log may go on: they only lengthen it.
+    """
     copy = folder / "copy.db"
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE)
         before = _states(path)
         for suffix in ("", *_LOGS):
             source, target = Path(f"{path}{suffix}"), Path(f"{copy}{suffix}")
             target.unlink(missing_ok=True)
-            if not suffix or source.exists():
+            # the database itself may be a link; no program makes its log one
+            if not suffix or _is_regular(source):
                 shutil.copyfile(source, target)
         if _states(path) == before:
             return copy
@@ -105,16 +123,32 @@ def _copy(path: Path, folder: Path, uri: str) -> Path:
     )
 
 
-def _states(path: Path) -> list[tuple[int, int]]:
-    """The size and time of change of a database and its logs."""
-    states = []
+def _states(path: Path) -> list[tuple[object, ...]]:
+    """What is different once a database was written otherwise than at the end of its log."""
+    states: list[tuple[object, ...]] = []
     for suffix in ("", *_LOGS):
-        try:
-            state = Path(f"{path}{suffix}").stat()
-            states.append((state.st_size, state.st_mtime_ns))
-        except FileNotFoundError:
-            states.append((0, 0))
+        file = Path(f"{path}{suffix}")
+        if suffix and not _is_regular(file):
+            states.append(())
+        elif suffix == "-wal":
+            # its salts, which change when it begins anew
+            states.append((_head(file, _WAL_HEADER),))
+        else:
+            state = file.stat()
+            states.append((state.st_size, state.st_mtime_ns, _head(file, _HEADER)))
     return states
+
+
+def _is_regular(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(file).st_mode)
+    except OSError:
+        return False
+
+
+def _head(file: Path, size: int) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(size)
 
 
 @contextmanager
