@@ -17,7 +17,18 @@ from msgspec.structs import replace
 
 from ..errors import RemloomError, SourceError
 from ..text import dates
-from . import chats, convert, databases, decode, formats, frontmatter, streams, transcript
+from . import (
+    chats,
+    convert,
+    databases,
+    decode,
+    feeds,
+    formats,
+    frontmatter,
+    saved,
+    streams,
+    transcript,
+)
 from .convert import Limits
 from .document import Document, Skipped, chat_document
 
@@ -137,6 +148,8 @@ def read_bytes(
         MissingExtraError: reading it needs an extra.
     """
     title = title or _pretty(uri)
+    if suffix == ".xml":
+        suffix = feeds.sniff_suffix(data) or suffix
     if suffix in formats.MEDIA_TYPES:
         return [convert.convert(uri, data, suffix, title, limits)]
     try:
@@ -157,6 +170,8 @@ def read_bytes(
             return list(_chats(uri, some, title, metadata, unit))
         return [replace(whole, media_type="application/json")]
     if suffix in _TABLES:
+        if saved.is_saved_list(text):
+            return list(saved.read(uri, text, title))
         media_type = "text/csv" if suffix == ".csv" else "text/tab-separated-values"
         return [replace(whole, category="table", media_type=media_type)]
     if suffix not in _MARKDOWN:

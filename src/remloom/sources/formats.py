@@ -1,5 +1,5 @@
 """HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra
-`documents`)."""
+`documents`); feeds, by `feeds`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import re
 import warnings
 import zipfile
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from ..errors import MissingExtraError, SourceError
 from ..text import dates
-from . import decode
+from . import decode, feeds
 from .document import Document
 
 __all__ = ["MEDIA_TYPES", "check", "convert", "load"]
@@ -24,6 +25,7 @@ MEDIA_TYPES = {
     ".xhtml": "text/html",
     ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    **feeds.MEDIA_TYPES,
 }
 LARGEST_UNPACKED = 300_000_000  # bytes of a DOCX; its converter would take twice as much memory
 _META = re.compile(r"<meta\s[^>]*>", re.I)
@@ -49,6 +51,8 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         SourceError: the data are not what the suffix says, or cannot be read.
     """
     check(uri, data, suffix)
+    if suffix in feeds.MEDIA_TYPES:
+        return feeds.convert(uri, data, suffix, title)
     facts: dict[str, Any] = {}
     if MEDIA_TYPES[suffix] == "text/html":
         try:
@@ -100,9 +104,9 @@ def load(suffix: str) -> None:
     """Import what reads a suffix, if it is installed."""
     with suppress(ImportError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if suffix == ".pdf":
-            pass
-        else:
+        if suffix in feeds.LIBRARIES:
+            import_module(feeds.LIBRARIES[suffix])
+        elif suffix != ".pdf":
             from markitdown import converters  # noqa: F401
 
 

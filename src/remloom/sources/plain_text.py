@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from html.parser import HTMLParser
 
-__all__ = ["one_line"]
+__all__ = ["from_html", "one_line"]
 
 # most titles have no need to be looked at character by character
 _USUAL = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*")
@@ -14,6 +15,8 @@ _USUAL = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*")
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 # invisible too, but scripts and emoji are written with them
 _JOINERS = "\u200c\u200d"
+# elements whose content is no text for people
+_CODE = frozenset(("script", "style", "template"))
 
 
 def one_line(text: str, most: int = 0) -> str:
@@ -33,6 +36,41 @@ def one_line(text: str, most: int = 0) -> str:
     if most and len(line) > most:
         line = line[: most - 1].rstrip() + "…"
     return line
+
+
+def from_html(source: str) -> str:
+    """Take the words out of a piece of HTML; what is no HTML stays as it is.
+
+    >>> from_html("<p>Rye<br>bread</p><script>x()</script> &amp; butter").split()
+    ['Rye', 'bread', '&', 'butter']
+    """
+    if "<" not in source:
+        return html.unescape(source)
+    words = _Words()
+    words.feed(source)
+    words.close()
+    return "".join(words.parts)
+
+
+class _Words(HTMLParser):
+    """Collects the text of elements; a tag parts words."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._code = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.parts.append(" ")
+        self._code += tag in _CODE
+
+    def handle_endtag(self, tag: str) -> None:
+        self.parts.append(" ")
+        self._code = max(0, self._code - (tag in _CODE))
+
+    def handle_data(self, data: str) -> None:
+        if not self._code:
+            self.parts.append(data)
 
 
 def _seen(character: str) -> str:

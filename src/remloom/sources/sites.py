@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
-__all__ = ["Page", "page", "site", "telling_title"]
+__all__ = ["Page", "page", "site", "site_of", "telling_title"]
 
 _LONGEST = 253  # characters of a host's name
 _COUNT = re.compile(r"\(\d[\d,.]*\+?\)\s*")  # of unread messages, before a title
@@ -92,6 +92,14 @@ def site(host: str) -> str:
         or any(word in name for word in hosts.words)
     )
     return "" if private else name
+
+
+def site_of(url: str) -> str:
+    """Name the site of an address; empty when it looks private, or is no address."""
+    try:
+        return site(urlsplit(url.strip()).hostname or "")
+    except ValueError:
+        return ""
 
 
 def telling_title(title: str) -> str:
