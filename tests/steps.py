@@ -40,9 +40,9 @@ def steps(memory: Memory) -> Iterator[Steps]:
         found.writing += _EVERY
         return False
 
-    connections = list(database._open)
+    connections = list(database.connections._open)
     for connection in connections:
-        _set(connection, writing if connection is database._writer else reading)
+        _set(connection, writing if connection is database._writer._connection else reading)
     try:
         yield found
     finally:

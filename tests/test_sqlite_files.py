@@ -414,7 +414,7 @@ def test_a_full_disk_fails_the_write_and_harms_nothing(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "memory.db", KEY)
     try:
         put(store, Entity(name="before"))
-        writer = store._database._writer
+        writer = store._database._writer._connection
         writer.pragma("max_page_count", writer.pragma("page_count") + 4)
         with pytest.raises(StoreFullError, match="nothing of this write"):
             put(store, *(Resource(name=f"r{i}", content=f"{i} " * 500) for i in range(200)))
@@ -815,5 +815,5 @@ def test_threads_that_come_and_go_leave_no_connections_open(tmp_path: Path) -> N
             thread = threading.Thread(target=store.records.get, args=("resources", "a"))
             thread.start()
             thread.join()
-        assert len(store._database._open) <= 4
+        assert store._database.connections.count <= 4
         assert store.records.get("resources", "a") is not None

@@ -112,7 +112,7 @@ def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     (id,) = put(store, Resource(name="r", content=f"about {SECRET} " * 50)).ids
-    reader = store._database.connect(1, read_only=True)
+    reader = store._database.connections.open(1, query_only=True)
     reader.execute("BEGIN")
     assert reader.execute("SELECT count(*) FROM records").get == 1
     deletion = store.delete([id])
@@ -274,7 +274,8 @@ def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
             store, *(Resource(id=f"r{n}", name=f"r{n}", content="text") for n in range(3))
         ).ids
         store.delete(ids[:1])
-        rewrite = store._database.rewrite
+        upkeep = store._database.upkeep
+        rewrite = upkeep.rewrite
 
         def slow() -> None:
             rewrite()
@@ -282,7 +283,7 @@ def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
                 assert other.delete(ids[1:2]).traces
 
         with monkeypatch.context() as patch:
-            patch.setattr(store._database, "rewrite", slow)
+            patch.setattr(upkeep, "rewrite", slow)
             store.admin.optimize()
         assert [entry.key for entry in store.kv.list("erasing")] == ["pages"]
         store.admin.optimize()

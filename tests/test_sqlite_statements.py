@@ -33,7 +33,7 @@ _TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE) (\w+)(?: (?:AS )?(\w+))?")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
     store = SqliteStore(tmp_path_factory.mktemp("statements") / "memory.db")
     # its own: the writer's is used in the background too
-    yield store._database.connect(8)
+    yield store._database.connections.open(8)
     store.close()
 
 

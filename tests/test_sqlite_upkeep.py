@@ -73,7 +73,7 @@ def test_what_is_forgotten_gives_its_space_back(tmp_path: Path, key: str) -> Non
             store, *(Resource(name=f"r{i}", content=os.urandom(3_000).hex()) for i in range(500))
         ).ids
         put(store, Entity(name="kept"))
-        store._database.checkpoint()
+        store._database.upkeep.checkpoint()
         full = size(path)
         assert full > 1_500_000
         assert store.delete(ids).remaining == ()
@@ -97,7 +97,7 @@ def test_giving_space_back_does_not_keep_writers_waiting_for_another_process(
             other.execute("BEGIN IMMEDIATE")
             time.sleep(3)  # it is tried meanwhile
             began = time.monotonic()
-            store._database.checkpoint(0.0)
+            store._database.upkeep.checkpoint(0.0)
             assert time.monotonic() - began < 2
             other.execute("ROLLBACK")
         # the writer's connection is in use in the background
@@ -112,13 +112,13 @@ def test_upkeep_that_fails_keeps_nobody_waiting_for_its_lock(tmp_path: Path) -> 
             raise apsw.ThreadingViolationError("it is used in another thread")
 
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
-        database = store._database
-        writer, database._writer, database._wrote = database._writer, Busy(), 0.0
+        upkeep = store._database.upkeep
+        connection, upkeep._connection, upkeep._wrote = upkeep._connection, Busy(), 0.0
         with suppress(apsw.ThreadingViolationError):
-            database.tidy()
-        database._writer = writer
+            upkeep.tidy()
+        upkeep._connection = connection
         put(store, Entity(name="written"))
-        assert not database._writing.locked()
+        assert not upkeep._lock.locked()
 
 
 def test_a_file_made_before_gives_space_back_once_it_was_written_anew(tmp_path: Path) -> None:
@@ -128,10 +128,11 @@ def test_a_file_made_before_gives_space_back_once_it_was_written_anew(tmp_path: 
     connection.pragma("journal_mode", "wal")
     connection.close()
     with closing(SqliteStore(path)) as store:
-        assert store._database._writer.pragma("auto_vacuum") == 0
+        upkeep = store._database.upkeep
+        assert upkeep._connection.pragma("auto_vacuum") == 0
         put(store, Entity(name="x"))
-        store._database.rewrite()
-        assert store._database._writer.pragma("auto_vacuum") == 2
+        upkeep.rewrite()
+        assert upkeep._connection.pragma("auto_vacuum") == 2
 
 
 def test_free_pages_that_are_left_hold_nothing(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ for i in range(int(sys.argv[3])):
         Edge(src=f"Person {i}", rel_type="knows", dst=f"Person {i // 2}"),
     ])
     if i == int(sys.argv[3]) // 2:
-        memory.admin.store._database.checkpoint()
+        memory.admin.store._database.upkeep.checkpoint()
 os._exit(0)
 """
 

@@ -128,13 +128,13 @@ class Erasures:
 
     def _rewrite(self) -> None:
         entry = self._entry(PAGES)
-        self._database.rewrite()
+        self._database.upkeep.rewrite()
         self._delete_entry(PAGES, entry)
 
     def _empty_log(self, wait: float) -> bool:
         """Empty the log; an entry records since when that was not possible."""
         entry = self._entry(LOG) if LOG in self._unfinished else None
-        emptied = self._database.checkpoint(wait)
+        emptied = self._database.upkeep.checkpoint(wait)
         if emptied:
             if LOG in self._unfinished:
                 self._delete_entry(LOG, entry)

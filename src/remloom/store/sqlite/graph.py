@@ -104,7 +104,7 @@ class SqliteGraph:
         return edges
 
     def all_edges(self) -> Iterator[Edge]:
-        connecting = self._database.connect(_STREAM_CACHE, read_only=True)
+        connecting = self._database.connections.open(_STREAM_CACHE, query_only=True)
         with closing(connecting) as connection, translate(self._database.path):
             for row in connection.execute(SQL.all_edges):
                 yield _as_edge(row, row[8], row[9], row[10])

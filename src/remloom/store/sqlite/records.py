@@ -167,7 +167,7 @@ class SqliteRecords:
     # -- all of them -------------------------------------------------------------------------------
 
     def all(self, schema: str | None = None) -> Iterator[Record]:
-        connecting = self._database.connect(_STREAM_CACHE, read_only=True)
+        connecting = self._database.connections.open(_STREAM_CACHE, query_only=True)
         with closing(connecting) as connection, self._translate:
             connection.execute("BEGIN")
             parents = connection.cursor()

@@ -41,7 +41,7 @@ def repair(path: Path, key: str) -> list[str]:
         done.append(f"the log as it was is kept in {kept}")
     with closing(Database(path, key, create=False, prepare=prepare, accept=True)) as database:
         database.write(lambda _: None)  # the mark says again what is there
-        database.checkpoint()
+        database.upkeep.checkpoint()
     return [*done, "what is whole can be read and written again"]
 
 

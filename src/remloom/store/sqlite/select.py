@@ -166,7 +166,7 @@ class _Connection:
 
     def __init__(self, database: Database) -> None:
         self.deadline = 0.0
-        self.connection = connection = database.connect(_CACHE_MB)
+        self.connection = connection = database.connections.open(_CACHE_MB)
         connection.pragma("query_only", True)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST)
         connection.set_progress_handler(self._late, _LOOK)

@@ -1,7 +1,6 @@
-"""What open databases do for themselves while nobody uses them. One thread serves those of the
-whole process.
+"""The thread that does the upkeep of files while nobody uses them, one for the whole process.
 
-It holds a database no longer than it works on it, so that one that is dropped can go.
+It holds what it works on no longer than that, so that a database that is dropped can go.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Kept(Protocol):
         ...
 
 
-class _Upkeep:
+class _UpkeepThread:
     def __init__(self) -> None:
         self._begin()
         if hasattr(os, "register_at_fork"):
@@ -67,5 +66,5 @@ class _Upkeep:
                 del kept
 
 
-_upkeep = _Upkeep()
+_upkeep = _UpkeepThread()
 watch = _upkeep.watch  # have `tidy` called twice a second until it has nothing left to do

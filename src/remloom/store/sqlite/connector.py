@@ -36,6 +36,11 @@ class Connector(Struct, frozen=True):
     read_only: bool
     prepare: Callable[[apsw.Connection], None]
 
+    @property
+    def flushes(self) -> bool:
+        """Each commit is on disk; else a loss of power may take what was acknowledged."""
+        return self.synchronous != "normal"
+
     def open(
         self, cache_mb: int, *, sealed: bool, checkpoints: bool, query_only: bool
     ) -> apsw.Connection:
