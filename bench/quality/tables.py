@@ -1,5 +1,5 @@
-"""Putting measured tables where docs/retrieval.md has room for them: between `<!-- NAME -->` and
-`<!-- /NAME -->`."""
+"""Putting measured tables where a page has room for them, such as docs/retrieval.md: between
+`<!-- NAME -->` and `<!-- /NAME -->`."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def put_into_page(sections: Mapping[str, str], page: Path = PAGE) -> None:
             text,
             flags=re.DOTALL,
         )
-        assert count == 1, f"docs/retrieval.md has no room for {name}"
+        assert count == 1, f"{page.name} has no room for {name}"
     page.write_text(text, encoding="utf-8")
