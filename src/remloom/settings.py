@@ -68,6 +68,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     # generations of what is derived: what has reached it is built upon no further
     dream_depth: int = 6
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
+    # what is not read inside a folder, parted by commas: folders and files that agents write
+    read_exclude: str = "Arcturus, Agent reports, Reports by agents"
     threads: int = 2  # of models that run in this process
     # seconds of CPU to convert one PDF, DOCX or HTML; 10 more for each megabyte of it
     read_timeout: float = 30.0

@@ -618,6 +618,7 @@ class Memory:
         category: str | None = None,
         recursive: bool = True,
         glob: str | None = None,
+        exclude: Sequence[str] = (),
         wait: bool = True,
         progress: Progress | None = None,
     ) -> ReadReport:
@@ -630,6 +631,8 @@ class Memory:
         Args:
             category: of the resources; default by format.
             recursive, glob: which files of a folder.
+            exclude: names, or paths below the folder, of folders and files that are not read, with
+                `*` and `?`; besides those of the setting `read_exclude`, where agents write.
             wait: embed before returning. Without, texts are embedded in the background; words and
                 labels are findable either way.
             progress: called as `progress(done, total)` while reading, then while embedding.
@@ -642,6 +645,7 @@ class Memory:
             category=category,
             recursive=recursive,
             glob=glob,
+            exclude=exclude,
             wait=wait,
             progress=progress,
         )

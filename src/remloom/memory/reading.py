@@ -43,6 +43,7 @@ class Reading:
         category: str | None = None,
         recursive: bool = True,
         glob: str | None = None,
+        exclude: Sequence[str] = (),
         wait: bool = True,
         progress: Progress | None = None,
     ) -> ReadReport:
@@ -51,7 +52,13 @@ class Reading:
 
         settings = self._engine.settings
         limits = Limits(settings.read_timeout, settings.read_memory_mb)
-        documents = open_source(source, recursive=recursive, glob=glob, limits=limits)
+        documents = open_source(
+            source,
+            recursive=recursive,
+            glob=glob,
+            exclude=(*settings.read_exclude.split(","), *exclude),
+            limits=limits,
+        )
         return self._ingest(documents, category=category, wait=wait, progress=progress)
 
     def read_text(

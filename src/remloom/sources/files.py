@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from functools import partial
 from hashlib import sha256
@@ -28,9 +29,11 @@ from . import (
     saved,
     streams,
     transcript,
+    vaults,
 )
 from .convert import Limits
 from .document import Document, Skipped, chat_document
+from .exclusions import Exclusions
 
 __all__ = ["MAX_BYTES", "Source", "markdown", "open_source", "read_bytes", "title_of"]
 
@@ -55,6 +58,7 @@ _PRUNED = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "CV
 # files that tell a virtual environment, or a tenant of ours
 _MARKS = ("pyvenv.cfg", "memory.db")
 _DATE_KEYS = ("date", "created", "published", "year", "period")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _SHOWN = 200  # characters of an error that are shown
 _LISTED = 10  # odd entries of a chat that are named one by one
 _USUAL = Limits()
@@ -80,6 +84,7 @@ def open_source(
     *,
     recursive: bool = True,
     glob: str | None = None,
+    exclude: Sequence[str] = (),
     max_bytes: int = MAX_BYTES,
     limits: Limits = _USUAL,
 ) -> Source:
@@ -97,6 +102,8 @@ def open_source(
         recursive: whether folders inside a folder are read too.
         glob: read only the files whose name, or path below the folder, matches; with it, text of
             any suffix is read.
+        exclude: names, or paths below the folder, of folders and files that are not read; in any
+            case, with `*` and `?`. They come as `Skipped`, as do the templates of vaults of notes.
         max_bytes: size of a file above which it is passed over.
         limits: what the conversion of one PDF, DOCX or HTML may take.
 
@@ -109,7 +116,7 @@ def open_source(
     if root.is_dir():
         real = root.resolve()
         readers: list[Callable[[], Iterator[Document | Skipped]]] = []
-        for item in _walk(root, recursive):
+        for item in _walk(root, recursive, Exclusions(root, exclude)):
             if isinstance(item, Skipped):
                 readers.append(partial(_yield_skipped, item))
             elif not glob or _matches(item, root, glob):
@@ -191,16 +198,21 @@ def markdown(uri: str, text: str) -> Document:
     return _text(uri, text, _pretty(uri), ".md", {})
 
 
-def _walk(root: Path, recursive: bool) -> Iterator[Path | Skipped]:
+def _walk(root: Path, recursive: bool, exclusions: Exclusions) -> Iterator[Path | Skipped]:
     """Yield the files of a folder, and at last the folders that cannot be read."""
     errors: list[OSError] = []
     for folder, folders, files in os.walk(root, onerror=errors.append):
+        exclusions.enter(Path(folder))
+        inside = sorted(name for name in folders if recursive and _is_read(folder, name))
+        excluded = {name for name in inside if exclusions.reason(Path(folder, name))}
         # what is taken out of this very list, os.walk does not enter
-        folders[:] = sorted(name for name in folders if recursive and _is_read(folder, name))
+        folders[:] = [name for name in inside if name not in excluded]
         links = [name for name in folders if Path(folder, name).is_symlink()]
-        for name in sorted((*files, *links)):
+        for name in sorted((*files, *links, *excluded)):
             if not name.startswith("."):
-                yield Path(folder, name)
+                path = Path(folder, name)
+                reason = exclusions.reason(path)
+                yield Skipped(uri=_uri(path), reason=reason) if reason else path
     for error in errors:
         yield Skipped(
             uri=_uri(error.filename),
@@ -307,9 +319,15 @@ def _read_file(
     if not state.st_size:
         yield Skipped(uri=uri, reason="it is empty")
         return
-    yield from _guarded(
+    documents = _guarded(
         uri, lambda: read_bytes(uri, _content(path, max_bytes), suffix, limits=limits)
     )
+    is_note = suffix in _MARKDOWN and vaults.is_inside(path)
+    for document in documents:
+        if is_note and isinstance(document, Document):
+            yield replace(document, category="note")
+        else:
+            yield document
 
 
 def _is_database(path: Path) -> bool:
@@ -424,7 +442,10 @@ def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]
     authors = facts.get("authors", facts.get("author", ()))
     if isinstance(authors, str):
         authors = [name.strip() for name in authors.split(",")]
-    times = (dates.parse(_first_year(facts.get(name))) for name in _DATE_KEYS)
+    times = [dates.parse(_first_year(facts.get(name))) for name in _DATE_KEYS]
+    if is_markdown:
+        # a daily note is of its day, whenever it was created
+        times.insert(1, vaults.day_of(uri))
     if facts:
         metadata = {**metadata, "front_matter": facts}
     return Document(
@@ -460,9 +481,11 @@ def _heading(text: str) -> str:
 
 
 def _pretty(uri: str) -> str:
-    """Make a title of a file name: `q1-retrospective.md` is "q1 retrospective"."""
+    """Make a title of a file name: `q1-retrospective.md` is "q1 retrospective"; a day stays one."""
     name = uri.replace("\\", "/").rstrip("/").rpartition("/")[2]
     stem = name.rpartition(".")[0] or name
+    if _DAY.fullmatch(stem):
+        return stem
     return " ".join(stem.replace("_", " ").replace("-", " ").split()) or uri
 
 

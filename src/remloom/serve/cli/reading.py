@@ -39,8 +39,19 @@ class Progress(Protocol):
     "--category", metavar="NAME", help="Category of what is read. [default: by the kind of file]"
 )
 @option("--glob", metavar="PATTERN", help="In folders, only files like this, such as '*.md'.")
+@option(
+    "--exclude",
+    metavar="PATTERN",
+    multiple=True,
+    help="In folders, no folders and files like this; may be given several times.",
+)
 def read(
-    call: Call, paths: tuple[str, ...], wait: bool, category: str | None, glob: str | None
+    call: Call,
+    paths: tuple[str, ...],
+    wait: bool,
+    category: str | None,
+    glob: str | None,
+    exclude: tuple[str, ...],
 ) -> None:
     """Read files, folders, or - for stdin.
 
@@ -55,7 +66,12 @@ def read(
             try:
                 with progress_bar(call, "reading", "embedding") as progress:
                     report = memory.read(
-                        path, category=category, glob=glob, wait=wait, progress=progress
+                        path,
+                        category=category,
+                        glob=glob,
+                        exclude=exclude,
+                        wait=wait,
+                        progress=progress,
                     )
                 reports.append(report)
             except SourceError as error:
