@@ -1,0 +1,108 @@
+"""What the rules find of what people say of themselves, and what they find that nobody said.
+
+    python -m bench.quality.profile_rules [--errors development|"held out"]
+
+Statements of our own making, each with its claims: a claim is right if its key, value and polarity
+are those of one that the statement makes. What is `allowed` counts neither way. The rules were
+tuned on the half for development alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from remloom.profile.claim import Claim
+from remloom.profile.rules import extract
+
+STATEMENTS = Path(__file__).with_name("profile") / "statements.jsonl"
+HALVES = ("development", "held out")
+AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
+
+
+@dataclass
+class Score:
+    """Counts of claims."""
+
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def precision(self) -> float:
+        found = self.right + self.wrong
+        return self.right / found if found else 1.0
+
+    @property
+    def recall(self) -> float:
+        said = self.right + self.missed
+        return self.right / said if said else 1.0
+
+    def __str__(self) -> str:
+        found = self.right + self.wrong
+        said = self.right + self.missed
+        return f"{self.precision:6.3f} ({found:3})  {self.recall:6.3f} ({said:3})"
+
+
+def load(place: Path = STATEMENTS) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]
+
+
+def measure(statements: Iterable[dict[str, Any]]) -> dict[str, Score]:
+    """Scores by phenomenon; "all" is of all of them."""
+    scores: dict[str, Score] = defaultdict(Score)
+    for statement in statements:
+        found = extract(statement["text"], at=AT)
+        for score in (scores[statement["phenomenon"]], scores["all"]):
+            _count(score, statement, found)
+    return dict(scores)
+
+
+def _count(score: Score, statement: dict[str, Any], found: list[Claim]) -> None:
+    said = {form(one) for one in statement["claims"]}
+    allowed = {form(one) for one in statement.get("allowed", ())}
+    got = {name_of(claim) for claim in found}
+    wrong = got - said - allowed
+    score.right += len(got & said)
+    score.wrong += len(wrong)
+    score.missed += len(said - got)
+    score.errors += [f"WRONG  {statement['text']!r}: {one}" for one in sorted(wrong)]
+    score.errors += [f"missed {statement['text']!r}: {one}" for one in sorted(said - got)]
+
+
+def name_of(claim: Claim) -> tuple[str, str, str]:
+    """What is compared of a claim."""
+    return claim.key, str(claim.value).casefold(), claim.polarity
+
+
+def form(claim: dict[str, Any]) -> tuple[str, str, str]:
+    """The same of a label."""
+    return claim["key"], claim["value"].casefold(), claim.get("polarity", "for")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--errors", choices=HALVES, help="show the errors of a half")
+    half = parser.parse_args().errors
+    statements = load()
+    scores = {name: measure(one for one in statements if one["half"] == name) for name in HALVES}
+    print(f"{'':18}" + "".join(f"{name:^32}" for name in HALVES))
+    print(f"{'':18}" + f"{'precision (found), recall (said)':^32}" * 2)
+    for phenomenon in scores[HALVES[0]]:
+        row = (scores[name].get(phenomenon, Score()) for name in HALVES)
+        print(f"{phenomenon:18}" + "".join(f"{score!s:^32}" for score in row))
+    print("all, both halves: ", measure(statements)["all"])
+    if half:
+        print(*scores[half]["all"].errors, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,171 @@
+"""Claims of one turn or paragraph: its clauses, the patterns that fit them, what they then say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from ..claim import Claim, Polarity
+from .clauses import Clause, clauses
+from .lexicon import lookup, read_items, split_version
+from .passage import own_words
+from .patterns import Pattern, patterns
+from .phrases import words
+from .readings import READINGS
+from .scopes import find_scope, is_of_unnamed_project, skip_scope
+
+__all__ = ["extract"]
+
+_STANDING = words("standing")
+_ONE_TASK = words("one_task")
+_ENDED = re.compile(r"\b(?:no longer|used to|any ?more|any longer)\b", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"(?<!’m)(?<! am)(?<! are)(?<!’re)(?<! do)(?<! did)(?<! is)(?<! can)(?<! have)(?<! will)"
+    r",?\s+(?:and\s+)?not\s+(?:in\s+|on\s+|at\s+|for\s+|an?\s+)?(?P<value>[^,]+?)[.!]*$",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"\b(?:since|in|last|this|ago|on|today)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:since|in) ((?:19|20)\d\d)\b")
+
+
+class _Said(NamedTuple):
+    """One thing that a clause says."""
+
+    key: str
+    value: str
+    polarity: Polarity
+
+
+def extract(
+    text: str, *, speaker_is_subject: bool = True, at: datetime | None = None
+) -> list[Claim]:
+    """Find what the user says of themself in one turn, or in one paragraph of a note.
+
+    What others said, questions, conditions, irony, stories of the past and what is meant for one
+    task alone claim nothing. Every claim has the clause that says it as its quote.
+
+    Args:
+        text: the turn or paragraph; English, or simple German. Of others nothing is found.
+        speaker_is_subject: whether it is the user who speaks; what others say is not of the user.
+        at: when it was said: "in March" is a date only then.
+
+    >>> [(claim.key, claim.value) for claim in extract("I'm vegan and I live in Oslo.")]
+    [('food_and_dining.dietary_style', 'vegan'), ('environment.location_region', 'Oslo')]
+    >>> extract("If I were vegan, what would you cook?")
+    []
+    """
+    if not speaker_is_subject or not text:
+        return []
+    claims: dict[tuple[str, str, Polarity, str], Claim] = {}
+    for clause in clauses(own_words(text)):
+        for claim in _claims(clause, text, at):
+            same = (claim.key, str(claim.value).casefold(), claim.polarity, claim.scope)
+            claims.setdefault(same, claim)
+    return list(claims.values())
+
+
+def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim]:
+    begin = skip_scope(clause.text)
+    denied = _INSTEAD.search(clause.text, begin)
+    end = denied.start() if denied else len(clause.text)
+    for expression, pattern in patterns(clause.text[begin:end]):
+        found = expression.match(clause.text, begin, end)
+        if found is None or not _is_standing(pattern, clause):
+            continue
+        said = _read(found, pattern, clause, passage)
+        if denied and said and pattern.polarity == "for":
+            said += _denied(said[0], denied, pattern, clause, passage)
+        since = _since(clause.text, at) if pattern.dated else None
+        for key, value, polarity in said:
+            yield Claim(
+                key=key,
+                value=value,
+                polarity=polarity,
+                signal="correction" if clause.corrects else pattern.signal,
+                scope=find_scope(clause.sentence, key),
+                quote=passage[clause.start : clause.end],
+                span=(clause.start, clause.end),
+                since=since,
+                confident=clause.confident and not is_of_unnamed_project(clause.sentence),
+            )
+        if said and not pattern.again:
+            return
+
+
+def _is_standing(pattern: Pattern, clause: Clause) -> bool:
+    """Whether a wish is for all answers, as far as the pattern asks for it."""
+    if not pattern.standing:
+        return True
+    if _ONE_TASK.search(clause.text):
+        return False
+    return clause.alone or bool(_STANDING.search(clause.sentence))
+
+
+def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) -> list[_Said]:
+    """What a pattern makes of the words that it caught."""
+    polarity: Polarity = "for" if pattern.polarity == "dislike" else pattern.polarity
+    if pattern.polarity in ("against", "dislike") and _ENDED.search(clause.text):
+        polarity = "retire"
+    if pattern.value:
+        return [_Said(pattern.key, pattern.value, polarity)]
+    caught = _caught(found, "a", clause, passage) or _caught(found, "c", clause, passage)
+    disliked = pattern.polarity == "dislike" and polarity == "for"
+    said = _read_words(caught, pattern, found, polarity, disliked)
+    instead = _caught(found, "b", clause, passage)
+    if said and pattern.other and instead:
+        said += _read_words(instead, pattern, found, pattern.other, False)
+    return said
+
+
+def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> str:
+    """The words of a group as the passage has them; empty if the pattern has no such group."""
+    if group not in found.re.groupindex or found[group] is None:
+        return ""
+    return passage[found.start(group) + clause.shift : found.end(group) + clause.shift]
+
+
+def _read_words(
+    words: str, pattern: Pattern, found: re.Match[str], polarity: Polarity, disliked: bool
+) -> list[_Said]:
+    if pattern.parse != "lexicon":
+        key = found.expand(pattern.key) if "\\g" in pattern.key else pattern.key
+        pairs = READINGS[pattern.parse](words.replace("’", "'")) if words else []
+        return [_Said(own or key, value, polarity) for own, value in pairs]
+    said: list[_Said] = []
+    for meaning in lookup(read_items(words), pattern.verb):
+        name, version = (
+            split_version(meaning.value) if meaning.of.versioned else (meaning.value, "")
+        )
+        if disliked and meaning.of.dislike:
+            said.append(_Said(meaning.of.dislike, name, "for"))
+        else:
+            said.append(_Said(meaning.of.id, name, "against" if disliked else polarity))
+        if version and meaning.of.version:
+            said.append(_Said(meaning.of.version, version, polarity))
+    return said
+
+
+def _denied(
+    first: _Said, denied: re.Match[str], pattern: Pattern, clause: Clause, passage: str
+) -> list[_Said]:
+    """What "…, not in Bonn" says: the same of another value, which is not so."""
+    words = _caught(denied, "value", clause, passage)
+    if pattern.value or "\\g" in pattern.key:
+        return []
+    others = _read_words(words, pattern, denied, "against", False)
+    return [other for other in others if other.key == first.key]
+
+
+def _since(text: str, at: datetime | None) -> datetime | None:
+    """When it began, as far as the clause and the time at which it was said tell."""
+    if at is None:
+        year = _YEAR.search(text)
+        return datetime(int(year[1]), 1, 1, tzinfo=UTC) if year else None
+    if not _TIME.search(text):
+        return None
+    from ...retrieve.time_expressions import find_window
+
+    window = find_window(text, at)
+    return window.start if window and window.start <= at else None

@@ -1,0 +1,61 @@
+"""The patterns of patterns.toml: what a clause may say, and what it then claims."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..claim import Signal
+from .lexicon import lists
+
+__all__ = ["Pattern", "patterns"]
+
+_MACRO = re.compile(r"\{([a-z]\w*)\}")
+
+
+class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to say something; the head of patterns.toml says what the fields are."""
+
+    pattern: str
+    key: str = ""
+    value: str = ""
+    parse: str = "phrase"
+    verb: str = ""
+    polarity: Literal["for", "against", "retire", "dislike"] = "for"
+    other: Literal["", "against", "retire"] = ""
+    signal: Signal = "explicit_preference"
+    standing: bool = False
+    dated: bool = False
+    again: bool = False
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    macros: dict[str, str]
+    rule: list[Pattern]
+
+
+def patterns(clause: str) -> Iterator[tuple[re.Pattern[str], Pattern]]:
+    """Every pattern that may fit a clause, in the order in which they are tried."""
+    yield from _compiled()
+
+
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
+    text = files(__package__).joinpath("patterns.toml").read_text("utf-8")
+    file = msgspec.toml.decode(text, type=_File)
+    animals = "|".join(sorted(lists()["animals"], key=len, reverse=True))
+    macros = {**file.macros, "animal": f"(?:{animals})(?:s|es)?"}
+    return tuple((_expand(rule.pattern, macros), rule) for rule in file.rule)
+
+
+def _expand(pattern: str, macros: Mapping[str, str]) -> re.Pattern[str]:
+    """Put the macros in, which hold macros themselves; braces with digits are counts."""
+    while (short := _MACRO.sub(lambda found: macros[found[1]], pattern)) != pattern:
+        pattern = short
+    return re.compile(pattern, re.IGNORECASE)

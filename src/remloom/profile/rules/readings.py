@@ -1,0 +1,274 @@
+"""How the words that a pattern caught are read: each reading makes (key, value) pairs of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from ...ingest.names.word_lists import ENGLISH
+from .lexicon import lists, lookup, read_items
+from .passage import HIDDEN
+from .phrases import alternatives, words
+
+__all__ = ["READINGS", "Pairs"]
+
+# an empty key stands for that of the pattern
+Pairs = list[tuple[str, str]]
+
+_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED.split(), 1)}
+_DIETS = {
+    "vegetarier": "vegetarian",
+    "vegetarierin": "vegetarian",
+    "vegetarisch": "vegetarian",
+    "veggie": "vegetarian",
+    "veganer": "vegan",
+    "veganerin": "vegan",
+    "pescetarian": "pescatarian",
+}
+_CAPITAL = r"[A-ZÀ-Þ][\w.’'-]+"
+_INNER = r"[ -](?:(?:de|del|la|le|am|an der|upon|of|do|da) )?"
+# "Toronto, Ontario, Canada"
+_PLACE = re.compile(
+    rf"(?:the )?(?P<place>{_CAPITAL}(?:{_INNER}{_CAPITAL}){{0,3}}"
+    rf"(?:,\s(?:the )?{_CAPITAL}(?:\s{_CAPITAL}){{0,2}}){{0,2}})"
+)
+# what may stand behind a place, beside the end
+_BEHIND_PLACE = re.compile(rf"\s*(?:[.!,]|$|\s{alternatives('behind_places')}\b)")
+_VISIT = words("visits")
+_MONTHS = frozenset(
+    [
+        *("january", "february", "march", "april", "may", "june", "july"),
+        *("august", "september", "october", "november", "december"),
+    ]
+)
+_ROLE_END = re.compile(rf"\s+{alternatives('role_tails')}\b.*|[,.!(].*", re.IGNORECASE)
+_NO_ROLE = words("not_roles")
+_EMPLOYER = re.compile(
+    r"\s(?:at|for)\s(?:the )?(?P<org>(?-i:[A-Z0-9][\w&.’+-]*(?:\s(?:of |& )?[A-Z][\w&.’+-]*){0,3}))"
+)
+_MOST_WORDS = 5
+
+
+def _phrase(text: str) -> Pairs:
+    found = [item for item in read_items(text)[:1] if _is_short(item)]
+    return [("", item) for item in found]
+
+
+def _items(text: str) -> Pairs:
+    items = read_items(text)
+    # where one item is a clause, the list is over
+    pairs: Pairs = []
+    for item in items:
+        if not _is_short(item):
+            break
+        pairs.append(("", item))
+    return pairs
+
+
+def _is_short(item: str) -> bool:
+    own = re.search(
+        rf"\b(?:I|you|it|he|she|they|we|me|that|this|my)\b|{HIDDEN}", item, re.IGNORECASE
+    )
+    return bool(item) and len(item.split()) <= _MOST_WORDS and not own
+
+
+def _words(text: str) -> Pairs:
+    return [("", text.strip(" .,!"))]
+
+
+def _wish(text: str) -> Pairs:
+    plain = re.sub(r"[\s.!,]*(?:please|thanks|ok|okay)?[\s.!]*$", "", text)
+    about_one = re.search(
+        r"\b(?:this|here|these|the following|above|below)\b", plain, re.IGNORECASE
+    )
+    if about_one or HIDDEN in plain or not 0 < len(plain.split()) <= 14:
+        return []
+    return [("", plain)]
+
+
+def _name(text: str) -> Pairs:
+    name = text.strip(" .,!")
+    plain = name.casefold()
+    if plain in lists()["not_names"] or plain.split()[0] in lists()["not_names"]:
+        return []
+    if name[0].islower() and plain not in _given_names():
+        return []
+    return [("", name)]
+
+
+def _known_name(text: str) -> Pairs:
+    """A name behind "I'm", where any word may stand: one that begins with a given name."""
+    first = text.split()[0].strip(".,!")
+    if first[0].islower() or first.casefold() not in _given_names():
+        return []
+    return _name(text)
+
+
+def _names(text: str) -> Pairs:
+    return [("", name) for name in read_items(text) if name and name[0].isupper()]
+
+
+def _place(text: str) -> Pairs:
+    found = _PLACE.match(text)
+    if found and _BEHIND_PLACE.match(text, found.end()):
+        place = found["place"].rstrip(".")
+        other = place.casefold() in lists()["not_places"] or lookup([place], "use")
+        return [] if other else [("", place)]
+    plain = " ".join(read_items(text)[:1]).casefold()
+    known_place = _places().get(plain)
+    return [("", known_place)] if known_place else []
+
+
+def _known_place(text: str) -> Pairs:
+    """A place behind "I'm in", where anything may stand: well known, and nobody is on a visit."""
+    if _VISIT.search(text):
+        return []
+    return [
+        (key, place)
+        for key, place in _place(text)
+        if place.partition(",")[0].casefold() in _places()
+    ]
+
+
+def _role(text: str) -> Pairs:
+    plain = _ROLE_END.sub("", text).strip(" .,!")
+    parts = plain.split()
+    if not 0 < len(parts) <= _MOST_WORDS or parts[-1].casefold() not in lists()["occupations"]:
+        return []
+    if _NO_ROLE.search(plain):
+        return []
+    level = parts[0].casefold()
+    is_level = level in ("senior", "junior")
+    role = " ".join(parts[1:] if is_level else parts)
+    pairs: Pairs = [("", role)] if role else []
+    if is_level:
+        pairs.append(("professional_context.experience_level", level))
+    if employer := _EMPLOYER.search(text):
+        pairs.append(("identity.employer", employer["org"].rstrip(".")))
+    return pairs
+
+
+def _industry(text: str) -> Pairs:
+    plain = re.sub(
+        r"\s+(?:sector|industry|business|field|space)\b.*",
+        "",
+        text.strip(" .!"),
+        flags=re.IGNORECASE,
+    )
+    plain = " ".join(read_items(plain)[:1])
+    return [("", plain)] if plain.casefold() in lists()["industries"] else []
+
+
+def _organisation(text: str) -> Pairs:
+    name = text.strip(" .,!")
+    first = name.split()[0].casefold()
+    if first in lists()["not_names"] or first in _MONTHS or first in ENGLISH.stop_words:
+        return []
+    return [("", name)]
+
+
+def _spoken(text: str) -> Pairs:
+    pairs: Pairs = []
+    for item in read_items(text):
+        plain = re.sub(
+            r"^(?:fluent|some|basic|broken|native|little|conversational)\s+", "", item, flags=re.I
+        )
+        if plain.casefold() not in lists()["spoken"]:
+            break
+        pairs.append(("", plain))
+    return pairs
+
+
+def _count(text: str) -> Pairs:
+    number = _NUMBERS.get(text.casefold(), text)
+    return [("", number)] if number.isdigit() else []
+
+
+def _format(text: str) -> Pairs:
+    items = [
+        re.sub(r"\s+(?:format|form|answers|style|output|like.*)$", "", item, flags=re.I)
+        for item in read_items(text)[:1]
+    ]
+    return [("", item) for item in items if item.casefold() in lists()["formats"]]
+
+
+def _quotation(text: str) -> Pairs:
+    return [("", text.strip(" .,“”\"'‘«»") or text)]
+
+
+def _diet(text: str) -> Pairs:
+    return [("", _DIETS.get(text.casefold(), text.casefold()))]
+
+
+def _allergens(text: str) -> Pairs:
+    known = lists()["allergens"]
+    pairs: Pairs = []
+    for item in read_items(text):
+        plain = item.casefold()
+        forms = {
+            plain,
+            plain.removesuffix("s"),
+            plain.removesuffix("es"),
+            f"{plain[:-3]}y",
+            plain.removesuffix("e"),
+        }
+        forms |= {
+            plain.replace("ü", "u").removesuffix("e"),
+            plain.replace("ü", "u").removesuffix("n"),
+        }
+        if forms & known:
+            pairs.append(("", item))
+    return pairs
+
+
+def _animal(text: str) -> Pairs:
+    plain = text.casefold()
+    known = lists()["animals"]
+    one = {
+        "puppies": "dog",
+        "puppy": "dog",
+        "kitten": "cat",
+        "kittens": "cat",
+        "hund": "dog",
+        "katze": "cat",
+        "kater": "cat",
+    }
+    if plain in one:
+        return [("", one[plain])]
+    single = plain if plain in known else plain.removesuffix("s")
+    return [("", one.get(single, single))]
+
+
+@cache
+def _given_names() -> frozenset[str]:
+    return frozenset(name.casefold() for name in ENGLISH.given_names)
+
+
+@cache
+def _places() -> dict[str, str]:
+    return {place.casefold(): place for place in ENGLISH.places}
+
+
+READINGS: dict[str, Callable[[str], Pairs]] = {
+    "allergens": _allergens,
+    "animal": _animal,
+    "count": _count,
+    "diet": _diet,
+    "format": _format,
+    "industry": _industry,
+    "items": _items,
+    "known name": _known_name,
+    "known place": _known_place,
+    "name": _name,
+    "names": _names,
+    "organisation": _organisation,
+    "phrase": _phrase,
+    "place": _place,
+    "quotation": _quotation,
+    "role": _role,
+    "spoken": _spoken,
+    "wish": _wish,
+    "words": _words,
+}

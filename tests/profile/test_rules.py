@@ -1,0 +1,136 @@
+"""What users say of themselves is found by rule, and what they do not say is not."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+from bench.quality import profile_rules
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remloom.profile.claim import Claim
+from remloom.profile.rules import extract
+
+AT = datetime(2024, 11, 20, 12, tzinfo=UTC)
+DIET = "food_and_dining.dietary_style"
+HOME = "environment.location_region"
+SHELL = "environment.shell"
+VERBOSITY = "output_contract.verbosity"
+
+
+def claims(text: str) -> set[tuple[str, str, str]]:
+    return {(claim.key, str(claim.value), claim.polarity) for claim in extract(text, at=AT)}
+
+
+def only(text: str) -> Claim:
+    (claim,) = extract(text, at=AT)
+    return claim
+
+
+def test_of_labelled_statements_nearly_all_claims_are_right_and_most_are_found() -> None:
+    scores = profile_rules.measure(profile_rules.load())
+    assert scores["all"].precision >= 0.95, scores["all"].errors
+    assert scores["all"].recall >= 0.85, scores["all"].errors
+
+
+@pytest.mark.parametrize("half", profile_rules.HALVES)
+def test_each_half_of_the_statements_holds_the_bar(half: str) -> None:
+    statements = [one for one in profile_rules.load() if one["half"] == half]
+    score = profile_rules.measure(statements)["all"]
+    assert score.precision >= 0.95, score.errors
+    assert score.recall >= 0.5, score.errors
+
+
+def test_quotes_scopes_hedges_and_dates_are_as_labelled() -> None:
+    for statement in profile_rules.load():
+        found = {profile_rules.name_of(claim): claim for claim in extract(statement["text"], at=AT)}
+        for label in statement["claims"]:
+            claim = found.get(profile_rules.form(label))
+            if claim is None:
+                continue
+            begin, end = claim.span
+            assert claim.quote == statement["text"][begin:end] != "", statement["text"]
+            assert claim.scope == label.get("scope", ""), statement["text"]
+            assert claim.confident == label.get("confident", True), statement["text"]
+            since = f"{claim.since:%Y-%m}" if claim.since and "since" in label else None
+            assert since == label.get("since"), statement["text"]
+
+
+def test_items_of_a_list_are_claims_of_their_own() -> None:
+    found = extract("I mostly code in Rust, Go and a bit of Zig.")
+    assert [claim.value for claim in found] == ["Rust", "Go", "Zig"]
+    assert {claim.key for claim in found} == {"developer_posture.primary_languages"}
+
+
+def test_a_switch_takes_up_the_new_and_ends_the_old() -> None:
+    key = "tooling_defaults.package_manager.python"
+    expected = {(key, "uv", "for"), (key, "pip", "retire")}
+    assert claims("I'm using uv now instead of pip.") == expected
+    assert claims("We switched from pip to uv last week.") == expected
+
+
+def test_a_move_has_the_month_in_which_it_began() -> None:
+    claim = only("I moved to Berlin in March.")
+    assert (claim.value, claim.since) == ("Berlin", datetime(2024, 3, 1, tzinfo=UTC))
+    # without the time at which it was said, only a year is a date
+    assert extract("I moved to Berlin in March.")[0].since is None
+    assert extract("I moved to Berlin in 2021.")[0].since == datetime(2021, 1, 1, tzinfo=UTC)
+
+
+def test_signals_are_those_of_the_taxonomy() -> None:
+    signals = {
+        "I use zsh.": "context_signal",
+        "I'm vegan.": "explicit_preference",
+        "Stop using emojis.": "rejection",
+        "That's wrong, I use fish.": "correction",
+        "Perfect, short answers like this are what I want.": "acceptance",
+    }
+    assert {text: only(text).signal for text in signals} == signals
+
+
+def test_a_wish_for_one_task_is_none_for_all() -> None:
+    assert claims("Keep it short.") == {(VERBOSITY, "concise", "for")}
+    assert not claims("Write a poem about the sea. Keep it short.")
+    assert claims("Write a poem about the sea. And from now on, keep it short.")
+
+
+def test_nothing_is_found_of_others_who_speak() -> None:
+    assert extract("I'm vegan.", speaker_is_subject=False) == []
+
+
+@pytest.mark.parametrize("mark", ["'", "’"])
+def test_apostrophes_may_be_straight_or_curly(mark: str) -> None:
+    claim = only(f"I{mark}m allergic to peanuts")
+    assert (claim.value, claim.quote) == ("peanuts", f"I{mark}m allergic to peanuts")
+
+
+def test_the_quote_is_the_clause_alone() -> None:
+    text = "Hi! My sister loves jazz, but I'm vegan. 🎉"
+    claim = only(text)
+    assert claim.quote == "I'm vegan." == text[slice(*claim.span)]
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_and_quoted_exactly(text: str) -> None:
+    for said in (text, f"I live in {text}", f"I love {text}, not {text}", f"call me {text}"):
+        for claim in extract(said, at=AT):
+            assert claim.quote == said[slice(*claim.span)]
+            assert claim.key
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['"', "“", "’a ", "said: ", "\n", "and I ", "I not ", "I like the ", "im ", "```", "*a"],
+)
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        began = time.perf_counter()
+        extract(text, at=AT)
+        return time.perf_counter() - began
+
+    seconds(1_000)
+    # a quadratic one would take sixteen times as long; the sum is for the clock's grain
+    assert seconds(80_000) < 12 * seconds(20_000) + 0.2
