@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ..model import Message
 from ..text import dates
+from . import conversations
 from .document import Turn
 
 __all__ = ["Chat", "from_json", "from_json_lines"]
@@ -145,8 +146,8 @@ def _chats(value: Any) -> Iterator[Chat]:
 
 def _conversation(value: dict[str, Any]) -> Chat:
     """The chat that an object is; without turns if it is something else."""
-    if isinstance(value.get("mapping"), dict):
-        turns = tuple(_turns_of_tree(value["mapping"], value.get("current_node")))
+    if conversations.program(value):
+        turns = conversations.turns(value)
         if turns:
             return Chat(turns=turns)
     for name in _LISTS:
@@ -221,36 +222,6 @@ def _name(value: Any) -> str:
     if isinstance(value, dict):
         return _first(_name(value.get(name)) for name in _NAME_FIELDS)
     return ""
-
-
-def _turns_of_tree(mapping: dict[str, Any], current: Any) -> Iterator[Turn]:
-    """ChatGPT: the branch of a tree that ends in `current`, else all its messages by time."""
-    branch: list[Any] = []
-    node = mapping.get(str(current)) if current else None
-    # from the leaf to the root; a damaged file may lead round in a circle
-    while isinstance(node, dict) and len(branch) <= len(mapping):
-        branch.append(node)
-        node = mapping.get(str(node.get("parent")))
-    if not branch:
-        nodes = (node for node in mapping.values() if isinstance(node, dict))
-        branch = [node for node in nodes if isinstance(node.get("message"), dict)]
-        branch.sort(key=_created, reverse=True)
-    for node in reversed(branch):
-        turn = _turn(_with_role(node.get("message")))
-        if turn and turn.message.speaker not in ("system", "tool"):
-            yield turn
-
-
-def _created(node: dict[str, Any]) -> str:
-    return str(dates.parse(node["message"].get("create_time")))
-
-
-def _with_role(message: Any) -> Any:
-    """A message of ChatGPT with its author's role where other programs have it."""
-    author = message.get("author") if isinstance(message, dict) else None
-    if isinstance(author, dict):
-        return {**message, "role": author.get("role", ""), "author": author.get("name")}
-    return message
 
 
 def _sessions(value: dict[str, Any]) -> Chat:

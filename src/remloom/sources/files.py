@@ -21,11 +21,11 @@ from ..text import dates
 from . import (
     chats,
     convert,
-    databases,
     decode,
     feeds,
     formats,
     frontmatter,
+    programs,
     saved,
     streams,
     transcript,
@@ -94,8 +94,8 @@ def open_source(
     installed packages and Remloom's own tenants are left out without a word; every other file is
     read or comes as `Skipped` with its reason. So do links that lead out of the folder, and links
     to folders. Nothing is opened before its turn, and no file above `max_bytes` is read unless it
-    can be read piece by piece: databases of other programs (see `databases`). Those are read when
-    they are named or match `glob`, not when they are met in a folder.
+    can be read piece by piece (see `programs`). Databases and zips are read when they are named or
+    match `glob`, not when they are met in a folder.
 
     Args:
         path: what to read.
@@ -304,8 +304,13 @@ def _read_file(
     if not stat.S_ISREG(state.st_mode):
         yield Skipped(uri=uri, reason="not a regular file")
         return
-    if named and _is_database(path):
-        yield from _guarded(uri, lambda: databases.read(path, uri))
+    if programs.belongs_to_export(path):
+        reason = "of an export of conversations nothing else is read"
+        yield Skipped(uri=uri, reason=reason)
+        return
+    read = programs.find_reader(path, suffix, named)
+    if read is not None:
+        yield from _guarded(uri, lambda: read(path, uri))
         return
     if state.st_size > max_bytes:
         yield Skipped(uri=uri, reason=f"{_size(state.st_size)}: larger than {_size(max_bytes)}")
@@ -328,10 +333,6 @@ def _read_file(
             yield replace(document, category="note")
         else:
             yield document
-
-
-def _is_database(path: Path) -> bool:
-    return decode.sniff(streams.head(path)) == decode.SQLITE
 
 
 def _content(path: Path, max_bytes: int) -> bytes:
