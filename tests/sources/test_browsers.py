@@ -274,6 +274,15 @@ def test_a_history_of_an_unknown_version_says_what_tables_it_has(tmp_path: Path)
     assert "browsing histories of Firefox" in skipped.reason
 
 
+@pytest.mark.parametrize("data", [b"\x00\x01garbage\xff" * 500, b"SQLite format 3\0", b""])
+def test_what_is_no_database_is_not_read_as_one(tmp_path: Path, data: bytes):
+    path = tmp_path / "History"
+    path.write_bytes(data)
+    (skipped,) = open_source(path)
+    assert isinstance(skipped, Skipped)
+    assert skipped.failed or skipped.reason == "it is empty"
+
+
 def test_a_damaged_history_fails_and_nothing_else(tmp_path: Path):
     path = history(tmp_path, *[(f"https://a.example/{n}", "Rye" * 30) for n in range(500)])
     data = bytearray(path.read_bytes())

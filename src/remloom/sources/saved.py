@@ -9,7 +9,6 @@ reader. Of an address the site alone is kept.
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ _LONGEST = 2_000  # characters of what was marked, or noted
 _LONGEST_TITLE = 200  # characters
 _LISTED = 10  # rows in a message
 _FIRST_YEAR, _LAST_YEAR = 1990, 9990  # of an item
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TAGS = re.compile(r"[|,;]")
 
 
@@ -103,7 +103,7 @@ def read(uri: str, text: str, title: str) -> Iterator[Document | Skipped]:
     if layout is None:
         raise SourceError("no list of saved items", uri=uri)
     columns = [name.strip().lower() for name in header]
-    months: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
+    months: dict[str, list[str]] = defaultdict(list)
     without: list[int] = []
     for number, cells in enumerate(rows, 2):
         if not any(cells):
@@ -114,11 +114,12 @@ def read(uri: str, text: str, title: str) -> Iterator[Document | Skipped]:
         line = _line(layout, row, at)
         if line:
             month = f"{at:%Y-%m}" if at else "undated"
-            months[month].append((at or datetime.min.replace(tzinfo=UTC), line))
+            months[month].append(line)
         else:
             without.append(number)
     if not months:
         raise SourceError(f"a list of {layout.program} without items", uri=uri)
+    # a month is let go of as soon as it is handed on
     for month in sorted(months, reverse=True):
         yield _document(uri, title, layout, month, months.pop(month))
     if without:
@@ -128,7 +129,8 @@ def read(uri: str, text: str, title: str) -> Iterator[Document | Skipped]:
 def _rows(text: str, uri: str = "") -> Iterator[list[str]]:
     # a cell may be as long as the file
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    reader = csv.reader(io.StringIO(text, newline=""))
+    # line by line: a copy of all lines would be larger than the text
+    reader = csv.reader(line[0] for line in _LINE.finditer(text))
     try:
         yield from reader
     except csv.Error as error:
@@ -151,6 +153,7 @@ def _line(layout: _List, row: Row, at: datetime | None) -> str:
     if "://" in title:
         title = ""
     name = f"{title} ({place})" if title and place else title or place
+    # the words of the author of what was read, hence in quotes
     marked = one_line(row.get(layout.marked, ""), _LONGEST)
     if not name and not marked:
         return ""
@@ -193,19 +196,21 @@ def _document(
     title: str,
     layout: _List,
     month: str,
-    items: list[tuple[datetime, str]],
+    lines: list[str],
 ) -> Document:
-    items.sort(key=lambda item: item[0])
     dated = month != "undated"
+    if dated:
+        # each begins with its day; those of a day stay in the order of the list
+        lines.sort(key=lambda line: line[: len("- 2026-03-02")])
     return Document(
         uri=f"{uri}#{month}",
         title=f"{title} {month} ({layout.program})",
-        text="\n".join(line for _, line in items) + "\n",
+        text="\n".join(lines) + "\n",
         lined=False,
         media_type="text/markdown",
         category="saved",
         at=datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC) if dated else None,
-        metadata={"program": layout.program, "items": len(items)},
+        metadata={"program": layout.program, "items": len(lines)},
     )
 
 

@@ -66,6 +66,7 @@ def page(url: str) -> Page | None:
         return None
     if parts.scheme not in ("http", "https") or not name:
         return None
+    # what is compared is whole parts, so that /blog/login-screens is no page to sign in
     steps = {step.partition(".")[0] for step in parts.path.lower().split("/")}
     if steps & _rules().pages.parts:
         return None
@@ -79,14 +80,17 @@ def site(host: str) -> str:
     >>> site("WWW.Example.com"), site("localhost"), site("10.0.0.1"), site("mybank.example")
     ('example.com', '', '', '')
     """
+    # a dot at the end is another way to write the same name
     name = host.lower().rstrip(".").removeprefix("www.")
     if "." not in name or len(name) > _LONGEST or _is_address(name):
         return ""
     hosts = _rules().hosts
     labels = name.split(".")
+    # the site's own name and whatever it belongs to, but not the last part alone
     owners = {".".join(labels[start:]) for start in range(len(labels) - 1)}
     private = (
         name.endswith(hosts.ends)
+        # the last two are left out: my.example.org is private, example.my is in Malaysia
         or not hosts.parts.isdisjoint(labels[:-2])
         or not hosts.sites.isdisjoint(owners)
         or any(word in name for word in hosts.words)
