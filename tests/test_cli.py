@@ -422,7 +422,7 @@ def test_doctor_of_a_damaged_store_says_what_is_wrong_and_exits_with_7(home: Pat
     database = home / "tenants" / "default" / "memory.db"
     for file in database.parent.glob("memory.db-*"):
         file.unlink()
-    database.write_bytes(b"this is no database" * 1000)
+    database.write_bytes(b"this is not a database" * 1000)
     result = run("doctor")
     assert result.exit_code == 7
     assert "problem: " in result.stdout
@@ -436,7 +436,7 @@ def test_a_tenant_given_empty_is_not_the_default_one(home: Path) -> None:
     ):
         result = run(*words)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "'' is no tenant name" in result.stderr
+        assert "'' is not a tenant name" in result.stderr
 
 
 def test_rows_of_more_columns_than_fit_are_shown_a_line_for_each_column(home: Path) -> None:

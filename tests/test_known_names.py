@@ -63,7 +63,7 @@ def _mentioned(memory: Memory, text: str) -> set[str]:
         ("a mail from noor haddad came in", {"noor-haddad"}),
         ("she asked Noor about the rollout", {"noor-haddad"}),
         ("our target is near, you may go, it will do", set()),
-        ("a noor of light is no name", set()),
+        ("a noor of light is not a name", set()),
         ("acmes are acme-like, see www.acme.com and `acme`", set()),
         ("the price, per seat, is high", set()),
     ],

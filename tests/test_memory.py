@@ -135,7 +135,7 @@ def test_a_vector_too_large_for_its_type_is_refused_without_a_warning(memory: Me
 
 
 def test_one_record_instead_of_a_list_is_told_apart(memory: Memory) -> None:
-    with pytest.raises(InvalidInputError, match="no list"):
+    with pytest.raises(InvalidInputError, match="not a list"):
         memory.write(Entity(name="e"))  # type: ignore[arg-type]
 
 

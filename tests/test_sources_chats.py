@@ -164,7 +164,7 @@ def test_entries_that_are_no_messages_or_say_nothing_are_left_out_and_told_of(tm
         assert isinstance(left_out, Skipped)
         assert [turn.message.text for turn in document.turns] == [f"hello {n}" for n in range(5)]
         assert (left_out.uri, left_out.failed) == (document.uri, False)
-        assert left_out.reason == f"2 of its entries are no messages, or say nothing: {told}"
+        assert left_out.reason == f"2 of its entries are not messages, or say nothing: {told}"
     assert document.turns[1].lines == (5, 5)
 
 

@@ -228,15 +228,15 @@ def _killed(
     return killed, [told for told in said if told[0] not in ("began", "calls")], shown, trouble
 
 
-# They are no calls of the contract, or give a context.
+# They are not calls of the contract, or give a context.
 _NOT_COUNTED = ("snapshot", "reading", "outgoing")
 
 
-# They are no calls of the contract, or give a context.
+# They are not calls of the contract, or give a context.
 _NOT_COUNTED = ("snapshot", "reading", "outgoing")
 
 
-# They are no calls of the contract, or give a context.
+# They are not calls of the contract, or give a context.
 _NOT_COUNTED = ("snapshot", "reading", "outgoing")
 
 

@@ -182,9 +182,9 @@ def test_whatever_lies_in_a_folder_the_rest_is_read(tmp_path: Path) -> None:
     (folder / "deep.md").write_text("---\na: " + "[" * 20_000 + "\n---\ntext")
     (folder / "half.json").write_text('[{"role": "user", "content": "\\ud800 half of a pair"}]')
     (folder / "line\nbreak.md").write_text("A name of two lines.")
-    Path(os.fsdecode(os.fsencode(folder) + b"/byte\xff.md")).write_text("A name that is no text.")
+    Path(os.fsdecode(os.fsencode(folder) + b"/byte\xff.md")).write_text("A name that is not text.")
     Path(os.fsdecode(os.fsencode(folder) + b"/byte\xff.html")).write_bytes(
-        GOOD[".html"]("A page that is no text.")
+        GOOD[".html"]("A page that is not text.")
     )
     (folder / "inner" / "good.md").write_text("All is well.")
     report, memory = read(tmp_path, folder)

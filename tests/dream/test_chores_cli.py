@@ -90,5 +90,5 @@ def test_a_lookback_is_an_age_or_a_date() -> None:
     assert window("36h") == {"hours": 36.0}
     assert window("2w") == {"hours": 336.0}
     assert window("2025-03-01") == {"hours": None, "since": datetime(2025, 3, 1, tzinfo=UTC)}
-    with pytest.raises(InvalidInputError, match="no age or date"):
+    with pytest.raises(InvalidInputError, match="not an age or date"):
         window("recently")

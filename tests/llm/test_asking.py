@@ -394,7 +394,7 @@ class Stubborn:
 
 
 class Mute:
-    """One that gives back what is no reply."""
+    """One that gives back what is not a reply."""
 
     name = "own:mute"
 

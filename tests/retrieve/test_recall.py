@@ -525,7 +525,7 @@ def test_hops_take_the_place_of_what_only_words_speak_for_and_of_nothing_linked(
         ("What?", {"now": datetime(2024, 5, 1)}),
         ("What?", {"half_life": 0}),
         ("What?", {"preferences": {"Rome": 3}}),
-        ("What?", {"history": "it is no list"}),
+        ("What?", {"history": "it is not a list"}),
         ("What?", {"history": [{"role": "user"}]}),
     ],
 )

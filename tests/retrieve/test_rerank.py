@@ -138,7 +138,7 @@ def test_a_damaged_model_is_an_error_and_never_an_order(
 
 
 def test_numbers_that_are_none_are_an_error_and_never_an_order(chat: Memory) -> None:
-    with pytest.raises(RerankerError, match="one that is none"):
+    with pytest.raises(RerankerError, match="one that is not a number"):
         chat.recall(QUESTION, rerank=Wrong("x"))
 
 

@@ -26,7 +26,7 @@ class Period(Struct, frozen=True, omit_defaults=True):
 
     label: str  # 2021-03, 2021, or "documents 00040"
     documents: int = 0
-    ids: tuple[str, ...] = ()  # of what was read; only where the label is no time
+    ids: tuple[str, ...] = ()  # of what was read; only where the label is not a time
     waves: int = 0  # of dreams that the run wrote
     dreamt: bool = False
     run: str = ""  # id of the run that changed it last

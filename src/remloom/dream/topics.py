@@ -46,7 +46,7 @@ def find_topics(resources: Sequence[Resource], background: Background) -> tuple[
         if resource.speaker
         for part in labels.key(resource.speaker).split("-")
     }
-    # who speaks is addressed all the time, which is no topic
+    # who speaks is addressed all the time, which is not a topic
     forms, pairs = _count_words(resources, speaker_parts)
     scores: dict[str, float] = {}
     for stem, counts in forms.items():

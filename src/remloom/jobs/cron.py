@@ -22,7 +22,7 @@ def next_time(expression: str, zone: str, after: datetime) -> datetime:
     """Find the first time of a cron expression after another, in UTC.
 
     Raises:
-        InvalidInputError: the expression is none, or has no time in fifty years; the zone is
+        InvalidInputError: it is not such an expression, or has no time in fifty years; the zone is
             unknown.
         MissingExtraError: cronsim is not installed.
 

@@ -99,7 +99,7 @@ class Executor:
                 return run_traverse(self, query, as_of)
             case other:
                 raise InvalidInputError(
-                    f"{type(other).__name__} is no query", remedy='LOOKUP "Sarah Chen"'
+                    f"{type(other).__name__} is not a query", remedy='LOOKUP "Sarah Chen"'
                 )
 
     # -- LOOKUP ------------------------------------------------------------------------------------

@@ -109,12 +109,12 @@ def _explain_first_word(statement: str, word: str, example: str) -> tuple[str, s
         return f"{word!r} is not expected here", example
     near = get_close_matches(first, _FIRST_WORDS, n=1, cutoff=0.75)
     if near:
-        message = f"{word!r} is no kind of query; did you mean {near[0]}?"
+        message = f"{word!r} is not a kind of query; did you mean {near[0]}?"
         return message, EXAMPLES.get(near[0], example)
     label = " ".join(statement.split()).replace('"', '""')
     if len(label) <= _MAX_QUOTED:
         example = f'LOOKUP "{label}"'
-    return f"{word[:40]!r} is no kind of query", example
+    return f"{word[:40]!r} is not a kind of query", example
 
 
 def _example(statement: str) -> str:

@@ -35,8 +35,8 @@ def rerank(
     scores = [float(score) for score in reranker.scores(question, passages)]
     if len(scores) != len(looked_at) or not all(map(isfinite, scores)):
         raise RerankerError(
-            f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is none, to "
-            f"{len(looked_at)} passages",
+            f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is "
+            f"not a number, to {len(looked_at)} passages",
             remedy="ask without it",
             reranker=reranker.name,
         )

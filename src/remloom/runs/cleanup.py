@@ -37,7 +37,7 @@ def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
 
 
 def encode_part(id: str) -> str:
-    """A part of a checkpoint's id: it has no slash, and is no beginning of another part."""
+    """A part of a checkpoint's id: it has no slash, and does not begin another part."""
     return base64.urlsafe_b64encode(id.encode()).decode()
 
 

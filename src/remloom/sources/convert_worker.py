@@ -68,7 +68,7 @@ def _answer(request: Request) -> Reply:
         return Reply(error=f"it cannot be read: {type(error).__name__}")
     if len(document.text) > _TEXT:
         size = f"{len(document.text) / 1_000_000:,.0f} MB"
-        return Reply(error=f"its text is {size}: that is no document")
+        return Reply(error=f"its text is {size}: that is not a document")
     return Reply(document=document)
 
 

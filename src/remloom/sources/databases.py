@@ -170,7 +170,7 @@ def _opened(copy: Path) -> Iterator[apsw.Connection]:
 
 
 def _columns(connection: apsw.Connection) -> dict[str, frozenset[str]]:
-    """The columns of each table; a view or a virtual table, which may compute, is none."""
+    """The columns of each table, without views and virtual tables, which may compute."""
     # "ordinary": as SQLite calls what is neither
     tables = [row[1] for row in connection.execute("PRAGMA main.table_list") if row[2] == "table"]
     of_table = "SELECT name FROM pragma_table_info(?)"

@@ -417,9 +417,9 @@ def _odd_entries(odd: tuple[int, ...], unit: str) -> str:
     numbers = ", ".join(map(str, odd[:_LISTED]))
     if len(odd) > _LISTED:
         numbers += ", …"
-    are = "is no message, or says nothing"
+    are = "is not a message, or says nothing"
     if len(odd) > 1:
-        are = "are no messages, or say nothing"
+        are = "are not messages, or say nothing"
     return f"{len(odd)} of its entries {are}: {unit} {numbers}"
 
 

@@ -139,7 +139,7 @@ def _check_docx(uri: str, data: bytes) -> None:
         raise SourceError("named .docx but it is another ZIP archive", uri=uri)
     if unpacked > LARGEST_UNPACKED:
         size = f"{unpacked / 1_000_000:,.0f} MB"
-        raise SourceError(f"a DOCX file that unpacks to {size}: that is no document", uri=uri)
+        raise SourceError(f"a DOCX file that unpacks to {size}: that is not a document", uri=uri)
 
 
 def _markdown(data: bytes, suffix: str) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def check_uri(uri: str, at: datetime | None = None) -> None:
         )
     if not storable(uri):
         raise InvalidInputError(
-            f"{uri[:80]!r} is no uri", remedy="decode it as UTF-8, without NUL characters"
+            f"{uri[:80]!r} is not a uri", remedy="decode it as UTF-8, without NUL characters"
         )
     if at is not None and at.utcoffset() is None:
         raise InvalidInputError(

@@ -15,7 +15,7 @@ _USUAL = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*")
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 # invisible too, but scripts and emoji are written with them
 _JOINERS = "\u200c\u200d"
-# elements whose content is no text for people
+# elements whose content is not for people
 _CODE = frozenset(("script", "style", "template"))
 
 

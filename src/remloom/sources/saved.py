@@ -95,7 +95,7 @@ def read(uri: str, text: str, title: str) -> Iterator[Document | Skipped]:
     """Read a list a month at a time, `<uri>#2026-03`; what has no time is in `<uri>#undated`.
 
     Raises:
-        SourceError: it is no list of these, or has no items.
+        SourceError: it is not a list of these, or has no items.
     """
     rows = _rows(text, uri)
     header = next(rows, [])

@@ -99,7 +99,7 @@ def site(host: str) -> str:
 
 
 def site_of(url: str) -> str:
-    """Name the site of an address; empty when it looks private, or is no address."""
+    """Name the site of an address; empty when it looks private, or is not an address."""
     try:
         return site(urlsplit(url.strip()).hostname or "")
     except ValueError:

@@ -90,7 +90,7 @@ def _typed(function: Function, part: Expression) -> tuple[Expression, Type]:
     if name in _OF_NUMBERS:
         if part.type not in ("integer", "number", "real", "json"):
             raise InvalidInputError(
-                f"{name} takes numbers, {describe(part)} is none",
+                f"{name} takes numbers, and {describe(part)} is not one",
                 remedy="sum(CAST(metadata->>'page' AS REAL))",
             )
         # A sum of whole numbers is whole.

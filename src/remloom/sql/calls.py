@@ -148,7 +148,7 @@ def _number_argument(function: Function, value: Expression) -> Expression:
     if value.type == "integer" and keeps_type:
         return value
     if value.type not in ("integer", "number", "real", "json", "null"):
-        raise InvalidInputError(f"{function.name} takes a number, {describe(value)} is none")
+        raise InvalidInputError(f"{function.name} takes a number, and {describe(value)} is not one")
     # A number of JSON is shown whole if it is; what is computed from it may be so too.
     may_be_whole = value.type in ("number", "json") and keeps_type
     return cast(value, "number" if may_be_whole else "real")

@@ -219,7 +219,7 @@ def _as_time(value: Expression, other: Expression) -> Expression:
     if value.type == "null":
         return Value(None, "time")
     raise InvalidInputError(
-        f"{describe(other)} is a time, {describe(value)} is none",
+        f"{describe(other)} is a time, and {describe(value)} is not one",
         remedy="write '2025-01-31', or compare unixepoch(starts_at)",
     )
 

@@ -73,12 +73,12 @@ class Conditions:
             UnknownNameError: the schema has no such field.
         """
         if not isinstance(name, str):
-            raise InvalidInputError(f"{name!r} is no field name")
+            raise InvalidInputError(f"{name!r} is not a field name")
         name = RENAMED.get(name, name)
         # No name has a quote: a store writes names and paths into its SQL.
         has_quote = any(char in name for char in "\"'\\")
         if not name or has_quote or not storable(name):
-            raise InvalidInputError(f"{name!r} is no field name")
+            raise InvalidInputError(f"{name!r} is not a field name")
         root = name.partition(".")[0]
         if name in self._fields or (root in OBJECTS and root in self._fields):
             return name
@@ -104,7 +104,7 @@ class Conditions:
         read = self._READERS.get(type(predicate))
         if read is None:
             raise InvalidInputError(
-                f"{predicate!r} is no predicate", remedy="see remloom.predicates"
+                f"{predicate!r} is not a predicate", remedy="see remloom.predicates"
             )
         return read(self, predicate)
 
@@ -208,7 +208,7 @@ class Conditions:
         value = self.value(predicate.field)
         if value.type in _NOT_TEXT:
             raise InvalidInputError(
-                f"{predicate.field} is no text, and {type(predicate).__name__} looks into texts",
+                f"{predicate.field} is not text, and {type(predicate).__name__} looks into texts",
                 remedy="compare it with < and >",
             )
         return value
@@ -247,18 +247,20 @@ def _check_type(field: str, value: Any) -> None:
     annotation = "" if "." in field else _ANNOTATIONS.get(field, "")
     remedy = ""
     if annotation.startswith("str") and not isinstance(value, str):
-        raise InvalidInputError(f"{field} is text, {value!r} is none", remedy=f"write '{value}'")
+        raise InvalidInputError(f"{field} is text, and {value!r} is not", remedy=f"write '{value}'")
     if annotation == "int" and isinstance(value, bool):
         remedy = "compare it with a number"
     elif annotation in ("int", "bool") and isinstance(value, str):
         remedy = "write it without quotes"
     if remedy:
-        raise InvalidInputError(f"{field} is a number, {value!r} is none", remedy=remedy)
+        raise InvalidInputError(f"{field} is a number, and {value!r} is not one", remedy=remedy)
 
 
 def _check_is_text(predicate: _Search) -> None:
     if not isinstance(predicate.value, str):
-        raise InvalidInputError(f"{predicate!r} is no predicate", remedy="see remloom.predicates")
+        raise InvalidInputError(
+            f"{predicate!r} is not a predicate", remedy="see remloom.predicates"
+        )
 
 
 def _storable_text(text: str) -> str:
@@ -279,6 +281,6 @@ def _micros(field: str, value: Any) -> int:
         return (value - _EPOCH) // datetime.resolution
     if not isinstance(value, str):
         raise InvalidInputError(
-            f"{field} is a time, {value!r} is none", remedy="write 2025-01-31T10:00:00Z"
+            f"{field} is a time, and {value!r} is not one", remedy="write 2025-01-31T10:00:00Z"
         )
     return parse_time(field, value)

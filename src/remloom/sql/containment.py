@@ -74,7 +74,7 @@ def overlaps(value: Expression, needles: Sequence[Value]) -> Expression:
     """Whether a list has at least one of these elements."""
     if value.type != "json":
         raise InvalidInputError(
-            f"{describe(value)} is no list", remedy="topic_tags && ARRAY['pricing', 'plans']"
+            f"{describe(value)} is not a list", remedy="topic_tags && ARRAY['pricing', 'plans']"
         )
     parts: list[Expression] = []
     for needle in needles:
@@ -101,7 +101,7 @@ def _as_path(value: Column | Json) -> Json:
 
 def _decode_container(needle: Value) -> Any:
     """The object or list that a text is as JSON, or None."""
-    # what does not begin so is no object or list
+    # what does not begin so is neither an object nor a list
     if needle.type != "text" or needle.value[:1] not in ("{", "["):
         return None
     try:

@@ -228,7 +228,7 @@ class ExpressionReader:
         try:
             number = float(text[:_MAX_DIGITS])
         except ValueError:
-            self.refuse(f"{text[:40]} is no number", node)
+            self.refuse(f"{text[:40]} is not a number", node)
         if number in (float("inf"), float("-inf")) or len(text) > _MAX_DIGITS:
             self.refuse("this number is too large", node, "stay below 1e308")
         return Value(number, "real")

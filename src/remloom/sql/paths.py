@@ -48,7 +48,7 @@ def parse_path(text: str, *, number: bool = False, braces: bool = False) -> Step
         steps = (text,) if text else None
     if steps is None:
         raise InvalidInputError(
-            f"{text[:60]!r} is no place in JSON", remedy="metadata ->> 'page', or '$.lines[0]'"
+            f"{text[:60]!r} is not a place in JSON", remedy="metadata ->> 'page', or '$.lines[0]'"
         )
     return steps
 

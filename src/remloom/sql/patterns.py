@@ -87,7 +87,7 @@ def check_regex(pattern: str) -> str:
             warnings.simplefilter("ignore")
             re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InvalidInputError(f"{pattern!r} is no regular expression: {error}") from None
+        raise InvalidInputError(f"{pattern!r} is not a regular expression: {error}") from None
     # What Python takes and PostgreSQL reads otherwise, or no engine bounds.
     if _POSIX_CLASS.search(pattern):
         raise InvalidInputError(
@@ -149,7 +149,7 @@ def parse_graph_path(path: str) -> InPath:
     except LabelError:
         pass
     raise InvalidInputError(
-        f"{path[:80]!r} is no graph path",
+        f"{path[:80]!r} is not a graph path",
         remedy="'/resources/<source>/related/<target>'"
         " or '/resources/<source>/entity/<label>/<target>'; * is any one",
     )

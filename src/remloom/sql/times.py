@@ -97,7 +97,7 @@ def parse_time(what: str, text: str) -> int:
         since_epoch = at.astimezone(UTC) - _EPOCH
     except (ValueError, OverflowError):
         raise InvalidInputError(
-            f"{what} is a time, {text[:60]!r} is none",
+            f"{what} is a time, and {text[:60]!r} is not one",
             remedy="write '2025-01-31' or '2025-01-31T10:00:00Z'",
         ) from None
     return since_epoch // _MICROSECOND
@@ -146,7 +146,7 @@ def parse_interval(text: str, unit: str = "") -> tuple[int, int]:
         if abs(months) <= _MAX_MONTHS and abs(micros) <= _MAX_MICROS:
             return total
     raise InvalidInputError(
-        f"{whole[:60]!r} is no interval",
+        f"{whole[:60]!r} is not an interval",
         remedy=f"write interval '7 days'; the units are {', '.join(UNITS)}",
     )
 

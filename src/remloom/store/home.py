@@ -65,7 +65,7 @@ class HomeFolder:
         """Return the database file of a tenant.
 
         Raises:
-            InvalidInputError: the name could leave the home or is no portable file name.
+            InvalidInputError: the name could leave the home or is not a portable file name.
         """
         return self._tenants / tenant_name(tenant) / _DATABASE
 
@@ -403,11 +403,11 @@ def tenant_name(tenant: str) -> str:
     The rule is the same for every store, so that a tenant can be copied from any into any.
 
     Raises:
-        InvalidInputError: the name could leave the home or is no portable file name.
+        InvalidInputError: the name could leave the home or is not a portable file name.
     """
     if not isinstance(tenant, str) or not _NAME.fullmatch(tenant) or _RESERVED.fullmatch(tenant):
         raise InvalidInputError(
-            f"{tenant!r} is no tenant name",
+            f"{tenant!r} is not a tenant name",
             remedy="use 1-128 letters, digits and . _ @ + -, the first a letter or digit, the last "
             "no dot",
         )

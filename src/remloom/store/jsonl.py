@@ -191,7 +191,7 @@ class _Import:
             # Behind the check of the last line, whose checksum is of the lines before it.
             digest.update(line)
         if header is None:
-            raise InvalidInputError("this is no Remloom export: it is empty")
+            raise InvalidInputError("this is not a Remloom export: it is empty")
         if end is None and not self._incomplete:
             raise InvalidInputError(
                 f"the export ends after line {number}, and its last line, which says how much it "
@@ -210,7 +210,7 @@ class _Import:
             if header is not None and not line.endswith(b"\n"):
                 return None
             raise InvalidInputError(
-                f"line {number} is no line of a Remloom export: {error}",
+                f"line {number} is not a line of a Remloom export: {error}",
                 remedy="give a file that `remloom export` wrote",
             ) from error
 
@@ -251,7 +251,7 @@ class _Import:
 def _checked_header(value: object) -> _Header:
     if not isinstance(value, _Header) or value.format != FORMAT:
         raise InvalidInputError(
-            "this is no Remloom export: its first line is no header of format 1"
+            "this is not a Remloom export: its first line is not a header of format 1"
         )
     return value
 

@@ -47,7 +47,7 @@ class TenantFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         bytes.fromhex(self.wrapped_key + self.salt)
         if not self.scrypt.sane():
-            raise ValueError("the cost of scrypt is none")
+            raise ValueError("this is not a cost of scrypt")
 
 
 def encode(file: TenantFile) -> bytes:

@@ -57,7 +57,7 @@ def build(
     """
     if isinstance(items, Struct):
         raise InvalidInputError(
-            f"one {type(items).__name__} is no list of them", remedy="write([…])"
+            f"one {type(items).__name__} is not a list of them", remedy="write([…])"
         )
     builder = _BatchBuilder(tenant, model)
     for position, item in enumerate(items):

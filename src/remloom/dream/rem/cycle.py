@@ -40,7 +40,7 @@ class Cycle(Struct, frozen=True, kw_only=True):
     dreams: int | float | str | None = None  # see `sampling.number_of_dreams`
     # marked as dreamt about at the end; of an interrupted cycle, how far it came
     period: Period | None = None
-    ids: tuple[str, ...] = ()  # of the current period, where the label is no time
+    ids: tuple[str, ...] = ()  # of the current period, where the label is not a time
 
     @property
     def until(self) -> datetime | None:

@@ -26,7 +26,7 @@ __all__ = ["KnownNames"]
 
 _MOST_WORDS = 4  # of a name that is looked for
 _AT_ONCE = 10_000  # keys looked up in one call
-# entities that stand for a source, whose titles are no names in others
+# entities that stand for a source, whose titles are not names in others
 _SOURCE_TYPES = frozenset(("document", "chat"))
 # types whose names are capitalised wherever they stand
 _CAPITALISED_TYPES = frozenset(("person", "place"))

@@ -282,7 +282,7 @@ def _trim(run: list[_Word], begins_sentence: bool) -> list[_Word]:
 
 
 def _is_leading(run: list[_Word], begins_sentence: bool) -> bool:
-    """Whether the first word of a run is no part of a name."""
+    """Whether the first word of a run is not part of a name."""
     first = run[0].small
     if first in _SMALL or first in _LEADING or run[0].text in ENGLISH.connectors:
         return True
@@ -294,7 +294,7 @@ def _is_leading(run: list[_Word], begins_sentence: bool) -> bool:
 
 
 def _is_trailing(run: list[_Word]) -> bool:
-    """Whether the last word of a run is no part of a name."""
+    """Whether the last word of a run is not part of a name."""
     last = run[-1]
     if last.small in _SMALL or last.small in _CALENDAR:
         return True

@@ -66,7 +66,7 @@ class Numerals(TokenReader):
         return (count, count), at + 1
 
     def day_number(self, at: int) -> int:
-        """A day of a month; 0 for what is none."""
+        """A day of a month; 0: it is not one."""
         if self.kind(at) not in ("number", "ordinal") or len(self.word(at)) > 4:
             return 0
         day = int(self.word(at).rstrip("stndrh"))

@@ -122,7 +122,7 @@ class Pieces(Numerals):
         return word in words.STOP
 
     def _ordinal_word(self, at: int) -> tuple[int, int]:
-        """A day in words ("twenty-first"; 0 for what is none), and the token behind it."""
+        """A day in words ("twenty-first"; 0: it is not one), and the token behind it."""
         if self.kind(at) != "word":
             return 0, at
         tens = {"twenty": 20, "thirty": 30}.get(self.word(at), 0)

@@ -94,7 +94,7 @@ def parse_payload(arguments: tuple[str, ...]) -> dict[str, Any]:
         name, equals, text = word.partition("=")
         if not equals or not name.isidentifier():
             raise InvalidInputError(
-                f"{word!r} is no argument", remedy="write name=value, for example source=notes/"
+                f"{word!r} is not an argument", remedy="write name=value, for example source=notes/"
             )
         try:
             payload[name] = json.loads(text)

@@ -179,7 +179,7 @@ def window(since: str) -> dict[str, Any]:
         at = datetime.fromisoformat(since.strip())
     except ValueError:
         raise InvalidInputError(
-            f"{since!r} is no age or date", remedy="--since 24h, 7d, 2w, or 2025-03-01"
+            f"{since!r} is not an age or date", remedy="--since 24h, 7d, 2w, or 2025-03-01"
         ) from None
     return {"hours": None, "since": at if at.tzinfo else at.replace(tzinfo=UTC)}
 

@@ -58,7 +58,7 @@ def read(
     What was read before and has not changed is not read again. Makes the tenant if need be.
 
     Exits with 1 when a document failed, or when nothing could be read, and with 6 when the embedder
-    did. What is skipped (a picture, a link to elsewhere) is no failure.
+    did. What is skipped (a picture, a link to elsewhere) is not a failure.
     """
     reports = []
     with call.open(create=True) as memory:

@@ -137,5 +137,5 @@ def _parse_preference(text: str) -> tuple[str, float]:
         return label, float(weight)
     except ValueError:
         raise InvalidInputError(
-            f"{text!r} is no preference", remedy='--prefer "Project Alpha=1"'
+            f"{text!r} is not a preference", remedy='--prefer "Project Alpha=1"'
         ) from None

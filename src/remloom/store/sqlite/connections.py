@@ -102,7 +102,7 @@ class Connections:
         try:
             plain = self._admit(cache_mb, accept=accept)
         except WrongKeyError:
-            raise damaged(self._file.path, "it is no database") from None
+            raise damaged(self._file.path, "it is not a database") from None
         if self._connector.read_only:
             return plain
         self.close()

@@ -58,7 +58,7 @@ def translated(error: BaseException | None, path: Path) -> RemloomError:
             return unencodable(error)
         case apsw.NotADBError():
             return WrongKeyError(
-                f"{path} does not open with this key, or is no Remloom database",
+                f"{path} does not open with this key, or is not a Remloom database",
                 remedy="check REMLOOM_KEY; if the key is right the file is damaged: restore a "
                 "backup",
             )

@@ -15,7 +15,7 @@ _SHOWN = 20  # disagreements of one kind listed
 # Statements that must find nothing, and what a row that they do find says.
 _VIOLATIONS = {
     "labels_without_record": "label {0!r} has no record",
-    "names_without_label": "record {0} has a name that is no label",
+    "names_without_label": "record {0} has a name that is not a label",
     "names_without_record": "label {0} names a record that is gone",
     "records_without_name": "record {0} has no name",
     "edges_from_nothing": "an edge leaves label {0}, which is gone",

@@ -1,11 +1,11 @@
 -- name: edges_from_nothing
--- Edges whose source is no key of a record.
+-- Edges whose source is not a key of a record.
 SELECT e.src, e.dst FROM remloom.edges e
 WHERE e.tenant_id = %(tenant)s
   AND NOT EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = e.tenant_id AND n.key = e.src) LIMIT %(limit)s;
 
 -- name: edges_to_nothing
--- Edges whose target is no key of a record.
+-- Edges whose target is not a key of a record.
 SELECT e.src, e.dst FROM remloom.edges e
 WHERE e.tenant_id = %(tenant)s
   AND NOT EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = e.tenant_id AND n.key = e.dst) LIMIT %(limit)s;
