@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ..model import Message
 from ..text import dates
-from . import conversations
+from . import arcturus, conversations
 from .document import Turn
 
 __all__ = ["Chat", "from_json", "from_json_lines"]
@@ -72,6 +72,7 @@ _ROLES = frozenset(
 _SESSION = re.compile(r"session_(\d+)")
 # share of entries that may be something else (joins, deleted messages) in a list of messages
 _MOST_BROKEN = 0.2
+_TITLE = 80  # characters of a question that name a session
 _SAMPLE = 60  # characters of a message that are looked up in the document
 
 
@@ -137,11 +138,20 @@ def _chats(value: Any) -> Iterator[Chat]:
         return
     if not isinstance(value, dict):
         return
+    session = arcturus.turns(value)
+    if session:
+        yield Chat(turns=session, title=_title(session), id=arcturus.session_id(value))
+        return
     chat = _conversation(value)
     if chat.turns:
         titles = (str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int))
         ids = (str(value[name]) for name in _CHAT_IDS if value.get(name))
         yield replace(chat, title=next(titles, ""), id=next(ids, ""))
+
+
+def _title(turns: tuple[Turn, ...]) -> str:
+    """Call a session by what was asked first."""
+    return " ".join(turns[0].message.text[:_TITLE].split())
 
 
 def _conversation(value: dict[str, Any]) -> Chat:

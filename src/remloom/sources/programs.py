@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import databases, decode, exports, formats, streams
+from . import coding_transcripts, databases, decode, exports, formats, streams
 from .document import Document, Skipped
 
 __all__ = ["belongs_to_export", "find_reader"]
 
+_TEXTS = (".json", ".jsonl", ".ndjson")
 Reader = Callable[[Path, str], Iterator[Document | Skipped]]
 
 # what an export has beside its conversations: the account, uploads, what the model remembers
@@ -40,10 +41,9 @@ def find_reader(path: Path, suffix: str, named: bool) -> Reader | None:
         return exports.read_zip
     if suffix == ".json" and exports.is_export(head):
         return exports.read_json
+    if suffix != ".json" and suffix in _TEXTS and coding_transcripts.is_transcript(path):
+        return coding_transcripts.read
     return None
-
-
-_TEXTS = (".json",)
 
 
 def belongs_to_export(path: Path) -> bool:
