@@ -1,6 +1,6 @@
 """What the rules find of what people say of themselves, and what they find that nobody said.
 
-    python -m bench.quality.profile_rules [--errors development|"held out"]
+    python -m bench.quality.profile_rules [--errors development]
 
 Statements of our own making, each with its claims: a claim is right if its key, value and polarity
 are those of one that the statement makes. What is `allowed` counts neither way. The rules were

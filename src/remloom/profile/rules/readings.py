@@ -79,7 +79,7 @@ def _words(text: str) -> Pairs:
 
 
 def _wish(text: str) -> Pairs:
-    plain = re.sub(r"[\s.!,]*(?:please|thanks|ok|okay)?[\s.!]*$", "", text)
+    plain = re.sub(r"[\s.!?,]*(?:please|thanks|ok|okay)?[\s.!?]*$", "", text)
     about_one = re.search(
         r"\b(?:this|here|these|the following|above|below)\b", plain, re.IGNORECASE
     )
@@ -163,6 +163,8 @@ def _industry(text: str) -> Pairs:
 
 def _organisation(text: str) -> Pairs:
     name = text.strip(" .,!")
+    if name.endswith("'s"):
+        return []
     first = name.split()[0].casefold()
     if first in lists()["not_names"] or first in _MONTHS or first in ENGLISH.stop_words:
         return []
@@ -178,6 +180,20 @@ def _spoken(text: str) -> Pairs:
         if plain.casefold() not in lists()["spoken"]:
             break
         pairs.append(("", plain))
+    return pairs
+
+
+def _learnt(text: str) -> Pairs:
+    """What somebody learns: a language, an instrument, a tool, or a name; "learning a lot" is none."""
+    pairs: Pairs = []
+    for item in read_items(text):
+        plain = item.casefold()
+        is_known = plain in lists()["spoken"] or any(
+            lookup([item], verb) for verb in ("use", "play", "quit")
+        )
+        if not is_known and not (item[:1].isupper() and len(item.split()) <= 3):
+            break
+        pairs.append(("", item))
     return pairs
 
 
@@ -218,8 +234,9 @@ def _allergens(text: str) -> Pairs:
             plain.replace("ü", "u").removesuffix("e"),
             plain.replace("ü", "u").removesuffix("n"),
         }
-        if forms & known:
-            pairs.append(("", item))
+        if not forms & known:
+            break
+        pairs.append(("", item))
     return pairs
 
 
@@ -261,6 +278,7 @@ READINGS: dict[str, Callable[[str], Pairs]] = {
     "items": _items,
     "known name": _known_name,
     "known place": _known_place,
+    "learnt": _learnt,
     "name": _name,
     "names": _names,
     "organisation": _organisation,
