@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from remloom.profile.claim import Claim
 from remloom.profile.rules import extract
+from remloom.profile.rules.lexicon import word_classes
+from remloom.profile.rules.patterns import patterns
+from remloom.profile.slots import registry
 
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)
 DIET = "food_and_dining.dietary_style"
@@ -134,3 +137,21 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     seconds(1_000)
     # a quadratic one would take sixteen times as long; the sum is for the clock's grain
     assert seconds(80_000) < 12 * seconds(20_000) + 0.2
+
+
+def test_every_key_is_a_slot_that_reading_may_set_or_free_words() -> None:
+    keys = {pattern.key for _, pattern in patterns()}
+    keys |= {word_class.id for word_class in word_classes()}
+    keys |= {word_class.dislike or word_class.version for word_class in word_classes()}
+    ids = {key for key in keys if "." in key}
+    slots = registry().slots
+    assert ids <= set(slots)
+    assert not [id for id in ids if slots[id].user_only]
+
+
+def test_every_value_has_a_canonical_form() -> None:
+    slots = registry()
+    for statement in profile_rules.load():
+        for claim in extract(statement["text"], at=AT):
+            if claim.key in slots and claim.value:
+                assert slots.canonical(claim.key, claim.value) != ""

@@ -70,7 +70,7 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
     begin = skip_scope(clause.text)
     denied = _INSTEAD.search(clause.text, begin)
     end = denied.start() if denied else len(clause.text)
-    for expression, pattern in patterns(clause.text[begin:end]):
+    for expression, pattern in patterns():
         found = expression.match(clause.text, begin, end)
         if found is None or not _is_standing(pattern, clause):
             continue

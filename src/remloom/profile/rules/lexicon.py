@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from .phrases import alternatives
 
-__all__ = ["Meaning", "WordClass", "lists", "lookup", "read_items", "split_version"]
+__all__ = ["Meaning", "WordClass", "lists", "lookup", "read_items", "split_version", "word_classes"]
 
 _SEPARATOR = re.compile(
     r",\s*(?:and\s+|or\s+)?|\s+(?:and|or|with|plus|as well as|along with|und)\s+|\s*[&/+]\s+"
@@ -127,6 +127,11 @@ class _Entry:
             if key and (key in self._headed or key in self._words or bare in self._cased):
                 return bare
         return ""
+
+
+def word_classes() -> tuple[WordClass, ...]:
+    """Every class, in the order in which they are tried."""
+    return tuple(entry.word_class for entry in _classes())
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -40,13 +40,9 @@ class _File(Struct, forbid_unknown_fields=True):
     rule: list[Pattern]
 
 
-def patterns(clause: str) -> Iterator[tuple[re.Pattern[str], Pattern]]:
-    """Every pattern that may fit a clause, in the order in which they are tried."""
-    yield from _compiled()
-
-
 @cache
-def _compiled() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
+def patterns() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
+    """Every pattern and its compiled form, in the order in which they are tried."""
     text = files(__package__).joinpath("patterns.toml").read_text("utf-8")
     file = msgspec.toml.decode(text, type=_File)
     animals = "|".join(sorted(lists()["animals"], key=len, reverse=True))

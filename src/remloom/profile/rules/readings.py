@@ -184,7 +184,7 @@ def _spoken(text: str) -> Pairs:
 
 
 def _learnt(text: str) -> Pairs:
-    """What somebody learns: a language, an instrument, a tool, or a name; "learning a lot" is none."""
+    """What somebody learns: a language, an instrument, a tool, a name; "a lot" is none."""
     pairs: Pairs = []
     for item in read_items(text):
         plain = item.casefold()
