@@ -126,7 +126,17 @@ def test_the_nouns_and_their_properties_are_those_of_memory() -> None:
     def properties(kind: type) -> list[str]:
         return sorted(name for name, value in vars(kind).items() if isinstance(value, property))
 
-    assert properties(AsyncMemory) == properties(Memory) == ["admin", "dreams", "jobs", "runs"]
+    assert (
+        properties(AsyncMemory)
+        == properties(Memory)
+        == [
+            "admin",
+            "dreams",
+            "jobs",
+            "profile",
+            "runs",
+        ]
+    )
     assert [properties(ours) for ours, _ in NOUNS] == [properties(noun) for _, noun in NOUNS]
 
 

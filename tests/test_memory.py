@@ -252,7 +252,7 @@ def test_what_no_store_can_keep_is_refused_wherever_it_is_asked_for(
     memory: Memory, odd: str
 ) -> None:
     for ask in (
-        lambda: memory.get_entity(odd), lambda: memory.describe(odd), lambda: memory.history(odd),
+        lambda: memory.get_entity(odd), lambda: memory.admin.describe(odd), lambda: memory.history(odd),
         lambda: memory.forget(odd), lambda: memory.read_text("text", uri=odd), lambda: memory.lookup(odd),
         lambda: memory.read_chat([Message(speaker="A", text="hi")], uri=odd, append=True),
         lambda: memory.query_entities(Query().filter(Eq("name", odd))),
@@ -399,7 +399,7 @@ def test_an_empty_name_does_not_stand_for_all_that_was_not_read(
     with pytest.raises(InvalidInputError, match="names nothing"):
         memory.forget(nothing)
     with pytest.raises(InvalidInputError):
-        memory.describe(nothing)
+        memory.admin.describe(nothing)
     assert memory.search_text("written").records
     with pytest.raises(InvalidInputError, match="nothing to look for"):
         memory.search_text(nothing)
@@ -489,7 +489,7 @@ def test_what_is_no_text_is_no_id(memory: Memory, id: Any) -> None:
         memory.get_entity,
         memory.get_moment,
         memory.history,
-        memory.describe,
+        memory.admin.describe,
         memory.runs.list,
     ):
         with pytest.raises(InvalidInputError, match="is text, not"):

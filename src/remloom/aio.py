@@ -32,6 +32,7 @@ from .memory.dreams import Dreams
 from .memory.home import Home
 from .memory.jobs import Jobs
 from .memory.memory import Memory
+from .memory.profiles import Profiles
 from .memory.runs import Runs
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .store.contract import Store
 
-__all__ = ["AsyncAdmin", "AsyncDreams", "AsyncHome", "AsyncJobs", "AsyncMemory", "AsyncRuns"]
+__all__ = [
+    "AsyncAdmin",
+    "AsyncDreams",
+    "AsyncHome",
+    "AsyncJobs",
+    "AsyncMemory",
+    "AsyncProfiles",
+    "AsyncRuns",
+]
 
 MAX_THREADS = 8  # calls of one AsyncMemory that run at the same time; more wait their turn
 AT_ONCE = 500  # items that an iteration reads in one call of a thread
@@ -187,6 +196,28 @@ class AsyncDreams(_AsyncNoun[Dreams]):
     metrics = _noun_in_thread(Dreams.metrics)
 
 
+class AsyncProfiles(_AsyncNoun[Profiles]):
+    """`Profiles` for asyncio."""
+
+    show = _noun_in_thread(Profiles.show)
+    beliefs = _noun_in_thread(Profiles.beliefs)
+    get = _noun_in_thread(Profiles.get)
+    history = _noun_in_thread(Profiles.history)
+    subjects = _noun_in_thread(Profiles.subjects)
+    slots = _noun_in_thread(Profiles.slots)
+    why = _noun_in_thread(Profiles.why)
+    changes = _noun_in_thread(Profiles.changes)
+    set = _noun_in_thread(Profiles.set)
+    confirm = _noun_in_thread(Profiles.confirm)
+    reject = _noun_in_thread(Profiles.reject)
+    correct = _noun_in_thread(Profiles.correct)
+    retire = _noun_in_thread(Profiles.retire)
+    pin = _noun_in_thread(Profiles.pin)
+    hide = _noun_in_thread(Profiles.hide)
+    forget = _noun_in_thread(Profiles.forget)
+    observe = _noun_in_thread(Profiles.observe)
+
+
 class AsyncAdmin(_AsyncNoun[Admin]):
     """`Admin` for asyncio. Its properties are read here and now, not in a thread.
 
@@ -195,6 +226,7 @@ class AsyncAdmin(_AsyncNoun[Admin]):
 
     stats = _noun_in_thread(Admin.stats)
     records = _iterated_in_thread(Admin.records)
+    describe = _noun_in_thread(Admin.describe)
     complete = _noun_in_thread(Admin.complete)
     delete_edge = _noun_in_thread(Admin.delete_edge)
     check = _noun_in_thread(Admin.check)
@@ -284,7 +316,6 @@ class AsyncMemory:
     query_entities = _in_thread(Memory.query_entities)
     query_moments = _in_thread(Memory.query_moments)
     create_index = _in_thread(Memory.create_index)
-    describe = _in_thread(Memory.describe)
     history = _in_thread(Memory.history)
 
     query = _in_thread(Memory.query)
@@ -324,6 +355,11 @@ class AsyncMemory:
     def dreams(self) -> AsyncDreams:
         """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
         return AsyncDreams(self, lambda memory: memory.dreams)
+
+    @property
+    def profile(self) -> AsyncProfiles:
+        """What is known of the user and others: `show`, `why`, `set`, `observe`, …"""
+        return AsyncProfiles(self, lambda memory: memory.profile)
 
     @property
     def admin(self) -> AsyncAdmin:

@@ -65,6 +65,10 @@ class EntryReads(Protocol):
         """List the entries of a namespace, by key. One range of an index."""
         ...
 
+    def count(self, namespace: str, prefix: str = "") -> int:
+        """Count the entries of a namespace whose keys begin so. One range of an index."""
+        ...
+
 
 class KeyValue(EntryReads, Protocol):
     """A store of entries.

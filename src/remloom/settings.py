@@ -67,6 +67,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     llm_tasks: dict[str, TaskSettings] = {}  # by task; TOML only
     # generations of what is derived: what has reached it is built upon no further
     dream_depth: int = 6
+    profile_subject: str = "me"  # what the user's own profile is called
+    # names that the user goes by in chats, separated by commas: what they say is said of the user
+    profile_names: str = ""
     model_calls: str = "allowed"  # never: no language model can be called, whatever is set
     # what is not read inside a folder, parted by commas: folders and files that agents write
     read_exclude: str = "Arcturus, Agent reports, Reports by agents"

@@ -78,7 +78,7 @@ def test_what_names_the_same_is_connected_through_the_name(memory: Memory) -> No
     )
     shown = [
         path
-        for found in memory.describe("Project Alpha Kickoff").as_dict()["edges_out"]
+        for found in memory.admin.describe("Project Alpha Kickoff").as_dict()["edges_out"]
         for path in found["paths"]
     ]
     assert "/resources/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec" in shown
@@ -388,8 +388,8 @@ def test_paths_are_shown_and_can_be_imported(tmp_path: Path) -> None:
     ]
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.admin.import_(io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
-        (edge,) = memory.describe("Project Alpha Kickoff").as_dict()["edges_out"]
+        (edge,) = memory.admin.describe("Project Alpha Kickoff").as_dict()["edges_out"]
         assert edge["paths"] == (
             "/entities/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec",
         )
-        assert memory.describe("TiDB Technical Spec").as_dict()["records"][0]["thin"]
+        assert memory.admin.describe("TiDB Technical Spec").as_dict()["records"][0]["thin"]

@@ -53,7 +53,7 @@ def test_a_path_of_seed_5_is_written_as_an_edge_and_shown_again(memory: Memory) 
     path = "/resources/Rollout/references/Runbook"
     memory.create_resource(Resource(name="Rollout", content="How.", graph_paths=[path]))  # type: ignore[arg-type]
     assert memory.traverse("Rollout").edge_summary == [("rollout", "references", "runbook")]
-    assert memory.describe("Rollout").as_dict()["edges_out"][0]["paths"] == (path,)
+    assert memory.admin.describe("Rollout").as_dict()["edges_out"][0]["paths"] == (path,)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from .. import labels
 from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
 from ..model import Exported, Imported, Record
 from ..store.backends import backend_for
+from . import lineage
 from .arguments import Progress, check_aware, check_limit
 from .engine import Engine
 from .stats import MemoryStats
@@ -95,6 +96,17 @@ class Admin:
 
             schema = known_schema(schema)
         return _while_open(self._engine, self.store.records.all(schema))
+
+    def describe(self, id_or_label: str, *, as_of: datetime | None = None) -> lineage.RecordView:
+        """Describe one thing: its records, edges in and out, what it came from, what came of it.
+
+        With `as_of`, what had that label then: entities as they were, and edges in force then.
+
+        Raises:
+            NotFoundError: nothing has this id or label; the remedy names what is most like it.
+            InvalidInputError: `as_of` has no time zone.
+        """
+        return lineage.describe(self.store, id_or_label, as_of)
 
     def complete(self, prefix: str, limit: int = 10) -> list[str]:
         """List names and aliases that begin with a prefix, in order of their keys."""

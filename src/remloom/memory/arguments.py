@@ -27,7 +27,16 @@ __all__ = [
 
 _T = TypeVar("_T")
 MAX_COUNT = 2**63 - 1  # of rows, in either store
-RUN_KINDS = ("learn", "dream", "moments", "affinity", "consolidate")
+RUN_KINDS = (
+    "learn",
+    "dream",
+    "moments",
+    "affinity",
+    "consolidate",
+    "observe",
+    "normalise",
+    "profile",
+)
 Progress: TypeAlias = Callable[[int, int], None]  # called as progress(done, total)
 
 

@@ -158,7 +158,7 @@ def _changes(store: Store, entity: Entity) -> list[EntityChange]:
 
 
 def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordView:
-    """Describe one thing; see `Memory.describe`."""
+    """Describe one thing; see `Admin.describe`."""
     if as_of is not None:
         check_aware(as_of)
     records = _records_of(store, check_text(id_or_label, "an id or label"))

@@ -36,6 +36,7 @@ from .dreams import Dreams
 from .engine import Engine
 from .jobs import Jobs
 from .learning import Learning
+from .profiles import Profiles
 from .queries import Queries, parse_condition
 from .reading import Reading
 from .recall import Recalling
@@ -58,7 +59,7 @@ __all__ = ["Memory"]
 class Memory:
     """A tenant's memory, opened. Use it as a context manager; any thread may call any method.
 
-    What is done less often stands under a noun: `runs`, `jobs`, `dreams` and `admin`.
+    What is done less often stands under a noun: `runs`, `jobs`, `dreams`, `profile` and `admin`.
 
     >>> with Memory.open(home, embedder="none") as memory:
     ...     _ = memory.write([
@@ -179,6 +180,11 @@ class Memory:
     def dreams(self) -> Dreams:
         """Dreaming besides `learn` and `dream`: `moments`, `affinity`, `consolidate`, `metrics`."""
         return Dreams(self._engine)
+
+    @property
+    def profile(self) -> Profiles:
+        """What is known of the user and others: `show`, `why`, `set`, `observe`, …"""
+        return Profiles(self._engine, self._writing, self._reading)
 
     @property
     def admin(self) -> Admin:
@@ -369,17 +375,6 @@ class Memory:
             UnknownNameError: the schema has no such field, or this is nearly the name of a schema.
         """
         fetching.create_index(self._engine.store, schema, field)
-
-    def describe(self, id_or_label: str, *, as_of: datetime | None = None) -> lineage.RecordView:
-        """Describe one thing: its records, edges in and out, what it came from, what came of it.
-
-        With `as_of`, what had that label then: entities as they were, and edges in force then.
-
-        Raises:
-            NotFoundError: nothing has this id or label; the remedy names what is most like it.
-            InvalidInputError: `as_of` has no time zone.
-        """
-        return lineage.describe(self._engine.store, id_or_label, as_of)
 
     def history(self, id: str) -> lineage.Lineage:
         """Trace a record to its parents, theirs, and so on, down to what was read.

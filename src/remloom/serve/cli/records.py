@@ -39,7 +39,7 @@ AS_OF = Time(needs_zone=True)
 def show(call: Call, what: str, as_of: datetime | None) -> None:
     """Show one record whole, with its edges and its sources."""
     with call.open() as memory:
-        described = _as_named(what, lambda name: memory.describe(name, as_of=as_of))
+        described = _as_named(what, lambda name: memory.admin.describe(name, as_of=as_of))
 
     def view() -> RenderableType:
         from .render import draw_record_view

@@ -52,7 +52,7 @@ def _nothing(found: Answer) -> RenderableType:
 
 
 def draw_record_view(view: RecordView) -> RenderableType:
-    """Draw what `Memory.describe` returns: records, field by field, then their edges."""
+    """Draw what `Admin.describe` returns: records, field by field, then their edges."""
     parts: list[RenderableType] = []
     for described in view.records:
         record = described.as_dict()

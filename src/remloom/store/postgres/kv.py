@@ -49,6 +49,17 @@ class PostgresKeyValue:
         }
         return [_entry(*row) for row in self._server.fetch(self._tenant, sql, values)]
 
+    def count(self, namespace: str, prefix: str = "") -> int:
+        values = {
+            "tenant": self._tenant,
+            "namespace": namespace,
+            "first": prefix,
+            "last": prefix + TOP,
+        }
+        rows = self._server.fetch(self._tenant, SQL.kv_count, values)
+        count: int = rows[0][0]
+        return count
+
     def put(
         self,
         entries: Sequence[Entry],

@@ -17,7 +17,14 @@ from .statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["SqliteKeyValue", "delete_about", "get", "list_entries", "put"]
+__all__ = [
+    "SqliteKeyValue",
+    "count_entries",
+    "delete_about",
+    "get",
+    "list_entries",
+    "put",
+]
 
 _LAST = TOP + "\0"  # sorts behind all that a key continues with
 
@@ -35,6 +42,10 @@ class SqliteKeyValue:
     def list(self, namespace: str, within: KeyRange = ALL_KEYS) -> Entries:
         with translate(self._database.path):
             return list_entries(self._database.reader, namespace, within)
+
+    def count(self, namespace: str, prefix: str = "") -> int:
+        with translate(self._database.path):
+            return count_entries(self._database.reader, namespace, prefix)
 
     def put(
         self,
@@ -90,6 +101,12 @@ def list_entries(cursor: apsw.Cursor, namespace: str, within: KeyRange) -> Entri
     limit = -1 if within.limit is None else within.limit
     rows = cursor.execute(sql, (namespace, first, end, limit)).fetchall()
     return [_entry(*row) for row in rows]
+
+
+def count_entries(cursor: apsw.Cursor, namespace: str, prefix: str) -> int:
+    """Count the entries whose keys begin so. See `kv.EntryReads.count`."""
+    count: int = cursor.execute(SQL.count_entries, (namespace, prefix, prefix + _LAST)).get
+    return count
 
 
 def get(cursor: apsw.Cursor, namespace: str, key: str) -> Entry | None:

@@ -76,6 +76,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "admin.optimize": lambda store: store.admin.optimize(),
     "kv.put": lambda store: store.kv.put([]),
     "kv.list": lambda store: store.kv.list("run"),
+    "kv.count": lambda store: store.kv.count("run"),
     "kv.get": lambda store: store.kv.get("run", "1"),
     "sql.select": lambda store: store.sql.select(_STATEMENT, limit=1, timeout=5.0),
     "sql.explain": lambda store: store.sql.explain(_STATEMENT, limit=1),

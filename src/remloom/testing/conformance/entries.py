@@ -54,6 +54,7 @@ class Entries(Opened):
         assert keys() == ["a/1", "b", "b/10", "b/2", "c%_", "ü"]
         assert keys(newest_first=True, limit=2) == ["ü", "c%_"]
         assert keys(prefix="b/") == ["b/10", "b/2"]
+        assert (store.kv.count("k"), store.kv.count("k", "b/"), store.kv.count("m")) == (6, 2, 0)
         assert keys(prefix="b/", newest_first=True) == ["b/2", "b/10"]
         assert keys(after="b/10", limit=2) == ["b/2", "c%_"]
         assert keys(after="b/10", newest_first=True) == ["b", "a/1"]

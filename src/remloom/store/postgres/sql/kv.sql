@@ -15,6 +15,11 @@ SELECT kind, id, data, subjects, version FROM remloom.journal
 WHERE tenant_id = %(tenant)s AND kind = %(namespace)s AND id >= %(first)s AND id <= %(last)s AND id < %(after)s
 ORDER BY id DESC LIMIT %(limit)s;
 
+-- name: kv_count
+-- How many entries of a namespace have keys in a range.
+SELECT count(*) FROM remloom.journal
+WHERE tenant_id = %(tenant)s AND kind = %(namespace)s AND id >= %(first)s AND id <= %(last)s;
+
 -- name: kv_version
 -- The version of an entry.
 SELECT version FROM remloom.journal WHERE tenant_id = %(tenant)s AND kind = %(namespace)s AND id = %(key)s;

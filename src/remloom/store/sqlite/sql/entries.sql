@@ -17,6 +17,10 @@ SELECT version FROM journal WHERE kind = :namespace AND id = :key;
 SELECT kind, id, data, coalesce(subjects, '[]'), version FROM journal
 WHERE kind = :namespace AND id >= :first AND id < :end ORDER BY id {order} LIMIT :limit;
 
+-- name: count_entries
+-- How many entries of a namespace have keys in a range.
+SELECT count(*) FROM journal WHERE kind = ? AND id >= ? AND id < ?;
+
 -- name: delete_entry
 -- Deletes an entry.
 DELETE FROM journal WHERE kind = ? AND id = ?;

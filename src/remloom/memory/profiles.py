@@ -1,0 +1,536 @@
+"""Profiles: what is known of the user and of other people, why, and since when."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConflictError, InvalidInputError
+from ..model import Receipt, Resource
+from .arguments import Progress, check_aware, check_text
+from .engine import Engine
+
+if TYPE_CHECKING:
+    from ..profile.belief import Belief
+    from ..profile.belief_store import BeliefStore, Mark
+    from ..profile.claim import Value
+    from ..profile.profile import Change, Explanation, Profile
+    from ..profile.scan import ScanResult
+    from ..profile.slots import Registry, Slot
+    from ..runs.writer import Writer
+    from .reading import Reading
+    from .writing import Writing
+
+__all__ = ["Profiles"]
+
+_EDIT_RUN = "profile"  # kind of the runs of edits
+_WAIT = 5.0  # seconds that an edit waits for another one
+_PAUSE = 0.02  # seconds between two tries
+
+
+class Profiles:
+    """What is believed of people, each with its evidence. Reached as `memory.profile`.
+
+    The subject is "me", the user, where nobody else is named. A slot is given by its id, an alias,
+    or the end of its path: "dietary_style". See docs/profile.md.
+    """
+
+    def __init__(self, engine: Engine, writing: Writing, reading: Reading) -> None:
+        self._engine = engine
+        self._reading = reading
+        self._store = engine.store
+        self._writing = writing
+
+    # -- seeing ------------------------------------------------------------------------------------
+
+    def show(self, subject: str = "", *, as_of: datetime | None = None) -> Profile:
+        """Show what is believed of a person. See `Profile`.
+
+        Args:
+            subject: a name; default the user.
+            as_of: show what was believed then. It is computed anew from all evidence of before.
+
+        Raises:
+            InvalidInputError: `as_of` has no time zone.
+        """
+        from ..profile.evidence import STAGED
+        from ..profile.profile import Profile
+
+        person = self._subject(subject)
+        if as_of is not None:
+            check_aware(as_of)
+        beliefs = self._beliefs().all(person, as_of=as_of)
+        return Profile(
+            subject=person,
+            as_of=as_of or datetime.now(UTC),
+            beliefs=tuple(beliefs),
+            waiting=self._store.kv.count(STAGED),
+        )
+
+    def beliefs(
+        self, subject: str = "", *, scope: str | Sequence[str] = (), as_of: datetime | None = None
+    ) -> list[Belief]:
+        """List what holds, in the narrowest of these scopes that has something on each slot.
+
+        Args:
+            scope: "domain:coding", "project:apollo", "session:42", or several of these.
+
+        Raises:
+            InvalidInputError: `as_of` has no time zone, or a scope is none.
+        """
+        from ..profile.profile import within
+
+        scopes = [scope] if isinstance(scope, str) else list(scope)
+        return within(self.show(subject, as_of=as_of), [check_scope(one) for one in scopes])
+
+    def get(
+        self,
+        slot: str,
+        *,
+        subject: str = "",
+        scope: str | Sequence[str] = (),
+        as_of: datetime | None = None,
+    ) -> Belief | None:
+        """Return what holds in a slot; of a list the surest item. None if nothing is known.
+
+        Raises:
+            UnknownNameError: there is no such slot.
+        """
+        found = self._slots().get(slot)
+        beliefs = self.beliefs(subject, scope=scope, as_of=as_of)
+        matches = [belief for belief in beliefs if belief.slot == found.id]
+        return max(matches, key=lambda belief: belief.confidence, default=None)
+
+    def history(self, slot: str, *, subject: str = "", scope: str = "") -> list[Change]:
+        """List how what is believed in a slot has changed, newest first.
+
+        Raises:
+            UnknownNameError: there is no such slot.
+        """
+        from ..profile.profile import changes
+
+        found = self._slots().get(slot)
+        beliefs = self._beliefs().all(self._subject(subject))
+        return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, scope))
+
+    def subjects(self) -> list[str]:
+        """List the people of whom something is known, by name."""
+        return self._beliefs().subjects()
+
+    def slots(self) -> list[Slot]:
+        """List what can be known: the built-in slots, and this memory's own."""
+        return [*self._slots()]
+
+    def why(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        subject: str = "",
+        scope: str = "",
+        as_of: datetime | None = None,
+    ) -> Explanation:
+        """Explain a belief by its evidence: who said what, where and when.
+
+        Args:
+            slot: its slot.
+            value: of a list, which item; else not needed.
+            scope: "domain:coding", "project:apollo", …; empty is what holds everywhere.
+
+        Raises:
+            UnknownNameError: there is no such slot.
+            NotFoundError: nothing is believed there; or a list has several items.
+        """
+        from ..profile.profile import Explanation
+
+        found = self._slots().get(slot)
+        belief = self._find(found, value, subject, scope, as_of)
+        evidence = self._beliefs().evidence(belief.id)
+        known = [one for one in evidence if as_of is None or one.at <= as_of]
+        return Explanation(belief=belief, slot=found, evidence=tuple(known))
+
+    def changes(self, since: datetime | None = None, *, subject: str = "") -> list[Change]:
+        """List how what is believed has changed since a time, newest first; default all changes.
+
+        Raises:
+            InvalidInputError: `since` has no time zone.
+        """
+        from ..profile.profile import changes
+
+        if since is not None:
+            check_aware(since)
+        return changes(self._beliefs().all(self._subject(subject)), since)
+
+    # -- editing -----------------------------------------------------------------------------------
+
+    def set(
+        self,
+        slot: str,
+        value: Value,
+        *,
+        subject: str = "",
+        scope: str = "",
+        hard: bool = False,
+        note: str = "",
+    ) -> Belief:
+        """Say what holds. Nothing that is read ends it; of a list this is one more item.
+
+        Args:
+            hard: only another edit ends it, and it does not fade.
+            note: why, for `why`.
+
+        Raises:
+            UnknownNameError: there is no such slot; unknown things go under "extras.<name>".
+            InvalidInputError: the slot cannot have this value.
+        """
+        return self._edit("set", slot, value, subject, scope, hard=hard, note=note)
+
+    def confirm(
+        self, slot: str, value: Value | None = None, *, subject: str = "", scope: str = ""
+    ) -> Belief:
+        """Say that what is believed is so. What said it first is trusted more from then on.
+
+        Raises:
+            NotFoundError: nothing is believed there.
+        """
+        return self._answer("confirm", slot, value, subject, scope, right=True)
+
+    def reject(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        subject: str = "",
+        scope: str = "",
+        note: str = "",
+    ) -> Belief:
+        """Say that what is believed is not so, and end it.
+
+        Raises:
+            NotFoundError: nothing is believed there.
+        """
+        return self._answer("reject", slot, value, subject, scope, right=False, note=note)
+
+    def correct(
+        self,
+        slot: str,
+        value: Value,
+        *,
+        was: Value | None = None,
+        subject: str = "",
+        scope: str = "",
+        note: str = "",
+    ) -> Belief:
+        """Say what holds in place of what is believed.
+
+        Args:
+            was: of a list, the item that is wrong.
+
+        Raises:
+            NotFoundError: nothing is believed there: `set` says what holds.
+            InvalidInputError: the slot cannot have this value.
+        """
+        found = self._slots().get(slot)
+        wrong = self._find(found, was, subject, scope)
+        if found.kind == "list":
+            self._answer("reject", slot, wrong.value, subject, scope, right=False, note=note)
+            return self._edit("correct", slot, value, subject, scope, note=note)
+        right = _same(wrong.value, self._slots().canonical(found, value))
+        return self._edit("correct", slot, value, subject, scope, note=note, was=wrong, right=right)
+
+    def retire(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        at: datetime | None = None,
+        subject: str = "",
+        scope: str = "",
+        note: str = "",
+    ) -> Belief:
+        """End what is believed: it was so until then. Default now.
+
+        Raises:
+            NotFoundError: nothing is believed there.
+            InvalidInputError: `at` has no time zone, or is in the future.
+        """
+        found = self._slots().get(slot)
+        belief = self._find(found, value, subject, scope)
+        return self._edit("retire", slot, belief.value, subject, scope, note=note, at=at)
+
+    def pin(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        pinned: bool = True,
+        subject: str = "",
+        scope: str = "",
+    ) -> Belief:
+        """Give a belief to every agent, whatever it is asked; `pinned=False` takes that back."""
+        return self._mark(slot, value, subject, scope, pinned=pinned)
+
+    def hide(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        hidden: bool = True,
+        subject: str = "",
+        scope: str = "",
+    ) -> Belief:
+        """Give a belief to no agent any more, without forgetting it; `hidden=False` undoes it."""
+        return self._mark(slot, value, subject, scope, hidden=hidden)
+
+    def forget(
+        self,
+        slot: str,
+        value: Value | None = None,
+        *,
+        subject: str = "",
+        scope: str = "",
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Forget a belief with all its evidence. What said it stays.
+
+        Scanning that again does not bring the belief back; saying it again does.
+
+        Raises:
+            NotFoundError: nothing is believed there.
+        """
+        found = self._slots().get(slot)
+        belief = self._find(found, value, subject, scope)
+        evidence = self._beliefs().evidence(belief.id)
+        if not dry_run:
+            deleted_at = datetime.now(UTC)
+            self._write_mark(belief.id, self._subject(subject), deleted_at=deleted_at)
+        # a claim that evidence was made of says the same
+        ids = dict.fromkeys(one.claim or one.id for one in evidence)
+        return self._writing.forget(tuple(ids), dry_run=dry_run)
+
+    # -- learning ----------------------------------------------------------------------------------
+
+    def observe(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        category: str = "note",
+        limit: int | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ScanResult:
+        """Look at what was read since the last scan, the newest first, for what it says of people.
+
+        A scan that was killed goes on where it was; nothing is taken up twice.
+
+        Args:
+            source: a file or folder to read first; default what this memory has.
+            category: of the texts in it: what the user wrote are notes. Chats and exports say
+                themselves what they are.
+            limit: passages to look at, at most.
+            dry_run: write nothing; the result has what would be written. A source that was not read
+                yet is not looked at.
+            progress: called as `progress(passages done, passages)`.
+
+        Raises:
+            ConflictError: a scan is going on.
+            SourceError: there is no such file or folder.
+        """
+        from ..profile.evidence import KIND, from_record
+        from ..profile.recorder import Recorder
+        from ..profile.rule_extraction import RULES, extract_by_rules
+        from ..profile.scan import Scanner, ScanResult
+        from ..runs.lifecycle import run_to_end
+        from ..runs.run import begin_run
+        from ..runs.writer import Writer
+
+        read = None
+        if source is not None and not dry_run:
+            read = self._reading.read(source, category=category)
+        writer = Writer(
+            self._store,
+            self._engine.tenant,
+            begin_run(self._store, "observe", {"extractor": RULES}, dry_run=dry_run),
+            model=self._engine.embedder_name,
+            dry_run=dry_run,
+        )
+        scanner = Scanner(
+            self._store,
+            writer,
+            Recorder(self._store, self._beliefs(), writer),
+            extract=extract_by_rules,
+            extractor=RULES,
+            slots=self._slots(),
+            settings=self._engine.settings,
+        )
+        with run_to_end(self._store, writer):
+            scanner.run(limit=limit, progress=progress)
+        would_be = [
+            from_record(record)
+            for record in writer.diff.records
+            if isinstance(record, Resource) and record.kind == KIND
+        ]
+        return ScanResult(run=writer.run, read=read, evidence=tuple(would_be))
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def _slots(self) -> Registry:
+        from ..profile.own_slots import registry_of
+
+        return registry_of(self._store)
+
+    def _beliefs(self) -> BeliefStore:
+        from ..profile.belief_store import BeliefStore
+        from ..profile.constants import constants_of
+
+        return BeliefStore(self._store, self._slots(), constants_of(self._store))
+
+    def _subject(self, name: str) -> str:
+        """The person that is meant: whoever goes by one of the user's names is the user."""
+        from ..profile.subjects import resolve
+
+        return resolve(check_text(name, "a subject"), self._engine.settings)
+
+    def _find(
+        self,
+        slot: Slot,
+        value: Value | None,
+        subject: str,
+        scope: str,
+        as_of: datetime | None = None,
+    ) -> Belief:
+        from ..profile.profile import find
+
+        if as_of is not None:
+            check_aware(as_of)
+        beliefs = self._beliefs().all(self._subject(subject), as_of=as_of)
+        return find(beliefs, slot, value, scope)
+
+    def _edit(
+        self,
+        kind: str,
+        slot: str,
+        value: Value,
+        subject: str,
+        scope: str,
+        *,
+        hard: bool = False,
+        note: str = "",
+        at: datetime | None = None,
+        was: Belief | None = None,
+        right: bool = True,
+    ) -> Belief:
+        """Record an edit; with `was`, also whether what was believed was right."""
+        from ..profile.edits import edit, outcome_entries
+        from ..profile.recorder import Recorder
+
+        registry = self._slots()
+        found = registry.get(slot)
+        now = datetime.now(UTC)
+        evidence = edit(
+            kind,
+            found,
+            registry.canonical(found, value),
+            subject=self._subject(subject),
+            scope=check_scope(scope),
+            at=_past(at, now),
+            hard=hard,
+            note=check_text(note, "a note"),
+        )
+        outcomes = []
+        if was is not None:
+            known = self._beliefs().evidence(was.id)
+            outcomes = outcome_entries(was, known, right=right, at=now)
+
+        def work(writer: Writer) -> None:
+            recorder = Recorder(self._store, self._beliefs(), writer)
+            recorder.record([evidence], entries=outcomes)
+
+        self._run(work)
+        return self._find(found, evidence.value, subject, scope)
+
+    def _answer(
+        self,
+        kind: str,
+        slot: str,
+        value: Value | None,
+        subject: str,
+        scope: str,
+        *,
+        right: bool,
+        note: str = "",
+    ) -> Belief:
+        """Record whether what is believed is right."""
+        belief = self._find(self._slots().get(slot), value, subject, scope)
+        return self._edit(
+            kind, slot, belief.value, subject, scope, note=note, was=belief, right=right
+        )
+
+    def _mark(
+        self, slot: str, value: Value | None, subject: str, scope: str, **changes: Any
+    ) -> Belief:
+        found = self._slots().get(slot)
+        belief = self._find(found, value, subject, scope)
+        self._write_mark(belief.id, self._subject(subject), **changes)
+        return self._find(found, belief.value, subject, scope)
+
+    def _write_mark(self, belief: str, subject: str, **changes: Any) -> Mark:
+        from msgspec.structs import replace
+
+        from ..profile.belief_store import Mark
+        from ..profile.edits import mark_entry
+
+        mark = replace(self._beliefs().marks(subject).get(belief, Mark()), **changes)
+        self._run(lambda writer: writer.write(entries=[mark_entry(belief, mark)]))
+        return mark
+
+    def _run(self, work: Callable[[Writer], object]) -> None:
+        """Do an edit as a run, after one that is under way."""
+        from ..runs.lifecycle import run_to_end
+        from ..runs.run import begin_run
+        from ..runs.writer import Writer
+
+        until = time.monotonic() + _WAIT
+        while True:
+            try:
+                run = begin_run(self._store, _EDIT_RUN, {})
+                break
+            except ConflictError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_PAUSE)
+        writer = Writer(self._store, self._engine.tenant, run, model=self._engine.embedder_name)
+        with run_to_end(self._store, writer):
+            work(writer)
+
+
+def check_scope(scope: Any) -> str:
+    """Refuse what is not a scope: empty, or "<kind>:<name>" of a domain, project or session."""
+    text = " ".join(check_text(scope, "a scope").split())
+    kind, colon, name = text.partition(":")
+    if text and (kind not in ("domain", "project", "session") or not colon or not name.strip()):
+        raise InvalidInputError(
+            f"{scope!r} is not a scope",
+            remedy='leave it empty, or give "domain:coding", "project:apollo" or "session:42"',
+        )
+    return text
+
+
+def _past(at: datetime | None, now: datetime) -> datetime:
+    if at is None:
+        return now
+    check_aware(at)
+    if at > now:
+        raise InvalidInputError(
+            f"{at.isoformat()} is in the future", remedy="give when it ended, or nothing for now"
+        )
+    return at
+
+
+def _same(first: Value, second: Value) -> bool:
+    from ..profile.evidence import value_key
+
+    return value_key(first) == value_key(second)

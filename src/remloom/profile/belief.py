@@ -1,0 +1,403 @@
+"""A belief: what follows from all the evidence on one slot, in one scope. Nothing is overwritten:
+a belief as of any time is the fold over the evidence of until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .claim import Polarity, Signal, Value
+from .evidence import Authority, Evidence, value_key
+from .filter import Level, Posterior, level, strength
+from .reliability import Constants
+from .slots import Hub, Slot
+
+__all__ = ["Belief", "Fold", "Held", "Piece", "State", "fold", "piece_of", "view"]
+
+# current: holds now; disputed: something of less weight speaks against it; stale: it was sure, and
+# has faded with time alone; retired: it has ended, and nothing took its place
+State: TypeAlias = Literal["current", "disputed", "stale", "retired"]
+
+_RANKS: dict[Authority, int] = {
+    "inferred": 0,
+    "observed": 1,
+    "confirmed": 2,
+    "statement": 3,
+    "edit": 4,
+}
+# said by the user: of two such, the later counts, whatever was said before, and however often
+_SAID = _RANKS["confirmed"]
+_UNSURE = 0.5  # confidence below which a belief that was sure is stale
+_HOLDS = "true"  # the value of an item of a list, which holds or does not
+
+
+class Piece(Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=True):
+    """What the fold needs to know of one piece of evidence."""
+
+    id: str
+    slot: str
+    scope: str
+    value: Value
+    polarity: Polarity
+    signal: Signal
+    authority: Authority
+    source: str
+    extractor: str
+    at: datetime
+    group: str
+    citation: str = ""
+    confident: bool = True
+    hard: bool = False
+
+
+class Held(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value, and when it was believed."""
+
+    value: Value
+    since: datetime
+    until: datetime | None = None  # None: it still is
+    because: str = ""  # id of the evidence that ended it
+
+
+class Fold(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A belief as of its last piece of evidence; what time does to it comes with `view`."""
+
+    slot: str
+    scope: str
+    held: tuple[Held, ...]  # by time; none: nothing was ever said for a value
+    posterior: Posterior
+    strength: float
+    authority: Authority
+    independent: int  # pieces for the current value that are not of one sitting
+    pieces: int  # all evidence on it
+    last_at: datetime
+    checked_at: datetime  # of the last evidence for the current value
+    citation: str = ""  # of the same
+    disputed: bool = False
+    hard: bool = False
+
+    @property
+    def current(self) -> Held | None:
+        """The value that holds, if one does."""
+        last = self.held[-1] if self.held else None
+        return last if last is not None and last.until is None else None
+
+
+class Belief(Struct, frozen=True, kw_only=True):
+    """What is believed of a person, in one slot and scope.
+
+    Args:
+        id: its key; it does not change while the slot, the scope and, in a list, the item are the
+            same.
+        value: what holds, or held last.
+        confidence: the probability that it holds now, calibrated: 0 to 1.
+        probability: the same without calibration.
+        strength: how much evidence there is, as the seed counts it: .30, .45, .555, … at most .8.
+        level: tentative, established or confident, by independent pieces: 1, 3, 5.
+        state: see `State`.
+        since, until: when it began to be believed, and when it ended.
+        checked_at: when something last spoke for it.
+        history: the values before, the oldest first.
+        citation: of what last spoke for it.
+        pieces: how many pieces of evidence there are, for and against.
+    """
+
+    id: str
+    subject: str
+    slot: str
+    hub: Hub
+    label: str
+    value: Value
+    scope: str = ""
+    confidence: float
+    probability: float
+    strength: float
+    level: Level
+    state: State
+    authority: Authority
+    since: datetime
+    until: datetime | None = None
+    checked_at: datetime
+    history: tuple[Held, ...] = ()
+    citation: str = ""
+    pieces: int = 1
+    hard: bool = False
+    pinned: bool = False
+    hidden: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is believed now."""
+        return self.until is None
+
+
+def piece_of(evidence: Evidence) -> Piece:
+    """What the fold needs of evidence."""
+    fields = {name: getattr(evidence, name) for name in Piece.__struct_fields__}
+    return Piece(**fields)
+
+
+def fold(
+    slot: Slot,
+    pieces: Iterable[Piece],
+    constants: Constants,
+    *,
+    as_of: datetime | None = None,
+) -> Fold | None:
+    """Fold the evidence on one belief; None if there was none by then."""
+    known = [piece for piece in pieces if as_of is None or piece.at <= as_of]
+    if not known:
+        return None
+    folding = _Folding(slot, constants)
+    for piece in _independent(known, slot, constants):
+        folding.take(piece)
+    return folding.result(len(known))
+
+
+def view(
+    folded: Fold,
+    slot: Slot,
+    constants: Constants,
+    *,
+    id: str,
+    subject: str,
+    now: datetime,
+) -> Belief | None:
+    """See a belief as it is at a time; None if no value was ever believed."""
+    if not folded.held:
+        return None
+    last = folded.held[-1]
+    probability = _probability(folded, slot, last, now) if last.until is None else 0.0
+    confidence = constants.calibrate(probability) if probability else 0.0
+    return Belief(
+        id=id,
+        subject=subject,
+        slot=slot.id,
+        hub=slot.hub,
+        label=slot.label,
+        value=last.value,
+        scope=folded.scope,
+        confidence=confidence,
+        probability=probability,
+        strength=folded.strength,
+        level=level(folded.independent),
+        state=_state(folded, slot, constants, last, confidence),
+        authority=folded.authority,
+        since=last.since,
+        until=last.until,
+        checked_at=folded.checked_at,
+        history=folded.held[:-1],
+        citation=folded.citation,
+        pieces=folded.pieces,
+        hard=folded.hard,
+    )
+
+
+def _probability(folded: Fold, slot: Slot, last: Held, now: datetime) -> float:
+    # what the user set by hand does not fade
+    posterior = folded.posterior if folded.hard else folded.posterior.after(now)
+    return posterior.probability(_filtered(slot, last.value))
+
+
+def _state(folded: Fold, slot: Slot, constants: Constants, last: Held, confidence: float) -> State:
+    if last.until is not None:
+        return "retired"
+    if folded.disputed:
+        return "disputed"
+    before = constants.calibrate(folded.posterior.probability(_filtered(slot, last.value)))
+    return "stale" if confidence < _UNSURE <= before else "current"
+
+
+def _filtered(slot: Slot, value: Value) -> str:
+    """The value as the filter knows it: an item of a list holds, or does not."""
+    return _HOLDS if slot.kind == "list" else value_key(value)
+
+
+def _reliability(piece: Piece, constants: Constants) -> float:
+    return constants.reliability(
+        source=piece.source,
+        signal=piece.signal,
+        extractor=piece.extractor,
+        confident=piece.confident,
+    )
+
+
+def _independent(pieces: Sequence[Piece], slot: Slot, constants: Constants) -> list[Piece]:
+    """The pieces by time; of those of one sitting that say the same, only the strongest.
+
+    Of equals the latest stays: who says tea, coffee and tea again ends at tea.
+    """
+    strongest: dict[tuple[str, str, str, bool], Piece] = {}
+    for piece in sorted(pieces, key=_moment):
+        said = (
+            piece.group,
+            value_key(piece.value),
+            piece.polarity,
+            _RANKS[piece.authority] >= _SAID,
+        )
+        other = strongest.get(said)
+        if other is None or _weight(piece, constants) >= _weight(other, constants):
+            strongest[said] = piece
+    return sorted(strongest.values(), key=_moment)
+
+
+def _weight(piece: Piece, constants: Constants) -> tuple[int, float]:
+    return _RANKS[piece.authority], _reliability(piece, constants)
+
+
+def _moment(piece: Piece) -> tuple[datetime, str]:
+    return piece.at, piece.id
+
+
+class _Folding:
+    """Takes one piece after another."""
+
+    def __init__(self, slot: Slot, constants: Constants) -> None:
+        self._slot = slot
+        self._constants = constants
+        self._posterior = self._prior()
+        self._held: list[Held] = []
+        self._votes: list[bool] = []  # for the current value, and against it
+        self._authority: Authority = "inferred"
+        # values that were ended, each with the rank of who ended it
+        self._ended: dict[str, int] = {}
+        self._groups: set[str] = set()  # sittings that spoke for the current value
+        self._last: Piece | None = None
+        self._support: Piece | None = None  # the last piece for the current value
+        self._disputed = False
+        self._hard = False
+
+    def take(self, piece: Piece) -> None:
+        """Take the next piece of evidence."""
+        if piece.authority == "edit":
+            # what the user sets by hand says that all before is over, not that it was wrong
+            self._posterior = self._prior()
+        self._observe(piece)
+        self._last = piece
+        current = self._held[-1] if self._held and self._held[-1].until is None else None
+        if piece.polarity == "for":
+            self._support_value(piece, current)
+        else:
+            self._contradict(piece, current)
+
+    def result(self, pieces: int) -> Fold | None:
+        """The fold of what was taken."""
+        if self._last is None:
+            return None
+        support = self._support or self._last
+        return Fold(
+            slot=self._slot.id,
+            scope=self._last.scope,
+            held=tuple(self._held),
+            posterior=self._posterior,
+            strength=strength(self._votes),
+            authority=self._authority,
+            independent=len(self._groups),
+            pieces=pieces,
+            last_at=self._last.at,
+            checked_at=support.at,
+            citation=support.citation,
+            disputed=self._disputed,
+            hard=self._hard,
+        )
+
+    def _prior(self) -> Posterior:
+        """What is likely before anything is known."""
+        return Posterior(
+            alternatives=self._slot.cardinality,
+            hazard=self._constants.hazard(self._slot),
+        )
+
+    def _observe(self, piece: Piece) -> None:
+        """Let the filter see it."""
+        value = _filtered(self._slot, piece.value)
+        against = piece.polarity != "for"
+        if against and piece.value == "" and self._held:
+            # whatever it was has ended
+            value = _filtered(self._slot, self._held[-1].value)
+        reliability = _reliability(piece, self._constants)
+        self._posterior = self._posterior.observe(value, reliability, against=against, at=piece.at)
+
+    def _support_value(self, piece: Piece, current: Held | None) -> None:
+        if current is not None and value_key(current.value) == value_key(piece.value):
+            self._reinforce(piece)
+            return
+        if _RANKS[piece.authority] < self._ended.get(value_key(piece.value), 0):
+            # what somebody of more weight ended does not begin again because of this
+            return
+        if current is not None and not self._may_end(piece):
+            self._disputed = True
+            self._votes.append(False)
+            return
+        if current is not None and not self._is_said(piece) and not self._wins(piece):
+            # what was only observed takes the place once the balance of it does
+            self._disputed = True
+            return
+        if current is not None and self._is_said(piece) and piece.authority != "edit":
+            # what takes its place also says that it is over
+            self._posterior = self._posterior.observe(
+                value_key(current.value),
+                _reliability(piece, self._constants),
+                against=True,
+            )
+        self._end(current, piece)
+        self._ended.pop(value_key(piece.value), None)
+        self._held.append(Held(value=piece.value, since=piece.at))
+        self._votes = [True]
+        self._authority = piece.authority
+        self._groups = {piece.group}
+        self._support = piece
+        self._disputed = False
+        self._hard = piece.hard
+
+    def _reinforce(self, piece: Piece) -> None:
+        if piece.group not in self._groups:
+            self._votes.append(True)
+        self._groups.add(piece.group)
+        self._support = piece
+        self._hard = self._hard or piece.hard
+        if _RANKS[piece.authority] >= _RANKS[self._authority]:
+            self._authority = piece.authority
+            self._disputed = False
+
+    def _contradict(self, piece: Piece, current: Held | None) -> None:
+        speaks_of = current is not None and (
+            piece.value == "" or value_key(piece.value) == value_key(current.value)
+        )
+        if not speaks_of:
+            self._ended[value_key(piece.value)] = _RANKS[piece.authority]
+            return
+        if not self._may_end(piece) or not (self._is_said(piece) or self._fell(current)):
+            self._disputed = True
+            self._votes.append(False)
+            return
+        self._end(current, piece)
+        self._disputed = False
+        self._hard = False
+
+    def _end(self, current: Held | None, piece: Piece) -> None:
+        if current is not None:
+            self._held[-1] = replace(current, until=piece.at, because=piece.id)
+            self._ended[value_key(current.value)] = _RANKS[piece.authority]
+
+    def _may_end(self, piece: Piece) -> bool:
+        """Whether it has the authority to end what holds."""
+        if self._hard:
+            return piece.authority == "edit"
+        return _RANKS[piece.authority] >= _RANKS[self._authority]
+
+    def _is_said(self, piece: Piece) -> bool:
+        return _RANKS[piece.authority] >= _SAID and piece.confident
+
+    def _wins(self, piece: Piece) -> bool:
+        ranked = self._posterior.ranked()
+        return bool(ranked) and ranked[0][0] == _filtered(self._slot, piece.value)
+
+    def _fell(self, current: Held | None) -> bool:
+        value = current.value if current is not None else ""
+        return self._posterior.probability(_filtered(self._slot, value)) < _UNSURE

@@ -1,0 +1,27 @@
+"""The slots of one memory: the built-in ones, and its own."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..kv import Entry
+from ..store.contract import Reads
+from .slots import Registry, Slot, registry
+
+__all__ = ["OWN_SLOT", "registry_of", "slot_entry"]
+
+OWN_SLOT = "profile.slot"  # namespace of the entries
+
+
+def registry_of(reads: Reads) -> Registry:
+    """The slots of a memory."""
+    entries = reads.kv.list(OWN_SLOT)
+    if not entries:
+        return registry()
+    own = tuple(msgspec.json.decode(entry.value, type=Slot) for entry in entries)
+    return registry().with_slots(own)
+
+
+def slot_entry(slot: Slot) -> Entry:
+    """The entry of a slot of the memory's own."""
+    return Entry(OWN_SLOT, slot.id, msgspec.json.encode(slot))

@@ -1,0 +1,214 @@
+"""A profile: the beliefs about one person at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import NotFoundError
+from .belief import Belief, Held
+from .claim import Value
+from .evidence import Evidence, value_key
+from .slots import Slot
+
+__all__ = ["Change", "Explanation", "Profile", "changes", "find", "scope_rank", "within"]
+
+_SPECIFIC = ("session:", "project:", "domain:")  # kinds of scopes, the narrowest first
+
+
+class Profile(Struct, frozen=True, kw_only=True):
+    """What is believed of one person.
+
+    Args:
+        subject: "me", or a name.
+        as_of: when.
+        beliefs: by slot, scope and value; those that have ended too.
+        waiting: claims that wait to be normalised.
+    """
+
+    subject: str
+    as_of: datetime
+    beliefs: tuple[Belief, ...] = ()
+    waiting: int = 0
+
+    def __iter__(self) -> Iterator[Belief]:
+        """Iterate over what holds, but for what is hidden."""
+        return (belief for belief in self.beliefs if belief.holds and not belief.hidden)
+
+    def get(self, slot: str, *, scope: str | Sequence[str] = ()) -> Belief | None:
+        """Return what holds in a slot: in the narrowest of these scopes that has something.
+
+        Of a list the surest item; `values` has all. None if nothing is known.
+        """
+        matches = [belief for belief in within(self, scope) if belief.slot == slot]
+        return max(matches, key=lambda belief: belief.confidence, default=None)
+
+    def values(self, slot: str, *, scope: str | Sequence[str] = ()) -> list[Value]:
+        """Return the values that hold in a slot, the surest first."""
+        matches = [belief for belief in within(self, scope) if belief.slot == slot]
+        matches.sort(key=lambda belief: -belief.confidence)
+        return [belief.value for belief in matches]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Show it as seed 4's hubs: nested by path, each value with confidence and evidence count.
+
+        Lists are a list of such objects. What holds in a scope only stands under "by_scope".
+        """
+        hubs: dict[str, Any] = {"preferences": {}, "operating_context": {}, "soft_identity": {}}
+        for belief in self:
+            *folders, name = belief.slot.split(".")
+            place = hubs[belief.hub]
+            for folder in folders:
+                place = place.setdefault(folder, {})
+            shown = {
+                "value": belief.value,
+                "confidence": round(belief.confidence, 3),
+                "evidence_count": belief.pieces,
+                "strength": round(belief.strength, 4),
+                "level": belief.level,
+                "state": belief.state,
+                "since": belief.since.isoformat(),
+            }
+            if belief.scope:
+                place = place.setdefault("by_scope", {}).setdefault(belief.scope, {})
+            # two values in one slot and scope are items of a list
+            if name in place:
+                others = place[name]
+                place[name] = [*(others if isinstance(others, list) else [others]), shown]
+            else:
+                place[name] = shown
+        confidences = [belief.confidence for belief in self]
+        meta = {
+            "subject": self.subject,
+            "as_of": self.as_of.isoformat(),
+            "beliefs": len(confidences),
+            "total_evidence": sum(belief.pieces for belief in self.beliefs),
+            "waiting": self.waiting,
+        }
+        return {**hubs, "meta": meta}
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """Why something is believed.
+
+    Args:
+        belief: what is believed.
+        slot: what its slot is.
+        evidence: all of it, for and against, by time.
+    """
+
+    belief: Belief
+    slot: Slot
+    evidence: tuple[Evidence, ...]
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A change of what is believed.
+
+    Args:
+        before, after: the values; None: there was none.
+        at: when it was said.
+        because: the id of the evidence that ended the value before, if there was one.
+        citation: of what spoke last for the value after.
+    """
+
+    slot: str
+    label: str
+    scope: str = ""
+    before: Value | None = None
+    after: Value | None = None
+    at: datetime
+    because: str = ""
+    citation: str = ""
+
+
+def within(beliefs: Iterable[Belief], scope: str | Sequence[str]) -> list[Belief]:
+    """The beliefs that hold in these scopes: of each slot, those of the narrowest scope that has
+    any; what holds everywhere is the widest.
+    """
+    scopes = {scope} if isinstance(scope, str) else set(scope)
+    scopes.add("")
+    by_slot: dict[str, list[Belief]] = {}
+    for belief in beliefs:
+        if belief.scope in scopes:
+            by_slot.setdefault(belief.slot, []).append(belief)
+    chosen = []
+    for some in by_slot.values():
+        narrowest = min(scope_rank(belief.scope) for belief in some)
+        chosen += [belief for belief in some if scope_rank(belief.scope) == narrowest]
+    return chosen
+
+
+def scope_rank(scope: str) -> int:
+    """How wide a scope is: 0 for a session, then project, domain, and everywhere."""
+    for rank, kind in enumerate(_SPECIFIC):
+        if scope.startswith(kind):
+            return rank
+    return len(_SPECIFIC) if not scope else len(_SPECIFIC) - 1
+
+
+def changes(beliefs: Iterable[Belief], since: datetime | None = None) -> list[Change]:
+    """The changes of beliefs since a time, newest first."""
+    found = [
+        change
+        for belief in beliefs
+        for change in _changes_of(belief)
+        if since is None or change.at >= since
+    ]
+    return sorted(found, key=lambda change: change.at, reverse=True)
+
+
+def find(beliefs: Sequence[Belief], slot: Slot, value: Value | None, scope: str) -> Belief:
+    """The belief in a slot and scope; of a list the one of this value.
+
+    Raises:
+        NotFoundError: nothing is believed there; the remedy names what is.
+    """
+    matches = [belief for belief in beliefs if belief.slot == slot.id and belief.scope == scope]
+    if value is not None:
+        same = [belief for belief in matches if value_key(belief.value) == value_key(value)]
+        matches = same if slot.kind == "list" or same else matches
+    if len(matches) == 1:
+        return matches[0]
+    known = ", ".join(repr(belief.value) for belief in beliefs if belief.slot == slot.id)
+    where = f" in {scope}" if scope else ""
+    if matches:
+        raise NotFoundError(
+            f"{slot.label} has several values{where}", remedy=f"say which: {known}", id=slot.id
+        )
+    raise NotFoundError(
+        f"nothing is believed of {slot.label} ({slot.id}){where}",
+        remedy=f"there is {known}" if known else "`remloom profile show` lists what is",
+        id=slot.id,
+    )
+
+
+def _changes_of(belief: Belief) -> Iterator[Change]:
+    held = [*belief.history, Held(value=belief.value, since=belief.since, until=belief.until)]
+    before: Held | None = None
+    for one in held:
+        follows = before is not None and before.until is not None and before.until == one.since
+        yield _change(
+            belief,
+            before=before.value if before is not None and follows else None,
+            after=one.value,
+            at=one.since,
+            because=before.because if before is not None else "",
+        )
+        before = one
+        if one.until is not None and not _replaced(one, held):
+            yield _change(belief, before=one.value, at=one.until, because=one.because)
+
+
+def _replaced(one: Held, held: Sequence[Held]) -> bool:
+    return any(other.since == one.until for other in held if other is not one)
+
+
+def _change(belief: Belief, **fields: Any) -> Change:
+    citation = belief.citation if fields.get("after") == belief.value else ""
+    values = {"slot": belief.slot, "label": belief.label, "scope": belief.scope}
+    return msgspec.convert({**values, "citation": citation, **fields}, Change)

@@ -1,0 +1,101 @@
+"""What is believed of a user: from a chat, by rule, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from remloom import Memory, Message
+
+OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
+CHAT = [
+    ("user", "I'm vegetarian and I'm allergic to peanuts.", 0),
+    ("assistant", "Noted! I like peanuts.", 0),
+    ("user", "I live in Berlin. Please keep answers short.", 2),
+    ("user", "I moved to Lisbon last week.", 11),
+    ("user", "I'm no longer vegetarian, I eat fish again.", 19),
+    ("user", "I use uv instead of pip.", 21),
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        turns = [
+            Message(speaker=speaker, text=text, at=OCTOBER + timedelta(days=day, minutes=number))
+            for number, (speaker, text, day) in enumerate(CHAT)
+        ]
+        memory.read_chat(turns, uri="october.json")
+        yield memory
+
+
+def test_a_chat_becomes_beliefs_with_their_lines_and_what_was_before(memory: Memory) -> None:
+    counts = memory.profile.observe().run.counts
+    assert counts["passages"] == 5  # the turns of the user
+    profile = memory.profile.show()
+    home = profile.get("environment.location_region")
+    assert home is not None
+    assert (home.value, home.state, [old.value for old in home.history]) == (
+        "Lisbon",
+        "current",
+        ["Berlin"],
+    )
+    assert home.confidence > 0.8
+    assert profile.values("food_and_dining.restrictions.allergies") == ["peanuts"]
+    assert profile.values("tooling_defaults.package_manager.python") == ["uv"]
+    # it has ended, and nothing took its place
+    assert profile.values("food_and_dining.dietary_style") == []
+    why = memory.profile.why("location_region")
+    assert [one.quote for one in why.evidence] == [
+        "I live in Berlin.",
+        "I moved to Lisbon last week.",
+    ]
+    assert memory.profile.observe().run.counts == {}, "nothing is looked at twice"
+
+
+def test_as_of_a_time_it_is_what_was_believed_then(memory: Memory) -> None:
+    memory.profile.observe()
+    before = memory.profile.show(as_of=OCTOBER + timedelta(days=9))
+    assert before.values("environment.location_region") == ["Berlin"]
+    assert before.values("food_and_dining.dietary_style") == ["vegetarian"]
+    assert memory.profile.show(as_of=OCTOBER - timedelta(days=1)).beliefs == ()
+
+
+def test_forgetting_a_message_forgets_what_was_believed_because_of_it(memory: Memory) -> None:
+    memory.profile.observe()
+    moved = memory.profile.why("location_region").evidence[-1]
+    receipt = memory.forget(moved.passage)
+    assert receipt.verified
+    assert memory.profile.show().values("environment.location_region") == ["Berlin"]
+
+
+def test_a_scan_is_taken_back(memory: Memory) -> None:
+    scan = memory.profile.observe()
+    memory.runs.rollback(scan.run.id)
+    assert list(memory.profile.show()) == []
+    assert memory.profile.observe().run.counts["passages"] == 5
+
+
+def test_what_the_user_sets_is_not_ended_by_what_is_read(memory: Memory) -> None:
+    memory.profile.set("location_region", "Porto", note="my address")
+    memory.profile.observe()
+    home = memory.profile.show().get("environment.location_region")
+    assert home is not None
+    assert (home.value, home.authority) == ("Porto", "edit")
+
+
+def test_a_belief_that_was_forgotten_comes_back_only_when_it_is_said_again(memory: Memory) -> None:
+    memory.profile.observe()
+    memory.profile.forget("allergies", "peanuts")
+    # looked at anew
+    for run in memory.runs.list("observe"):
+        memory.runs.rollback(run.id)
+    memory.profile.observe()
+    assert memory.profile.show().values("food_and_dining.restrictions.allergies") == []
+    again = Message(speaker="user", text="I'm allergic to peanuts.", at=datetime.now(UTC))
+    memory.read_chat([again], uri="later.json")
+    memory.profile.observe()
+    assert memory.profile.show().values("food_and_dining.restrictions.allergies") == ["peanuts"]
