@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
@@ -460,3 +463,32 @@ def test_an_export_is_read_into_memory_once_and_a_longer_one_goes_on(tmp_path: P
         statuses = [item.status for item in memory.read(path).items]
         assert statuses == ["read", "unchanged", "unchanged"]
         assert memory.admin.stats().records["resources"] == count + 2
+
+
+KILLED = """
+import os, signal, sys
+from remloom import Memory
+
+def kill(done, total):
+    if done == 80:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Memory.open(sys.argv[1], embedder="none") as memory:
+    memory.read(sys.argv[2], progress=kill)
+"""
+
+
+@pytest.mark.crash
+def test_a_reading_that_was_killed_goes_on_and_nothing_is_there_twice(tmp_path: Path):
+    path = tmp_path / "export.zip"
+    # more than one batch of what is written together before the kill, and some after it
+    zipped(path, {"conversations.json": [simple(f"c{number}") for number in range(100)]})
+    home = tmp_path / "memory"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(home), str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with Memory.open(home, embedder="none") as memory:
+        statuses = [item.status for item in memory.read(path).items]
+        assert len(statuses) == 100
+        assert 0 < statuses.count("unchanged") <= 80
+        assert memory.admin.stats().records["resources"] == 200
+        assert {item.status for item in memory.read(path).items} == {"unchanged"}
