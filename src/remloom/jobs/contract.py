@@ -64,7 +64,7 @@ class Queue(Protocol):
         the stored one. What was done is remembered for 30 days at least.
 
         Raises: ConflictError (the key is that of a job of another kind, payload or schedule),
-            InvalidInputError (a payload that is no JSON, a naive time, a wrong cron expression or
+            InvalidInputError (a payload that is not JSON, a naive time, a wrong cron expression or
             zone).
         """
         ...

@@ -23,6 +23,7 @@ __all__ = ["Closing"]
 _STATEMENT = compile_select("SELECT name FROM entities")
 _AT: dict[str, Any] = {"direction": "out"}
 _ALL: dict[str, Any] = {**_AT, "rel_types": None, "limit": None}
+_SOME = EdgeSpec(["a"], direction="out", limit=3)
 CALLS: dict[str, Callable[[Store], object]] = {
     "write": lambda store: store.write(Batch()),
     "update": lambda store: store.update(lambda _: Batch()),
@@ -31,7 +32,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "erase": lambda store: store.erase(lambda _: Batch()),
     "records.get": lambda store: store.records.get(None, "x"),
     # one key and several go different ways in some providers
-    "records.lookup": lambda store: (store.records.lookup(["a"]), store.records.lookup(["a", "b"])),
+    "records.lookup": lambda store: [store.records.lookup(keys) for keys in (["a"], ["a", "b"])],
     "records.first_words": lambda store: store.records.first_words(["a"]),
     "records.complete": lambda store: store.records.complete("a", 3),
     "records.children": lambda store: store.records.children("x"),
@@ -46,7 +47,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "search.text": lambda store: store.search.text("tea", SearchSpec(limit=3)),
     "graph.edges": lambda store: store.graph.edges(EdgeSpec(["a"], **_ALL)),
     "graph.stored_edges": lambda store: store.graph.stored_edges(["a"], **_AT),
-    "graph.edge_keys": lambda store: store.graph.edge_keys(EdgeSpec(["a"], **{**_ALL, "limit": 3})),
+    "graph.edge_keys": lambda store: store.graph.edge_keys(_SOME),
     "graph.count_by_type": lambda store: store.graph.count_by_type(["a"], **_AT),
     "graph.walk": lambda store: store.graph.walk(
         WalkSpec(["a"], **_ALL, depth=2, order=EdgeOrder())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...model import Edge, Entity, Moment, Resource
 from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
-from .opening import Opened, put
+from .opening import Opened, edge_between, put
 
 __all__ = ["Deletion"]
 
@@ -34,7 +34,7 @@ class Deletion(Opened):
         put(
             store,
             Edge(src="s", rel_type="mentions", dst="Only Here"),
-            Edge(src="i", rel_type="r", dst="m"),
+            edge_between("i", "m"),
         )
         # so that the text index is loaded when the record goes
         store.search.text("unique", SearchSpec(limit=1))
@@ -64,7 +64,7 @@ class Deletion(Opened):
         assert kept.parent_moment == ""
 
     def test_a_key_another_record_has_keeps_its_edges(self, store: Store) -> None:
-        put(store, Entity(name="Alpha", type="project"), Edge(src="Alpha", rel_type="r", dst="x"))
+        put(store, Entity(name="Alpha", type="project"), edge_between("Alpha", "x"))
         (doc,) = put(store, Resource(name="Alpha", content="text")).ids
         store.delete([doc])
         assert len(store.graph.edges(EdgeSpec(["alpha"], direction="out"))) == 1

@@ -15,7 +15,7 @@ from ...store import validation
 from ...store.batch import Preconditions
 from ...store.contract import Store
 from ...store.specs import EdgeOrder, EdgeSpec, WalkSpec
-from .opening import DAY, T0, Opened, names, put
+from .opening import DAY, T0, Opened, edge_between, lookup, names, put, triples
 
 __all__ = ["Edges"]
 
@@ -61,13 +61,13 @@ class Edges(Opened):
                 properties={"dst_name": "Sarah Chen", "dst_entity_type": "person/employee"},
             ),
         )
-        (sarah,) = store.records.lookup(["sarah-chen"])["sarah-chen"]
+        (sarah,) = lookup(store, "sarah-chen")
         assert isinstance(sarah, Entity)
         assert (sarah.name, sarah.type, sarah.thin) == ("Sarah Chen", "person/employee", True)
 
     def test_a_real_record_takes_the_place_of_a_thin_entity(self, store: Store) -> None:
-        put(store, Edge(src="A", rel_type="r", dst="Sarah"), Edge(src="A", rel_type="r", dst="Doc"))
-        thin = store.records.lookup(["sarah"])["sarah"][0].id
+        put(store, edge_between("A", "Sarah"), edge_between("A", "Doc"))
+        thin = lookup(store, "sarah")[0].id
         put(store, Entity(name="Sarah", type="person"), Resource(name="Doc", content="text"))
         (sarah,), (doc,) = store.records.lookup(["sarah", "doc"]).values()
         assert isinstance(sarah, Entity)
@@ -89,13 +89,13 @@ class Edges(Opened):
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
         store.write(validation.build(again, tenant="conformance", model="", deleted_edges=gone))
-        assert {(edge.src, edge.rel_type, edge.dst) for edge in store.graph.all_edges()} == {
+        assert set(triples(store.graph.all_edges())) == {
             ("a", "s", "y"),
             ("a", "t", "z"),
         }
-        assert store.records.lookup(["x"])["x"] == []
-        assert names(store.records.lookup(["y"])["y"]) == ["y"]
-        assert names(store.records.lookup(["a"])["a"]) == ["a"]
+        assert lookup(store, "x") == []
+        assert names(lookup(store, "y")) == ["y"]
+        assert names(lookup(store, "a")) == ["a"]
         assert store.admin.check() == []
 
     def test_edges_are_seen_as_stored_whatever_their_validity(self, store: Store) -> None:
@@ -119,10 +119,7 @@ class Edges(Opened):
         ]
 
         def stored(direction: Any) -> set[tuple[str, str, str]]:
-            return {
-                (edge.src, edge.rel_type, edge.dst)
-                for edge in store.graph.stored_edges(["a"], direction=direction)
-            }
+            return set(triples(store.graph.stored_edges(["a"], direction=direction)))
 
         assert stored("out") == {("a", "was", "b"), ("a", "will", "c")}
         assert stored("in") == {("d", "is", "a")}
@@ -163,19 +160,16 @@ class Edges(Opened):
         ):
             with pytest.raises(error):
                 store.write(replace(new, expected=wrong, deleted=("r",)))
-        assert store.records.lookup(["new"])["new"] == []
+        assert lookup(store, "new") == []
         assert store.records.get("resources", "r") == record
         store.write(replace(new, expected=right, deleted_edges=(place,)))
-        assert names(store.records.lookup(["new"])["new"]) == ["new"]
+        assert names(lookup(store, "new")) == ["new"]
         assert list(store.graph.all_edges()) == []
 
     def test_edges_go_both_ways_newest_first_within_the_limit(self, store: Store) -> None:
         put(
             store,
-            *(
-                Edge(src="hub", rel_type="r", dst=f"n{i}", created_at=T0 + i * DAY)
-                for i in range(5)
-            ),
+            *(edge_between("hub", f"n{i}", created_at=T0 + i * DAY) for i in range(5)),
         )
         out = store.graph.edges(EdgeSpec(["hub"], direction="out", limit=2))
         assert [edge.dst for edge in out] == ["n4", "n3"]
@@ -198,10 +192,7 @@ class Edges(Opened):
     def test_an_alias_that_comes_later_brings_its_edges(self, store: Store) -> None:
         put(
             store,
-            *(
-                Edge(src=src, rel_type="r", dst=dst)
-                for src, dst in (("a", "b"), ("c", "d"), ("e", "c"))
-            ),
+            *(edge_between(src, dst) for src, dst in (("a", "b"), ("c", "d"), ("e", "c"))),
         )
 
         def walked() -> list[str]:
@@ -212,20 +203,20 @@ class Edges(Opened):
             )
             return [step.key for step in walk.steps]
 
-        assert (walked(), len(store.records.lookup(["b"])["b"][0].graph_paths)) == (["b"], 0)
-        store.delete([store.records.lookup(["c"])["c"][0].id], derived=False)
-        put(store, Entity(name="b", aliases=("c",)), Edge(src="c", rel_type="r", dst="d"))
-        assert (walked(), len(store.records.lookup(["b"])["b"][0].graph_paths)) == (["b", "d"], 1)
+        assert (walked(), len(lookup(store, "b")[0].graph_paths)) == (["b"], 0)
+        store.delete([lookup(store, "c")[0].id], derived=False)
+        put(store, Entity(name="b", aliases=("c",)), edge_between("c", "d"))
+        assert (walked(), len(lookup(store, "b")[0].graph_paths)) == (["b", "d"], 1)
 
     def test_edges_are_counted_group_by_group_each_once(self, store: Store) -> None:
         put(
             store,
             Entity(name="b", aliases=("bee",)),
-            *(Edge(src="a", rel_type="r", dst=dst) for dst in ("b", "bee", "c")),
-            Edge(src="bee", rel_type="r", dst="c"),
-            Edge(src="b", rel_type="r", dst="b"),
-            Edge(src="c", rel_type="r", dst="a", valid_from=T0 - DAY, valid_to=T0 + DAY),
-            Edge(src="d", rel_type="r", dst="c"),
+            *(edge_between("a", dst) for dst in ("b", "bee", "c")),
+            edge_between("bee", "c"),
+            edge_between("b", "b"),
+            edge_between("c", "a", valid_from=T0 - DAY, valid_to=T0 + DAY),
+            edge_between("d", "c"),
         )
         groups = [["a"], [], ["b"], ["c", "nowhere"]]
         assert store.graph.count_by_group(groups, direction="out") == [3, 3, 5, 5]
@@ -266,13 +257,13 @@ class Edges(Opened):
         return store.graph.walk(WalkSpec([start], depth=depth, **arguments))
 
     def test_a_walk_reaches_each_key_once_even_in_cycles(self, store: Store) -> None:
-        put(store, *(Edge(src=a, rel_type="r", dst=b) for a, b in ("ab", "bc", "ca", "ac")))
+        put(store, *(edge_between(a, b) for a, b in ("ab", "bc", "ca", "ac")))
         # deeper than the cycle is long
         walk = self.walk(store, "a", 5)
         assert sorted((step.key, step.depth) for step in walk.steps) == [("b", 1), ("c", 1)]
 
     def test_a_walk_tells_the_path_and_the_depth(self, store: Store) -> None:
-        put(store, *(Edge(src=a, rel_type="r", dst=b) for a, b in ("ab", "bc", "cd")))
+        put(store, *(edge_between(a, b) for a, b in ("ab", "bc", "cd")))
         walk = self.walk(store, "a", 2)
         assert {step.key: step.path for step in walk.steps} == {
             "b": ("a", "b"),
@@ -298,10 +289,7 @@ class Edges(Opened):
     def test_a_walk_follows_the_newest_edges_and_counts_the_rest(self, store: Store) -> None:
         put(
             store,
-            *(
-                Edge(src="hub", rel_type="r", dst=f"n{i:02}", created_at=T0 + i * DAY)
-                for i in range(20)
-            ),
+            *(edge_between("hub", f"n{i:02}", created_at=T0 + i * DAY) for i in range(20)),
         )
         walk = self.walk(store, "hub", 1, breadth=9)
         assert [step.key for step in walk.steps] == [f"n{i:02}" for i in range(19, 10, -1)]
@@ -323,22 +311,17 @@ class Edges(Opened):
     ) -> None:
         put(
             store,
-            *(
-                Edge(src="s", rel_type="r", dst=d, weight=w)
-                for d, w in (("a", 0.1), ("b", 0.9), ("c", 0.5))
-            ),
+            *(edge_between("s", d, weight=w) for d, w in (("a", 0.1), ("b", 0.9), ("c", 0.5))),
         )
         walk = self.walk(store, "s", 1, breadth=1, order=EdgeOrder(field, order))
         assert [step.key for step in walk.steps] == [first]
 
     def test_the_labels_of_one_record_are_one_node(self, store: Store) -> None:
-        put(
-            store, Entity(name="Sarah Chen", aliases=("SC",)), Edge(src="SC", rel_type="r", dst="x")
-        )
+        put(store, Entity(name="Sarah Chen", aliases=("SC",)), edge_between("SC", "x"))
         put(
             store,
-            Edge(src="Sarah Chen", rel_type="r", dst="y"),
-            Edge(src="z", rel_type="r", dst="SC"),
+            edge_between("Sarah Chen", "y"),
+            edge_between("z", "SC"),
         )
         assert {step.key for step in self.walk(store, "sarah-chen", 1).steps} == {"x", "y"}
         assert {step.key for step in self.walk(store, "z", 2).steps} == {"sc", "x", "y"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,10 @@ from ... import labels
 from ...errors import EmbedderMismatchError, VectorError
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import Eq, In
-from ...store.batch import Vector, VectorBatch
+from ...store.batch import VectorBatch
 from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
-from .opening import Opened, names, put
+from .opening import Opened, lookup, names, put, window
 
 __all__ = ["Finding"]
 
@@ -24,7 +26,7 @@ class Finding(Opened):
 
     def test_lookup_sees_every_schema(self, store: Store) -> None:
         put(store, Entity(name="Alpha"), Resource(name="alpha", content="x"), Moment(name="ALPHA"))
-        assert {record.schema for record in store.records.lookup(["alpha"])["alpha"]} == {
+        assert {record.schema for record in lookup(store, "alpha")} == {
             "entities",
             "resources",
             "moments",
@@ -42,7 +44,7 @@ class Finding(Opened):
             Entity(name="Sarah", aliases=("SC",)),
             Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}),
         )
-        (edge,) = store.records.lookup(["sarah"])["sarah"][0].graph_paths
+        (edge,) = lookup(store, "sarah")[0].graph_paths
         assert (edge.src, edge.rel_type, edge.dst, edge.properties) == (
             "sc",
             "owns",
@@ -151,11 +153,11 @@ class Finding(Opened):
             Resource(name="b", content="Discussing prices and pricing, pricing again."),
             Resource(name="c", content="Cats sleep all day."),
         )
-        assert names(store.search.text("the pricing discussions", SearchSpec(limit=5))) == [
+        assert _by_text(store, "the pricing discussions") == [
             "b",
             "a",
         ]
-        assert store.search.text("the", SearchSpec(limit=5)) == []
+        assert _by_text(store, "the") == []
 
     def test_text_search_keeps_schema_and_filter(self, store: Store) -> None:
         put(
@@ -164,20 +166,14 @@ class Finding(Opened):
             Resource(name="b", content="tea", category="mail"),
             Entity(name="Tea Party", summary="tea"),
         )
-        assert names(
-            store.search.text(
-                "tea", SearchSpec(schema="resources", where=Eq("category", "mail"), limit=5)
-            )
-        ) == ["b"]
-        assert names(store.search.text("tea", SearchSpec(schema="entities", limit=5))) == [
-            "Tea Party"
-        ]
+        assert _by_text(store, "tea", schema="resources", where=Eq("category", "mail")) == ["b"]
+        assert _by_text(store, "tea", schema="entities") == ["Tea Party"]
 
     def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="apples"))
         put(store, Resource(id="r", name="r", content="pears"))
-        assert store.search.text("apples", SearchSpec(limit=5)) == []
-        assert names(store.search.text("pears", SearchSpec(limit=5))) == ["r"]
+        assert _by_text(store, "apples") == []
+        assert _by_text(store, "pears") == ["r"]
 
     # -- vectors -----------------------------------------------------------------------------------
 
@@ -191,17 +187,15 @@ class Finding(Opened):
         found = store.search.vector([2, 0, 0], SearchSpec(schema="resources", limit=3))
         assert names(found) == ["x", "xy", "z"]
         assert [match.score for match in found] == pytest.approx([1.0, 0.7071, 0.0], abs=1e-3)
-        assert names(
-            store.search.vector([2, 0, 0], SearchSpec(schema="resources", limit=3, min_score=0.5))
-        ) == [
+        assert _by_vector(store, [2, 0, 0], limit=3, min_score=0.5) == [
             "x",
             "xy",
         ]
 
     def test_a_record_scores_as_its_best_window_and_comes_once(self, store: Store) -> None:
         put(store, Resource(id="r", name="r", content="two windows"), model="fake")
-        windows = tuple(Vector(i, i + 1, np.eye(3, dtype=np.float32)[i].tobytes()) for i in (0, 1))
         # unit vectors in two directions; the query is equal to the second
+        windows = (window(0, 1, [1, 0, 0]), window(1, 2, [0, 1, 0]))
         store.vectors.put(VectorBatch({"r": windows}, model="fake", dims=3))
         (found,) = store.search.vector([0, 1, 0], SearchSpec(schema="resources", limit=5))
         assert found.score == pytest.approx(1.0, abs=1e-3)
@@ -216,17 +210,17 @@ class Finding(Opened):
         vectors = {}
         for position, id in enumerate(ids):
             angle = position / 20
-            data = np.array([np.cos(angle), np.sin(angle)], np.float32).tobytes()
+            components = [np.cos(angle), np.sin(angle)]
             count = 9 if position < 4 else 1
-            vectors[id] = tuple(Vector(at, at + 1, data) for at in range(count))
+            vectors[id] = tuple(window(at, at + 1, components) for at in range(count))
         store.vectors.put(VectorBatch(vectors, model="fake", dims=2))
-        found = store.search.vector([1.0, 0.0], SearchSpec(schema="resources", limit=limit))
-        assert names(found) == ids[:limit]
+        assert _by_vector(store, [1.0, 0.0], limit=limit) == ids[:limit]
 
     def test_a_filter_costs_no_recall(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         centres = rng.normal(size=(5, 16))
-        rows = centres[rng.integers(5, size=3_000)] + 0.3 * rng.normal(size=(3_000, 16))
+        noise = rng.normal(size=(3_000, 16))
+        rows = centres[rng.integers(5, size=3_000)] + 0.3 * noise
         put(
             store,
             *(
@@ -260,7 +254,7 @@ class Finding(Opened):
                 Entity(name="bystander"),
                 Resource(name="bad", content="bad", embedding=vector),
             )
-        assert store.records.lookup(["bystander"])["bystander"] == []
+        assert lookup(store, "bystander") == []
         with pytest.raises(VectorError):
             store.search.vector(vector, SearchSpec(schema="resources", limit=1))
 
@@ -281,7 +275,7 @@ class Finding(Opened):
             model="fake",
         )
         assert [(item.id, item.text) for item in store.vectors.pending(10)] == [("r", "hello")]
-        vector = Vector(0, 5, np.array([1, 0], np.float32).tobytes(), b"0123456789abcdef")
+        vector = window(0, 5, [1, 0], b"0123456789abcdef")
         store.vectors.put(VectorBatch({"r": (vector,), "gone": (vector,)}, model="fake", dims=2))
         assert store.vectors.pending(10) == []
         assert list(store.vectors.cached([b"0123456789abcdef"], model="fake")) == [
@@ -293,8 +287,8 @@ class Finding(Opened):
         self, store: Store
     ) -> None:
         windows = (
-            Vector(0, 3, np.array([1, 0], np.float32).tobytes(), b"0" * 16),
-            Vector(3, 5, np.array([0, 1], np.float32).tobytes()),
+            window(0, 3, [1, 0], b"0" * 16),
+            window(3, 5, [0, 1]),
         )
         put(
             store,
@@ -329,15 +323,19 @@ class Finding(Opened):
         assert store.vectors.unembedded("new", 10, after=first.version) == [second]
         assert store.vectors.unembedded("new", 10, after=second.version) == []
         store.delete(["s"])
-        new = Vector(0, 5, np.array([0, 0, 1], np.float32).tobytes())
+        new = window(0, 5, [0, 0, 1])
         store.vectors.put(VectorBatch({"r": (new,)}, model="new", dims=3, current=False))
         assert store.vectors.unembedded("new", 10) == []
-        assert names(
-            store.search.vector([1.0, 0.0], SearchSpec(schema="resources", limit=1, min_score=0.9))
-        ) == ["r"]
+        assert _by_vector(store, [1.0, 0.0], limit=1, min_score=0.9) == ["r"]
         store.vectors.adopt("new")
         assert store.vectors.model() == ("new", 3)
-        assert names(
-            store.search.vector([0, 0, 1], SearchSpec(schema="resources", limit=1, min_score=0.9))
-        ) == ["r"]
+        assert _by_vector(store, [0, 0, 1], limit=1, min_score=0.9) == ["r"]
         assert store.admin.check() == []
+
+
+def _by_text(store: Store, words: str, **spec: Any) -> list[str]:
+    return names(store.search.text(words, SearchSpec(**{"limit": 5, **spec})))
+
+
+def _by_vector(store: Store, vector: list[float], **spec: Any) -> list[str]:
+    return names(store.search.vector(vector, SearchSpec(schema="resources", **spec)))

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ...model import Edge, Record
 from ...sql.answers import ResultSet
 from ...sql.compile import compile_select
 from ...store import validation
+from ...store.batch import Vector
 from ...store.contract import Store
 from ...store.results import Written
 from ...store.specs import EdgeSpec
 
-__all__ = ["DAY", "T0", "Opened", "Opening", "edges_at", "names", "put", "selected"]
+__all__ = [
+    "DAY",
+    "T0",
+    "Opened",
+    "Opening",
+    "edge_between",
+    "edges_at",
+    "lookup",
+    "names",
+    "put",
+    "selected",
+    "triple",
+    "triples",
+    "window",
+]
 
 Opening = Callable[[], Store]
+Triple = tuple[str, str, str]
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
 
@@ -37,10 +54,33 @@ def names(found: list[Any]) -> list[str]:
     return [getattr(item, "record", item).name for item in found]
 
 
-def edges_at(store: Store, key: str) -> set[tuple[str, str, str]]:
-    """The edges from and to a label: source, type and destination of each."""
-    found = store.graph.edges(EdgeSpec([key], direction="both"))
-    return {(edge.src, edge.rel_type, edge.dst) for edge in found}
+def lookup(store: Store, key: str) -> list[Record]:
+    """The records of one label."""
+    return store.records.lookup([key])[key]
+
+
+def edge_between(src: str, dst: str, **fields: Any) -> Edge:
+    """An edge whose type matters to no test."""
+    return Edge(src=src, rel_type="r", dst=dst, **fields)
+
+
+def triple(edge: Edge) -> Triple:
+    """Source, type and destination of an edge."""
+    return edge.src, edge.rel_type, edge.dst
+
+
+def triples(edges: Iterable[Edge]) -> list[Triple]:
+    return [triple(edge) for edge in edges]
+
+
+def edges_at(store: Store, key: str) -> set[Triple]:
+    """The edges from and to a label."""
+    return set(triples(store.graph.edges(EdgeSpec([key], direction="both"))))
+
+
+def window(start: int, end: int, components: Sequence[float], digest: bytes = b"") -> Vector:
+    """The vector of a part of a text."""
+    return Vector(start, end, np.array(components, np.float32).tobytes(), digest)
 
 
 class Opened:

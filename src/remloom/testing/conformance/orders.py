@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime
 from itertools import islice, product
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,7 +14,7 @@ from ...model import Direction, Edge, Entity, Order
 from ...store.contract import Store
 from ...store.results import Walk
 from ...store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
-from .opening import DAY, T0, Opened, put
+from .opening import DAY, T0, Opened, edge_between, put, triple, triples
 
 __all__ = ["Orders"]
 
@@ -67,7 +67,7 @@ class Orders(Opened):
 
     def test_edges_of_one_batch_keep_the_order_in_which_they_were_given(self, store: Store) -> None:
         own = Entity(name="own", graph_paths=tuple(Edge(rel_type="r", dst=dst) for dst in "yaz"))
-        put(store, *(Edge(src="s", rel_type="r", dst=dst) for dst in "cab"), own)
+        put(store, *(edge_between("s", dst) for dst in "cab"), own)
         assert self.leaving(store, "s") == ["b", "a", "c"]
         assert self.leaving(store, "own", order=EdgeOrder("created_at", "asc")) == ["y", "a", "z"]
 
@@ -75,7 +75,7 @@ class Orders(Opened):
         self, store: Store
     ) -> None:
         before = datetime.now(UTC)
-        put(store, *(Edge(src="s", rel_type="r", dst=f"n{i}") for i in range(1_000)))
+        put(store, *(edge_between("s", f"n{i}") for i in range(1_000)))
         after = datetime.now(UTC)
         times = [edge.created_at for edge in store.graph.all_edges() if edge.created_at]
         assert before <= min(times)
@@ -88,10 +88,7 @@ class Orders(Opened):
     def test_edges_of_one_time_come_by_the_key_at_their_far_end(self, store: Store) -> None:
         put(
             store,
-            *(
-                Edge(src="s", rel_type="r", dst=f"n{i:02}", created_at=T0)
-                for i in reversed(range(50))
-            ),
+            *(edge_between("s", f"n{i:02}", created_at=T0) for i in reversed(range(50))),
         )
         first = [f"n{i:02}" for i in range(5)]
         assert self.leaving(store, "s", limit=5) == first
@@ -105,7 +102,7 @@ class Orders(Opened):
         assert keys == [("s", "r", dst) for dst in first]
 
     def test_keys_are_compared_byte_by_byte(self, store: Store) -> None:
-        put(store, *(Edge(src="s", rel_type="r", dst=dst, created_at=T0) for dst in _LABELS))
+        put(store, *(edge_between("s", dst, created_at=T0) for dst in _LABELS))
         keys = self.leaving(store, "s")
         assert keys == sorted(keys, key=str.encode)
         assert self.leaving(store, "s", order=EdgeOrder("dst", "asc")) == keys
@@ -114,12 +111,11 @@ class Orders(Opened):
     def test_edges_of_equal_weight_come_newest_first_either_way(self, store: Store) -> None:
         put(
             store,
-            *(
-                Edge(src="s", rel_type="r", dst=dst, weight=0.5 if dst == "b" else 1)
-                for dst in "cabd"
-            ),
+            *(edge_between("s", dst, weight=0.5 if dst == "b" else 1) for dst in "cabd"),
         )
-        for way, expected in zip(_WAYS, (["b", "d", "a", "c"], ["d", "a", "c", "b"]), strict=True):
+        expected_by_way = {"asc": ["b", "d", "a", "c"], "desc": ["d", "a", "c", "b"]}
+        for way in _WAYS:
+            expected = expected_by_way[way]
             order = EdgeOrder("weight", way)
             assert self.leaving(store, "s", order=order) == expected
             assert self.reached(store, "s", order=order) == expected
@@ -136,32 +132,33 @@ class Orders(Opened):
             ("a", "R", "b"),
             ("b", "s", "a"),
         )
-        put(store, *(Edge(src=src, rel_type=rel, dst=dst, created_at=T0) for src, rel, dst in ends))
+        for src, rel, dst in ends:
+            put(store, Edge(src=src, rel_type=rel, dst=dst, created_at=T0))
         expected = [ends[place] for place in (4, 3, 2, 1, 0, 5)]
         assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=9)) == expected
         edges = store.graph.edges(
             EdgeSpec(["a"], direction="both", limit=4, order=EdgeOrder("weight"))
         )
-        assert [_place(edge) for edge in edges] == expected[:4]
+        assert triples(edges) == expected[:4]
 
     def test_an_edge_from_a_key_to_itself_counts_once_against_the_limit(self, store: Store) -> None:
-        put(store, *(Edge(src="a", rel_type="r", dst=dst, created_at=T0) for dst in "cba"))
+        put(store, *(edge_between("a", dst, created_at=T0) for dst in "cba"))
         edges = store.graph.edges(EdgeSpec(["a"], direction="both", limit=2))
         assert [edge.dst for edge in edges] == ["a", "b"]
         assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=2)) == [
-            _place(edge) for edge in edges
+            triple(edge) for edge in edges
         ]
 
     def test_both_directions_and_every_key_of_a_record_have_one_order(self, store: Store) -> None:
         put(
             store,
             Entity(name="Sarah Chen", aliases=("SC", "Boss")),
-            Edge(src="SC", rel_type="r", dst="c", created_at=T0),
-            Edge(src="Sarah Chen", rel_type="r", dst="b", created_at=T0),
-            Edge(src="d", rel_type="r", dst="SC", created_at=T0),
-            Edge(src="a", rel_type="r", dst="Sarah Chen", created_at=T0),
-            Edge(src="Boss", rel_type="r", dst="z", created_at=T0 + DAY),
-            Edge(src="SC", rel_type="r", dst="b", created_at=T0),
+            edge_between("SC", "c", created_at=T0),
+            edge_between("Sarah Chen", "b", created_at=T0),
+            edge_between("d", "SC", created_at=T0),
+            edge_between("a", "Sarah Chen", created_at=T0),
+            edge_between("Boss", "z", created_at=T0 + DAY),
+            edge_between("SC", "b", created_at=T0),
         )
         assert self.reached(store, "sc", direction="both") == ["z", "a", "b", "c", "d"]
         assert self.reached(store, "sarah-chen", direction="both", breadth=3) == ["z", "a", "b"]
@@ -179,7 +176,7 @@ class Orders(Opened):
 
     def test_nodes_reached_by_equal_edges_stay_as_they_were_reached(self, store: Store) -> None:
         pairs = (("s", "b"), ("s", "a"), ("b", "d"), ("b", "y"), ("a", "z"), ("a", "c"), ("c", "e"))
-        put(store, *(Edge(src=src, rel_type="r", dst=dst, created_at=T0) for src, dst in pairs))
+        put(store, *(edge_between(src, dst, created_at=T0) for src, dst in pairs))
         assert self.reached(store, "s", depth=3) == ["a", "b", "c", "z", "d", "y", "e"]
         assert self.reached(store, "s", depth=3, limit=4) == ["a", "b", "c", "z"]
 
@@ -199,9 +196,8 @@ class Orders(Opened):
                 "limit": limit,
                 "as_of": as_of,
             }
-            assert store.graph.edges(EdgeSpec(["b", "a"], **asked)) == tangle.edges(
-                ["b", "a"], **asked
-            )
+            edges = store.graph.edges(EdgeSpec(["b", "a"], **asked))
+            assert edges == tangle.edges(["b", "a"], **asked)
             walk = store.graph.walk(WalkSpec(["a", "b2"], depth=3, breadth=limit, **asked))
             paths = tangle.walk(["a", "b2"], depth=3, **asked)
             assert [step.path for step in walk.steps] == paths[:limit]
@@ -214,11 +210,10 @@ class Orders(Opened):
         tangle = _Tangle(store, random.Random(seed))
         newest: Any = {"order": EdgeOrder()}
         for as_of, limit in product(_TIMES, (1, 4, 100)):
-            for key, (record,) in store.records.lookup(
-                list(tangle.families), edges=limit, as_of=as_of
-            ).items():
+            by_key = store.records.lookup(list(tangle.families), edges=limit, as_of=as_of)
+            for key, (record,) in by_key.items():
                 leaving = tangle.at(tangle.families[key], direction="out", as_of=as_of, **newest)
-                assert record.graph_paths == tuple(edge for _, _, edge in leaving[:limit])
+                assert record.graph_paths == tuple(item.edge for item in leaving[:limit])
             for direction in _DIRECTIONS:
                 edges = tangle.edges(
                     ["b", "a"], direction=direction, limit=None, as_of=as_of, **newest
@@ -226,7 +221,7 @@ class Orders(Opened):
                 keys = store.graph.edge_keys(
                     EdgeSpec(["b", "a"], direction=direction, limit=limit, as_of=as_of)
                 )
-                assert keys == [_place(edge) for edge in edges[:limit]]
+                assert keys == triples(edges[:limit])
 
 
 class _Tangle:
@@ -247,17 +242,19 @@ class _Tangle:
             ),
         )  # fmt: skip
         self._edges = list(store.graph.all_edges())
-        self.families = {key: {key} for edge in self._edges for key in (edge.src, edge.dst)}
+        ends = (end for edge in self._edges for end in (edge.src, edge.dst))
+        self.families = {key: {key} for key in ends}
         for name, aliases in _ALIASED.items():
             keys = {name, *aliases}
             self.families |= dict.fromkeys(keys, keys)
 
     def edges(self, keys: list[str], *, limit: int | None, **asked: Any) -> list[Edge]:
         # the other labels of each record, whose edges are its edges too
-        others = sorted({other for key in keys for other in self.families[key]}.difference(keys))
+        families = (self.families[key] for key in keys)
+        others = sorted(set[str]().union(*families).difference(keys))
         found: dict[Any, Edge] = {}
         for key in keys + others:
-            at = {_place(edge): edge for _, _, edge in self.at({key}, **asked)}
+            at = {triple(item.edge): item.edge for item in self.at({key}, **asked)}
             for place, edge in islice(at.items(), limit):
                 found.setdefault(place, edge)
         return list(found.values())
@@ -272,40 +269,50 @@ class _Tangle:
         for _ in range(depth):
             paths, level = level, []
             for path in paths:
-                for by, far, _ in self.at(self.families[path[-1]], **asked)[:limit]:
-                    if far not in seen:
-                        seen |= self.families[far]
-                        level.append((*path, far))
-                        reached.append((by, level[-1]))
+                for item in self.at(self.families[path[-1]], **asked)[:limit]:
+                    if item.far not in seen:
+                        seen |= self.families[item.far]
+                        level.append((*path, item.far))
+                        reached.append((item.by, level[-1]))
         reached.sort(key=itemgetter(0), reverse=asked["order"].order == "desc")
         return [path for _, path in reached]
 
     def at(
         self, keys: set[str], *, direction: Direction, order: EdgeOrder, as_of: datetime | None
-    ) -> list[tuple[Any, str, Edge]]:
-        """The edges at the keys of one record: what the order goes by, the key at the far end, the
-        edge."""
+    ) -> list[_EdgeAt]:
+        """The edges at the keys of one record, in order."""
         found = []
         for edge in self._edges:
-            for side, near, far in (("out", edge.src, edge.dst), ("in", edge.dst, edge.src)):
-                if near in keys and direction in (side, "both") and _in_force(edge, as_of):
-                    value = far if order.field == "dst" else getattr(edge, order.field)
-                    assert edge.created_at
-                    # ties: the newest first, then by the far end, the type, leaving before
-                    # entering
-                    tie = T0 - edge.created_at, far, edge.rel_type, side == "in", near
-                    found.append((tie, ((value is not None, value or T0), far, edge)))
-        found.sort(key=itemgetter(0))
+            if not _in_force(edge, as_of):
+                continue
+            if direction != "in" and edge.src in keys:
+                found.append(_edge_at(edge, edge.src, edge.dst, order))
+            if direction != "out" and edge.dst in keys:
+                found.append(_edge_at(edge, edge.dst, edge.src, order, enters=True))
+        found.sort(key=attrgetter("tie"))
         # a stable sort, so the order of ties stays, in either direction
-        found.sort(key=lambda row: row[1][0], reverse=order.order == "desc")
-        return [row for _, row in found]
+        found.sort(key=attrgetter("by"), reverse=order.order == "desc")
+        return found
+
+
+class _EdgeAt(NamedTuple):
+    """An edge as it is seen from one of its ends."""
+
+    by: tuple[bool, Any]  # what the order goes by; those without it come first
+    tie: tuple[Any, ...]
+    far: str  # the key at the other end
+    edge: Edge
+
+
+def _edge_at(edge: Edge, near: str, far: str, order: EdgeOrder, *, enters: bool = False) -> _EdgeAt:
+    value = far if order.field == "dst" else getattr(edge, order.field)
+    assert edge.created_at
+    # the newest first, then by the far end, the type, leaving before entering
+    tie = (T0 - edge.created_at, far, edge.rel_type, enters, near)
+    return _EdgeAt((value is not None, value or T0), tie, far, edge)
 
 
 def _in_force(edge: Edge, as_of: datetime | None) -> bool:
     now = as_of or datetime.now(UTC)
     since = edge.valid_from or (edge.created_at if as_of else None)
     return (since is None or since <= now) and (edge.valid_to is None or edge.valid_to > now)
-
-
-def _place(edge: Edge) -> tuple[str, str, str]:
-    return edge.src, edge.rel_type, edge.dst

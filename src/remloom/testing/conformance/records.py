@@ -13,7 +13,7 @@ from ...model import Edge, Entity, Moment, Resource
 from ...store.batch import Batch, BatchRecord
 from ...store.contract import Store
 from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
-from .opening import DAY, T0, Opened, Opening, names, put
+from .opening import DAY, T0, Opened, Opening, edge_between, lookup, names, put, triples
 
 __all__ = ["Records"]
 
@@ -143,7 +143,7 @@ class Records(Opened):
 
     def test_namesakes_of_different_types_are_two_entities(self, store: Store) -> None:
         put(store, Entity(name="Jordan", type="person"), Entity(name="Jordan", type="place"))
-        found = store.records.lookup(["jordan"])["jordan"]
+        found = lookup(store, "jordan")
         assert sorted(getattr(record, "type", "") for record in found) == ["person", "place"]
 
     def test_an_entity_that_many_write_at_once_is_one_entity(self, store: Store) -> None:
@@ -162,7 +162,7 @@ class Records(Opened):
             thread.start()
         for thread in threads:
             thread.join()
-        (found,) = store.records.lookup(["everybody's-friend"])["everybody's-friend"]
+        (found,) = lookup(store, "everybody's-friend")
         assert isinstance(found, Entity)
         assert len(found.properties) == 8
 
@@ -196,7 +196,7 @@ class Records(Opened):
         naive = datetime(2025, 1, 1)  # noqa: DTZ001
         with pytest.raises(InvalidInputError, match="time zone"):
             put(store, Entity(name="good"), Moment(name="m", starts_at=naive))
-        assert store.records.lookup(["good"])["good"] == []
+        assert lookup(store, "good") == []
 
     def test_it_is_all_there_after_reopening(self, store: Store, reopen: Opening) -> None:
         put(
@@ -233,7 +233,7 @@ class Records(Opened):
         assert names(other.search.vector([0.6, 0.8], SearchSpec(schema="resources", limit=5))) == [
             "r"
         ]
-        store.delete([record.id for record in store.records.lookup(["sarah"])["sarah"]])
+        store.delete([record.id for record in lookup(store, "sarah")])
         assert other.search.names("sarah", NameSpec(threshold=0.5, limit=5)) == []
 
     def test_use_after_closing_is_an_error_that_says_so(self, store: Store) -> None:
@@ -248,13 +248,11 @@ class Records(Opened):
             store,
             Entity(name="a"),
             Resource(name="b", content="b"),
-            Edge(src="a", rel_type="r", dst="b"),
+            edge_between("a", "b"),
         )
         assert [record.name for record in store.records.all()] == ["a", "b"]
         assert [record.name for record in store.records.all("entities")] == ["a"]
-        assert [(edge.src, edge.rel_type, edge.dst) for edge in store.graph.all_edges()] == [
-            ("a", "r", "b")
-        ]
+        assert triples(store.graph.all_edges()) == [("a", "r", "b")]
 
     def test_a_thin_entity_that_went_and_came_back_stands_where_it_stood(
         self, store: Store
@@ -262,8 +260,8 @@ class Records(Opened):
         put(
             store,
             Entity(name="a"),
-            Edge(src="a", rel_type="r", dst="x"),
-            Edge(src="a", rel_type="r", dst="y"),
+            edge_between("a", "x"),
+            edge_between("a", "y"),
         )
         put(store, Entity(name="b"))
         before = list(store.records.all())
@@ -272,7 +270,7 @@ class Records(Opened):
         # the last edge of a placeholder takes it along
         store.write(Batch(deleted_edges=(("a", "r", "x"),)))
         assert [record.name for record in store.records.all()] == ["a", "b", "y"]
-        edge = Edge(src="a", rel_type="r", dst="x", created_at=T0)
+        edge = edge_between("a", "x", created_at=T0)
         store.write(Batch((BatchRecord(thin, ("x",), ""),), (edge,)))
         assert [record.id for record in store.records.all()] == [record.id for record in before]
 
@@ -281,7 +279,7 @@ class Records(Opened):
             store,
             Entity(name="a", type="person"),
             Resource(name="b", content="b", embedding=[1.0]),
-            Edge(src="a", rel_type="r", dst="c"),
+            edge_between("a", "c"),
         )
         stats = store.admin.stats()
         assert stats.records == {"resources": 1, "entities": 2, "moments": 0}
@@ -296,7 +294,7 @@ class Records(Opened):
                     put(
                         store,
                         Entity(name=f"w{worker} n{i}"),
-                        Edge(src=f"w{worker} n{i}", rel_type="r", dst="hub"),
+                        edge_between(f"w{worker} n{i}", "hub"),
                     )
                     assert names(store.records.lookup([f"w{worker}-n{i}"])[f"w{worker}-n{i}"])
                     store.search.names(f"w{worker} n{i}", NameSpec(threshold=0.5, limit=1))

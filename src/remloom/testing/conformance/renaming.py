@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model import Edge, Entity, Resource
 from ...store.contract import Store
-from .opening import Opened, edges_at, names, put
+from .opening import Opened, edge_between, edges_at, lookup, names, put
 
 __all__ = ["Renaming"]
 
@@ -36,8 +36,8 @@ class Renaming(Opened):
         }
         leads = next(edge for edge in store.graph.stored_edges(["data"], direction="in"))
         assert (leads.weight, leads.properties) == (0.9, {"since": 2020})
-        assert store.records.lookup(["sarah-chen"])["sarah-chen"] == []
-        assert names(store.records.lookup(["sarah-miller"])["sarah-miller"]) == ["Sarah Miller"]
+        assert lookup(store, "sarah-chen") == []
+        assert names(lookup(store, "sarah-miller")) == ["Sarah Miller"]
         assert store.graph.count(["sarah-miller"], direction="both") == 3
         assert store.admin.check() == []
 
@@ -49,7 +49,7 @@ class Renaming(Opened):
         )
         put(store, Resource(id="r", name="Final", content="x"))
         assert edges_at(store, "final") == {("final", "about", "tea")}
-        assert store.records.lookup(["draft"])["draft"] == []
+        assert lookup(store, "draft") == []
         assert store.admin.check() == []
 
     def test_edges_of_a_label_that_another_record_is_called_by_stay(self, store: Store) -> None:
@@ -57,7 +57,7 @@ class Renaming(Opened):
             store,
             Entity(id="p", name="Jordan", type="person"),
             Entity(id="c", name="Jordan", type="place"),
-            Edge(src="Jordan", rel_type="r", dst="x"),
+            edge_between("Jordan", "x"),
         )
         put(store, Entity(id="p", name="Mike", aliases=("Jordan",), type="person"))
         assert edges_at(store, "jordan") == {("jordan", "r", "x")}
@@ -69,8 +69,8 @@ class Renaming(Opened):
             store,
             Entity(id="a", name="One"),
             Entity(id="b", name="Two"),
-            Edge(src="One", rel_type="r", dst="x"),
-            Edge(src="Two", rel_type="r", dst="y"),
+            edge_between("One", "x"),
+            edge_between("Two", "y"),
             Edge(src="One", rel_type="before", dst="Two"),
         )
         put(store, Entity(id="a", name="Two"), Entity(id="b", name="One"))
@@ -79,7 +79,7 @@ class Renaming(Opened):
         assert store.admin.check() == []
 
     def test_what_is_new_under_an_old_name_has_none_of_its_edges(self, store: Store) -> None:
-        put(store, Entity(id="a", name="One"), Edge(src="One", rel_type="r", dst="x"))
+        put(store, Entity(id="a", name="One"), edge_between("One", "x"))
         put(store, Entity(id="a", name="Two"), Entity(id="b", name="One"))
         assert (edges_at(store, "one"), edges_at(store, "two")) == (set(), {("two", "r", "x")})
         assert store.admin.check() == []

@@ -6,7 +6,7 @@ from ...model import Edge, Entity, Resource
 from ...store.batch import Batch
 from ...store.contract import Store
 from ...store.specs import NameSpec
-from .opening import Opened, edges_at, names, put
+from .opening import Opened, edges_at, lookup, names, put
 
 __all__ = ["ThinEntities"]
 
@@ -18,7 +18,7 @@ class ThinEntities(Opened):
         self, store: Store
     ) -> None:
         put(store, _employs("emp-17", "Sarah Chen", "person/employee"))
-        (thin,) = store.records.lookup(["sarah-chen"])["sarah-chen"]
+        (thin,) = lookup(store, "sarah-chen")
         assert isinstance(thin, Entity)
         assert (thin.name, thin.aliases, thin.type, thin.thin) == (
             "Sarah Chen",
@@ -42,7 +42,7 @@ class ThinEntities(Opened):
         (id,) = put(
             store, Entity(name="Sarah Chen", type="person", summary="Leads the data team.")
         ).ids
-        (found,) = store.records.lookup(["emp-17"])["emp-17"]
+        (found,) = lookup(store, "emp-17")
         assert isinstance(found, Entity)
         assert (found.id, found.thin, found.type, found.aliases) == (
             id,
@@ -58,7 +58,7 @@ class ThinEntities(Opened):
     ) -> None:
         put(store, _employs("emp-1", "J. Smith"), _employs("emp-2", "J. Smith"))
         put(store, Entity(name="J. Smith", type="person"))
-        found = store.records.lookup(["j.-smith"])["j.-smith"]
+        found = lookup(store, "j.-smith")
         assert sorted(getattr(record, "aliases", ()) for record in found) == [
             (),
             ("emp-1",),
@@ -71,7 +71,7 @@ class ThinEntities(Opened):
     ) -> None:
         put(store, _employs("site-4", "Jordan", "place"))
         put(store, Entity(name="Jordan", type="person"))
-        assert len(store.records.lookup(["jordan"])["jordan"]) == 2
+        assert len(lookup(store, "jordan")) == 2
         assert store.admin.check() == []
 
     def test_a_real_entity_of_the_label_itself_keeps_the_name_that_was_shown(
@@ -79,13 +79,13 @@ class ThinEntities(Opened):
     ) -> None:
         put(store, _employs("emp-17", "Sarah Chen"))
         put(store, Entity(name="EMP-17", type="person"))
-        (found,) = store.records.lookup(["sarah-chen"])["sarah-chen"]
+        (found,) = lookup(store, "sarah-chen")
         assert (found.name, getattr(found, "aliases", ())) == ("EMP-17", ("Sarah Chen",))
         put(store, _employs("emp-18", "Ann Lee"))
         put(store, Resource(name="emp-18", content="about her"))
         assert (
-            names(store.records.lookup(["emp-18"])["emp-18"]),
-            store.records.lookup(["ann-lee"])["ann-lee"],
+            names(lookup(store, "emp-18")),
+            lookup(store, "ann-lee"),
         ) == (["emp-18"], [])
         assert store.admin.check() == []
 
@@ -96,10 +96,10 @@ class ThinEntities(Opened):
         one_way = [_employs("emp-1", "J. Smith"), Edge(src="Acme", rel_type="sues", dst="J. Smith")]
         for edges in (one_way, one_way[::-1]):
             put(store, *edges)
-            found = store.records.lookup(["j.-smith"])["j.-smith"]
+            found = lookup(store, "j.-smith")
             assert sorted(getattr(record, "aliases", ()) for record in found) == [(), ("emp-1",)]
             store.write(_gone("emp-1"))
-            (left,) = store.records.lookup(["j.-smith"])["j.-smith"]
+            (left,) = lookup(store, "j.-smith")
             assert getattr(left, "aliases", None) == ()
             store.write(_gone("j.-smith", "sues"))
             assert store.admin.stats().records["entities"] == 0
@@ -116,7 +116,7 @@ class ThinEntities(Opened):
         put(store, Edge(src="Sarah Chen", rel_type="secret", dst="Vault"))
         store.delete(["real"])
         assert edges_at(store, "sarah-chen") == {("acme", "employs", "emp-17")}
-        assert store.records.lookup(["vault"])["vault"] == []
+        assert lookup(store, "vault") == []
         assert store.admin.check() == []
 
 

@@ -18,7 +18,7 @@ from ...store import validation
 from ...store.batch import Batch, Preconditions, Vector, VectorBatch
 from ...store.contract import Reads, Store
 from ...store.specs import EdgeSpec
-from .opening import DAY, T0, Opened, Opening, put
+from .opening import DAY, T0, Opened, Opening, lookup, put, triples
 
 __all__ = ["Updating"]
 
@@ -110,7 +110,7 @@ class Updating(Opened):
         store.update(work)
         assert tuple(seen) == everything(store)
         # the answers above are not merely equal by being empty
-        assert len(store.records.lookup(["ann"])["ann"][0].graph_paths) == 1
+        assert len(lookup(store, "ann")[0].graph_paths) == 1
 
     def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(
         self, store: Store
@@ -146,7 +146,7 @@ class Updating(Opened):
         assert store.records.lookup(["ghost", "house"]) == {"ghost": [], "house": []}
         put(store, Edge(src="Anna", rel_type="likes", dst="Tea"))
         edges = store.graph.edges(EdgeSpec(["anna", "ghost"], direction="both"))
-        assert [(edge.src, edge.rel_type, edge.dst) for edge in edges] == [("anna", "likes", "tea")]
+        assert triples(edges) == [("anna", "likes", "tea")]
 
     def test_vectors_of_a_text_that_was_changed_meanwhile_are_not_taken_for_those_of_the_new(
         self, store: Store
@@ -198,7 +198,7 @@ class Updating(Opened):
             with pytest.raises(InvalidInputError, match="inside"):
                 store.update(work)
         put(store, Entity(name="after"))
-        assert store.records.lookup(["inner"])["inner"] == []
+        assert lookup(store, "inner") == []
 
 
 def _entity(reads: Reads) -> Entity:

@@ -12,7 +12,7 @@ from ...store.batch import Batch
 from ...store.contract import Store
 from ...store.merge import same_json
 from ...store.specs import EdgeSpec
-from .opening import Opened, put
+from .opening import Opened, lookup, put
 
 __all__ = ["Values"]
 
@@ -70,7 +70,7 @@ def _round(store: Store, value: dict[str, Any]) -> None:
     assert all(same_json(record.metadata, value) for record in found[1:])  # type: ignore[union-attr]
     (edge,) = store.graph.edges(EdgeSpec(["e"], direction="out"))
     assert same_json(edge.properties, value)
-    (shown,) = store.records.lookup(["e"])["e"]
+    (shown,) = lookup(store, "e")
     assert same_json(shown.graph_paths[0].properties, value)
     assert put(store, *items).unchanged == 3
 
