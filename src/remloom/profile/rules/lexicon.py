@@ -19,6 +19,7 @@ _SEPARATOR = re.compile(
 )
 _LEAD = re.compile(rf"(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
 _TAIL = re.compile(rf"(?:\s+|^){alternatives('tails')}\b.*|[.!?)\s]+$", re.IGNORECASE | re.DOTALL)
+_VERB = re.compile(r"\b(?:is|are|was|were|has|makes?)\b", re.IGNORECASE)
 _VERSION = re.compile(
     r"(?P<name>.+?)[ -]v?(?P<version>\d[\w.]*|Sonoma|Sequoia|Ventura|Tahoe|Monterey|LTS)(?: LTS)?"
 )
@@ -61,8 +62,11 @@ def read_items(text: str) -> list[str]:
     >>> read_items("Rust, Go and a bit of Zig these days")
     ['Rust', 'Go', 'Zig']
     """
-    items = []
+    items: list[str] = []
     for item in _SEPARATOR.split(text):
+        # "…, the effects are great": the list is over, a clause began
+        if items and _VERB.search(item):
+            break
         lead = _LEAD.match(item)
         plain = _TAIL.sub("", item[lead.end() :] if lead else item).strip(' .!?,"“”')
         items.append(plain)
