@@ -1,1 +1,1 @@
-"""Texts by themselves: scripts, terms, sentences, languages, tokens, and dates in them."""
+"""Texts by themselves: scripts, terms, sentences, languages, tokens; dates and secrets in them."""
