@@ -128,6 +128,6 @@ def blocks(text: str, start: int = 0) -> Iterator[Block]:
 
 
 def _begins_block(line: str) -> bool:
-    return bool(
-        _FENCE.match(line) or _ATX.fullmatch(line) or _TABLE.fullmatch(line) or _ITEM.match(line)
-    )
+    if _FENCE.match(line) or _ITEM.match(line):
+        return True
+    return bool(_ATX.fullmatch(line) or _TABLE.fullmatch(line))

@@ -218,7 +218,7 @@ def find_names(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name],
         # and a blank line
         offset += len(turn.message.text) + 2
     names = extractor.extract("\n\n".join(turn.message.text for turn in turns), speakers)
-    known = {labels.key(form) for name in names for form in (name.name, *name.aliases)}
+    known = set[str]().union(*(name.keys for name in names))
     unnamed = [
         Name(name=speaker, type="person")
         for speaker in speakers

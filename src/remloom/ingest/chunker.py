@@ -248,7 +248,8 @@ def _closed_size(group: list[_Piece], words: int) -> int:
 
 def _belongs(rest: list[_Piece], before: list[_Piece]) -> bool:
     """Whether the rest of a section should join the chunk before it, which is of that section."""
-    return rest[0].path == before[-1].path and not rest[0].heading and _fits(rest, before)
+    first = rest[0]
+    return first.path == before[-1].path and not first.heading and _fits(rest, before)
 
 
 def _fits(rest: list[_Piece], before: list[_Piece]) -> bool:

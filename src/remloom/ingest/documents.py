@@ -270,7 +270,7 @@ def _file_names(uri: str) -> list[str]:
 
 def _unnamed_authors(document: Document, names: Sequence[Name]) -> list[Entity]:
     """Authors whom the text itself does not name."""
-    known = {labels.key(form) for name in names for form in (name.name, *name.aliases)}
+    known = set[str]().union(*(name.keys for name in names))
     return [
         to_entity(Name(name=author, type="person"))
         for author in document.authors

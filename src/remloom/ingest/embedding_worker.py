@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 from ..embed.contract import Embedder
@@ -154,15 +155,17 @@ class EmbeddingQueue:
     def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
         """The windows of each text, by its id."""
         spans = {item.id: _windows(self._embedder, item.text) for item in batch}
-        texts = {item.id: [item.text[start:end] for start, end in spans[item.id]] for item in batch}
-        digests = {text: _digest(text) for id in texts for text in texts[id]}
-        known = self._store.vectors.cached(list(digests.values()), model=self._embedder.name)
+        texts: dict[str, list[str]] = {}
+        for item in batch:
+            texts[item.id] = [item.text[start:end] for start, end in spans[item.id]]
+        digests = {text: _digest(text) for text in chain.from_iterable(texts.values())}
+        model = self._embedder.name
+        known = self._store.vectors.cached(list(digests.values()), model=model)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
             rows = self._embed_texts(missing)
-            known.update(
-                {digests[text]: row.tobytes() for text, row in zip(missing, rows, strict=True)}
-            )
+            for text, row in zip(missing, rows, strict=True):
+                known[digests[text]] = row.tobytes()
         windows: dict[str, tuple[Vector, ...]] = {}
         for item in batch:
             pairs = zip(spans[item.id], texts[item.id], strict=True)

@@ -417,17 +417,18 @@ def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
     before = _records_before(store, prepared)
     if not before:
         return [], []
-    keep = set(prepared.ids)
-    made = {(labels.key(edge.src), edge.rel_type, labels.key(edge.dst)) for edge in prepared.edges}
+    kept = set(prepared.ids)
+    kept_links = {
+        (labels.key(edge.src), edge.rel_type, labels.key(edge.dst)) for edge in prepared.edges
+    }
     keys = list({labels.key(record.name) for record in before})
-    stored = store.graph.edges(EdgeSpec(keys, direction="out"))
-    links = [
-        (edge.src, edge.rel_type, edge.dst) for edge in stored if edge.rel_type in edge_types.READ
-    ]
-    return (
-        [record.id for record in before if record.id not in keep],
-        [link for link in links if link not in made],
-    )
+    ids = [record.id for record in before if record.id not in kept]
+    links = []
+    for edge in store.graph.edges(EdgeSpec(keys, direction="out")):
+        link = (edge.src, edge.rel_type, edge.dst)
+        if edge.rel_type in edge_types.READ and link not in kept_links:
+            links.append(link)
+    return ids, links
 
 
 def _records_before(store: Reads, prepared: Prepared) -> list[Record]:

@@ -127,13 +127,16 @@ class Unnaming:
     def _replace_in_shares(self, resource: Resource, old: str, new: str) -> None:
         """The name in edges between resources that share it."""
         before, after = SHARES + labels.key(old), SHARES + labels.key(new)
-        for edge in self._reads.graph.stored_edges([labels.key(resource.name)], direction="out"):
+        key = labels.key(resource.name)
+        for edge in self._reads.graph.stored_edges([key], direction="out"):
             if edge.rel_type == "entity" and before in edge.properties:
                 properties = {
-                    after if key == before else key: value for key, value in edge.properties.items()
+                    after if share == before else share: value
+                    for share, value in edge.properties.items()
                 }
+                properties[after] = new
                 self.moved.append((edge.src, edge.rel_type, edge.dst))
-                self.edges.append(replace(edge, properties={**properties, after: new}))
+                self.edges.append(replace(edge, properties=properties))
 
     def _replace_in_moments(self, resource: Resource, old: str, new: str) -> None:
         for moment in self._reads.records.referring([resource.id]):
@@ -169,9 +172,11 @@ def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Trip
 
 def contains_words(text: str, name: str) -> bool:
     """Whether the words of a name stand in a text, in a row."""
-    name_words, words = comparable_words(name), comparable_words(text)
+    name_words = comparable_words(name)
+    words = comparable_words(text)
     size = len(name_words)
-    return any(words[at : at + size] == name_words for at in range(len(words) - size + 1))
+    starts = range(len(words) - size + 1)
+    return any(words[start : start + size] == name_words for start in starts)
 
 
 def _texts_of(record: Record) -> Iterator[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -37,6 +38,18 @@ _MARKS = re.compile(r"[,;:!?()\[\]{}<>|\"“”…]|\.(?!\w)|\n\s*\n")
 Span = tuple[int, int]
 
 
+class _Mention(NamedTuple):
+    """Words of a text that have the key of an entity."""
+
+    key: str
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
 class KnownNames:
     """An extractor that adds what a memory knows to what another one finds.
 
@@ -56,13 +69,15 @@ class KnownNames:
             return names
         added = _find_known(mask(text), entities, names)
         renamed = [_as_known(name, entities) for name in names]
-        return sorted(_join([*renamed, *added]), key=lambda name: name.spans[0])
+        joined = _join([*renamed, *added])
+        return sorted(joined, key=lambda name: name.spans[0])
 
     def _entities(self, text: str) -> dict[str, Entity]:
         """The entities whose keys are those of runs of words in the text."""
         entities: dict[str, Entity] = {}
         plain = text.isascii()
-        parts = [_WORD.findall(part) for part in _MARKS.split(text.lower() if plain else text)]
+        lowered = text.lower() if plain else text
+        parts = [_WORD.findall(part) for part in _MARKS.split(lowered)]
         # most words are their own key, which saves the time to make it
         keys_of = {
             word: word if plain and "-" not in word and "_" not in word else labels.key(word)
@@ -86,18 +101,20 @@ def _find_known(masked: str, entities: Mapping[str, Entity], names: Iterable[Nam
     for name in names:
         for start, end in name.spans:
             covered[start:end] = b"\1" * (end - start)
-    spans: dict[str, list[Span]] = {}
-    mentions = sorted(_find_keys(masked, entities), key=lambda mention: mention[1] - mention[2])
+    spans_by_id: dict[str, list[Span]] = {}
+    mentions = sorted(_find_keys(masked, entities), key=lambda mention: -mention.length)
     for key, start, end in mentions:
-        if any(covered[start:end]) or not _is_meant(entities[key], key, masked[start:end]):
+        entity = entities[key]
+        if any(covered[start:end]) or not _is_meant(entity, key, masked[start:end]):
             continue
         covered[start:end] = b"\1" * (end - start)
-        spans.setdefault(entities[key].id, []).append((start, end))
+        spans_by_id.setdefault(entity.id, []).append((start, end))
     by_id = {entity.id: entity for entity in entities.values()}
-    return [
-        Name(name=by_id[id].name, type=by_id[id].type, spans=tuple(sorted(places)))
-        for id, places in spans.items()
-    ]
+    found = []
+    for id, spans in spans_by_id.items():
+        entity = by_id[id]
+        found.append(Name(name=entity.name, type=entity.type, spans=tuple(sorted(spans))))
+    return found
 
 
 def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) -> Iterator[str]:
@@ -118,8 +135,8 @@ def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) 
             seen |= runs
 
 
-def _find_keys(text: str, keys: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """Where in a text there are words with one of these keys: key, start and end."""
+def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
+    """Where in a text there are words with one of these keys."""
     beginnings = set(keys)
     for key in keys:
         beginnings.update(key[: hyphen.start()] for hyphen in re.finditer("-", key))
@@ -128,12 +145,15 @@ def _find_keys(text: str, keys: Collection[str]) -> Iterator[tuple[str, int, int
     for first, key in enumerate(word_keys):
         if key not in beginnings:
             continue
+        begin, previous_end = spans[first]
         for last in range(first, min(first + _MOST_WORDS, len(word_keys))):
-            if last > first and _MARKS.search(text, spans[last - 1][1], spans[last][0]):
+            start, end = spans[last]
+            if last > first and _MARKS.search(text, previous_end, start):
                 break
+            previous_end = end
             run = "-".join(word_keys[first : last + 1])
             if run in keys:
-                yield run, spans[first][0], spans[last][1]
+                yield _Mention(run, begin, end)
 
 
 def _is_meant(entity: Entity, key: str, written: str) -> bool:
@@ -151,7 +171,10 @@ def _is_meant(entity: Entity, key: str, written: str) -> bool:
 def _as_known(name: Name, entities: Mapping[str, Entity]) -> Name:
     """A name as the entity is called that has it for an alias, unless that is of another type."""
     entity = entities.get(labels.key(name.name))
-    if entity is None or name.type not in ("", entity.type, entity.type.partition("/")[0]):
+    if entity is None:
+        return name
+    main_type = entity.type.partition("/")[0]
+    if name.type not in ("", entity.type, main_type):
         return name
     return replace(name, name=entity.name, type=entity.type)
 

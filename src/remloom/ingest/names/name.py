@@ -7,6 +7,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ... import labels
+
 __all__ = ["Extractor", "Name"]
 
 
@@ -17,6 +19,11 @@ class Name(Struct, frozen=True, kw_only=True):
     type: str = ""  # person | organization | place | concept | project | technology; empty: unknown
     aliases: tuple[str, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()  # character offsets of each mention, in order
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of the name and its aliases."""
+        return {labels.key(name) for name in (self.name, *self.aliases)}
 
 
 class Extractor(Protocol):

@@ -137,14 +137,13 @@ def phrases(text: str) -> Iterator[Phrase]:
     headings = [match.span() for match in _HEADING.finditer(text)]
     number = 0
     for match in _run_pattern().finditer(text):
-        while number < len(headings) and headings[number][1] <= match.start():
+        start = match.start()
+        while number < len(headings) and headings[number][1] <= start:
             number += 1
-        in_heading = number < len(headings) and headings[number][0] <= match.start()
-        begins, located = _surroundings(text, match.start())
-        run = [
-            _Word(word[0], match.start() + word.start(), match.start() + word.end())
-            for word in re.finditer(r"\S+", match[0])
-        ]
+        in_heading = number < len(headings) and headings[number][0] <= start
+        begins, located = _surroundings(text, start)
+        words = re.finditer(r"\S+", match[0])
+        run = [_Word(word[0], start + word.start(), start + word.end()) for word in words]
         for titled in _names_in_run(run, begins):
             phrase = _to_phrase(titled)
             if phrase:

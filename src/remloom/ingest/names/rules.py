@@ -140,12 +140,17 @@ class _Document:
         for keys in variants.values():
             middles = [self._candidates[key].parts[1:-1] for key in keys]
             if len(keys) > 1 and _are_compatible(middles):
-                best = max(keys, key=lambda key: (len(self._candidates[key].spans), len(key)))
+                best = max(keys, key=self._usage)
                 for key in keys:
                     self._merge(key, best)
 
+    def _usage(self, key: str) -> tuple[int, int]:
+        """How often a candidate is mentioned, and how long its key is."""
+        return len(self._candidates[key].spans), len(key)
+
     def _set_types(self) -> None:
-        words = {one.name for one in self._candidates.values() if " " not in one.name and one.spans}
+        mentioned = [one.name for one in self._candidates.values() if one.spans]
+        words = {name for name in mentioned if " " not in name}
         for key, candidate in self._candidates.items():
             kind = candidate.type or self._known.get(key, "") or kind_of(candidate.name)
             parts = candidate.parts
@@ -188,7 +193,8 @@ class _Document:
             if candidate.type != "person" or len(parts) < 2:
                 continue
             # "Elizabeth Windsor II"
-            last = next((part for part in reversed(parts) if not ROMAN.fullmatch(part)), parts[-1])
+            plain = [part for part in parts if not ROMAN.fullmatch(part)]
+            last = plain[-1] if plain else parts[-1]
             for part in dict.fromkeys((parts[0], last)):
                 if part.lower().rstrip(".") not in ENGLISH.noble_titles:
                     people.setdefault(labels.key(part), set()).add(key)
