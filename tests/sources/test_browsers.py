@@ -197,6 +197,7 @@ def test_usual_sites_are_not_private(host: str):
         "Inbox (3) - me@example.com - Mail",
         "Sign in to Example",
         "key AKIA1234567890ABCDEFGH",
+        "My card 4111 1111 1111 1111",
     ],
 )
 def test_titles_that_tell_too_much_are_left_out(title: str):

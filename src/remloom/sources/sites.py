@@ -11,6 +11,8 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
+from ..text.secrets import find_secrets
+
 __all__ = ["Page", "page", "site", "site_of", "telling_title"]
 
 _LONGEST = 253  # characters of a host's name
@@ -106,6 +108,8 @@ def site_of(url: str) -> str:
         return ""
 
 
+# one page is visited again and again
+@lru_cache(8192)
 def telling_title(title: str) -> str:
     """Return a page's title without counts of unread messages; empty when it is not to be told.
 
@@ -115,7 +119,7 @@ def telling_title(title: str) -> str:
     title = _COUNT.sub("", title, count=1) if title.startswith("(") else title
     if _REVEALING.search(title) or title.lower().startswith(_rules().pages.titles):
         return ""
-    return title
+    return "" if find_secrets(title) else title
 
 
 def _is_address(name: str) -> bool:
