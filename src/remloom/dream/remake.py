@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from .. import labels
 from ..ingest.remake import outdated_edges
 from ..ingest.unname import move_edges
-from ..model import Edge, Moment, Record, Resource
+from ..model import Edge, EdgeKey, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
-from ..store.forget import Remade, RemovedRecords, Triple
+from ..store.forget import Remade, RemovedRecords
 from ..store.word_sweep import comparable_words
 from .moments.describe import people, speakers, summarize
 from .moments.extract import session_name
@@ -40,8 +40,8 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
     deleted: list[Record] = []
     records: list[Record] = list(_restored(reads, removed))
     edges: list[Edge] = []
-    unlinked: list[Triple] = []
-    moved: list[Triple] = []
+    unlinked: list[EdgeKey] = []
+    moved: list[EdgeKey] = []
     for moment in _moments_of(reads, removed):
         left = _resources_left(reads, removed, moment)
         by_rules = moment.metadata[MADE_BY] == RULES
@@ -54,13 +54,13 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
         unlinked += outdated_edges(reads, moment, described)
         key = labels.key(moment.name)
         if labels.key(described.name) != key:
-            at_new_name, old_places = move_edges(reads, key, described.name)
+            at_new_name, old_keys = move_edges(reads, key, described.name)
             # an edge that is no longer true does not move
             outdated = set(unlinked)
-            for edge, old_place in zip(at_new_name, old_places, strict=True):
+            for edge, old_place in zip(at_new_name, old_keys, strict=True):
                 if old_place not in outdated:
                     edges.append(edge)
-            moved += old_places
+            moved += old_keys
     return Remade(tuple(deleted), tuple(records), tuple(unlinked), tuple(moved), tuple(edges))
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
-from ..model import Edge, Entity, Moment, ReadItem, ReadReport, Record, edge_types
+from ..model import Edge, EdgeKey, Entity, Moment, ReadItem, ReadReport, Record, edge_types
 from ..sources import Document, Skipped
 from ..store.batch import Preconditions
 from ..store.contract import Reads, Store
@@ -34,14 +34,13 @@ BATCH = 500  # records and edges from which what was prepared is written
 _TRIES = 4  # to write what follows in a chat while others do, before nobody else may
 _PAUSE = 0.002  # seconds between them at most, at first
 
-Link = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
 # to write; ids and edges to remove before
-Items = tuple[list[Record | Edge], Sequence[str], Sequence[Link]]
+Items = tuple[list[Record | Edge], Sequence[str], Sequence[EdgeKey]]
 Update = Callable[[Callable[[Reads], Items]], Written]
 # a document once more, under a name that is free there
 PrepareAgain = Callable[[Reads], Prepared]
 Write = Callable[
-    [list[Record | Edge], Sequence[str], Sequence[Link], Preconditions | None],
+    [list[Record | Edge], Sequence[str], Sequence[EdgeKey], Preconditions | None],
     Written,
 ]
 
@@ -325,7 +324,7 @@ class _Reading:
             waiting[:] = [_with_free_name(reads, one) for one in waiting]
             items: list[Record | Edge] = []
             deleted: list[str] = []
-            links: list[Link] = []
+            links: list[EdgeKey] = []
             for one in waiting:
                 items += one.prepared.items
                 replaced_ids, replaced_links = _replaced(reads, one.prepared)
@@ -408,7 +407,7 @@ def _is_taken(reads: Reads, key: str, uri: str) -> bool:
 # -- what is deleted -----------------------------------------------------------------------------
 
 
-def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
+def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[EdgeKey]]:
     """What was read from the same place before and is no longer in it: ids of records, and edges.
 
     Of the edges that leave the document's labels only those that reading makes: others are
@@ -423,12 +422,9 @@ def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[Link]]:
     }
     keys = list({labels.key(record.name) for record in before})
     ids = [record.id for record in before if record.id not in kept]
-    links = []
-    for edge in store.graph.edges(EdgeSpec(keys, direction="out")):
-        link = (edge.src, edge.rel_type, edge.dst)
-        if edge.rel_type in edge_types.READ and link not in kept_links:
-            links.append(link)
-    return ids, links
+    stored = store.graph.edges(EdgeSpec(keys, direction="out"))
+    links = [edge.key for edge in stored if edge.rel_type in edge_types.READ]
+    return ids, [link for link in links if link not in kept_links]
 
 
 def _records_before(store: Reads, prepared: Prepared) -> list[Record]:
@@ -452,7 +448,7 @@ def _with_orphans(
     reads: Reads,
     items: list[Record | Edge],
     deleted: Sequence[str],
-    links: Sequence[Link],
+    links: Sequence[EdgeKey],
 ) -> Items:
     """What is to be written and deleted; with it the entities that nothing leads to any more."""
     if not links:

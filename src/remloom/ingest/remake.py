@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
-from ..store.forget import Remade, RemovedRecords, Triple
+from ..store.forget import Remade, RemovedRecords
 from ..store.specs import ChunkRange
 from . import chats
 from .links import follows
@@ -36,7 +36,7 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
         return Remade()
     records: dict[str, Record] = {}
     edges: list[Edge] = []
-    unlinked: list[Triple] = []
+    unlinked: list[EdgeKey] = []
     deleted = list(_remake_moments(reads, removed, parts, records, unlinked))
     for gap in _gaps(reads, parts):
         edges += _close_gap(reads, removed, gap, records)
@@ -60,7 +60,7 @@ def _remake_moments(
     removed: RemovedRecords,
     parts: Sequence[Resource],
     records: dict[str, Record],
-    unlinked: list[Triple],
+    unlinked: list[EdgeKey],
 ) -> Iterator[Moment]:
     """Describe the moments that reading made by what is left; gives those of which nothing is."""
     for moment in reads.records.referring([part.id for part in parts]):
@@ -95,7 +95,7 @@ def _describe_document(reads: Reads, moment: Moment, left: Sequence[Resource]) -
     )
 
 
-def outdated_edges(reads: Reads, old: Moment, new: Moment) -> Iterator[Triple]:
+def outdated_edges(reads: Reads, old: Moment, new: Moment) -> Iterator[EdgeKey]:
     """The edges of a moment to what it is no longer about, and to who is no longer there."""
     lost_topics = _keys(old.topic_tags) - _keys(new.topic_tags)
     people_before = _keys(person.name for person in old.present_persons)
@@ -103,7 +103,7 @@ def outdated_edges(reads: Reads, old: Moment, new: Moment) -> Iterator[Triple]:
     lost = {ABOUT.name: lost_topics, ATTENDED_BY.name: lost_people}
     for edge in reads.graph.stored_edges([labels.key(old.name)], direction="out"):
         if edge.dst in lost.get(edge.rel_type, ()):
-            yield edge.src, edge.rel_type, edge.dst
+            yield edge.key
 
 
 def _keys(names: Iterable[str]) -> set[str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import EXTRACTED, SHARES, Edge, Entity, Moment, Record, Resource
+from ..model import EXTRACTED, SHARES, Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
-from ..store.forget import RemovedRecords, Triple
+from ..store.forget import RemovedRecords
 from ..store.merge import keys_of
 from ..store.specs import EdgeSpec
 from ..store.word_sweep import comparable_words
@@ -37,7 +37,7 @@ class Unnaming:
         self._removed = removed
         self._records = records
         self.edges: list[Edge] = []
-        self.moved: list[Triple] = []
+        self.moved: list[EdgeKey] = []
 
     def run(self, parts: Sequence[Resource]) -> None:
         """Rename what is known only from reading, and was named by these parts, which go."""
@@ -107,9 +107,9 @@ class Unnaming:
         key = labels.key(old)
         # looked up before its edges move
         incoming = self._reads.graph.stored_edges([key], direction="in")
-        edges, old_places = move_edges(self._reads, key, new)
+        edges, old_keys = move_edges(self._reads, key, new)
         self.edges += edges
-        self.moved += old_places
+        self.moved += old_keys
         sources = sorted({edge.src for edge in incoming if edge.rel_type == MENTIONS.name})
         for records in self._reads.records.lookup(sources, edges=0).values():
             for record in records:
@@ -135,7 +135,7 @@ class Unnaming:
                     for share, value in edge.properties.items()
                 }
                 properties[after] = new
-                self.moved.append((edge.src, edge.rel_type, edge.dst))
+                self.moved.append(edge.key)
                 self.edges.append(replace(edge, properties=properties))
 
     def _replace_in_moments(self, resource: Resource, old: str, new: str) -> None:
@@ -152,13 +152,13 @@ class Unnaming:
                 self._records[moment.id] = renamed
 
 
-def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Triple]]:
+def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[EdgeKey]]:
     """The edges at a key as they are at the label `name` instead, and where they were."""
     new_key = labels.key(name)
     edges: list[Edge] = []
-    old_places: list[Triple] = []
+    old_keys: list[EdgeKey] = []
     for edge in reads.graph.stored_edges([key], direction="both"):
-        old_places.append((edge.src, edge.rel_type, edge.dst))
+        old_keys.append(edge.key)
         properties = {**edge.properties, "dst_name": name} if edge.dst == key else edge.properties
         moved = replace(
             edge,
@@ -167,7 +167,7 @@ def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Trip
             properties=properties,
         )
         edges.append(moved)
-    return edges, old_places
+    return edges, old_keys
 
 
 def contains_words(text: str, name: str) -> bool:

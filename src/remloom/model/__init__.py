@@ -7,7 +7,7 @@ cost a fifth of a bulk write.
 """
 
 from .answers import Answer, Hit, LookupReport, SearchReport, SelectReport
-from .edges import SHARES, Direction, Edge, Order
+from .edges import SHARES, Direction, Edge, EdgeKey, Order
 from .recall import Reason, Recall, RecallHit
 from .records import (
     EXTRACTED,
@@ -42,6 +42,7 @@ __all__ = [
     "Copied",
     "Direction",
     "Edge",
+    "EdgeKey",
     "Entity",
     "Exported",
     "Hit",

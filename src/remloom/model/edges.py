@@ -10,13 +10,15 @@ from msgspec import UNSET, Struct, UnsetType
 from .. import labels
 from ..errors import LabelError
 
-__all__ = ["SHARES", "Direction", "Edge", "Order"]
+__all__ = ["SHARES", "Direction", "Edge", "EdgeKey", "Order"]
 
 # prefix of the properties of an "entity" edge: "entity/<key of a shared entity>" -> its name
 SHARES = "entity/"
 
 Direction: TypeAlias = Literal["out", "in", "both"]
 Order: TypeAlias = Literal["asc", "desc"]
+# source, type and destination: there is one edge of each
+EdgeKey: TypeAlias = tuple[str, str, str]
 
 
 class Edge(Struct, frozen=True, gc=False, kw_only=True):
@@ -43,6 +45,11 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True):
     valid_to: datetime | None = None  # None: until further notice
     # seed 2's name for `rel_type`, taken instead of it when an edge is written
     edge_type: str | UnsetType = UNSET
+
+    @property
+    def key(self) -> EdgeKey:
+        """What tells it from every other edge: `src`, `rel_type` and `dst`."""
+        return self.src, self.rel_type, self.dst
 
     def paths(self, schema: str = "resources", *, src: str = "") -> tuple[str, ...]:
         """Write the edge as seed 5's graph paths: one, or one for each entity shared.

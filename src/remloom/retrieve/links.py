@@ -52,4 +52,4 @@ def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
         for own, other in ((edge.src, edge.dst), (edge.dst, edge.src)):
             if own in keys and other not in seen:
                 seen.add(other)
-                yield other, ((edge.src, edge.rel_type, edge.dst),)
+                yield other, (edge.key,)

@@ -164,7 +164,7 @@ class BeforeImages:
 
 def edge_digest(edge: Edge) -> str:
     """The id of an edge between keys, whatever it says."""
-    return digest("\n".join((edge.src, edge.rel_type, edge.dst)).encode("utf-8", "surrogatepass"))
+    return digest("\n".join(edge.key).encode("utf-8", "surrogatepass"))
 
 
 def edge_state(edge: Edge) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from ..errors import ChangedError, ConflictError
 from ..kv import Entry, KeyRange
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.indexed_text import searchable_text
@@ -52,8 +51,6 @@ from .supersede import SUPERSEDED
 __all__ = ["created_ids", "rollback"]
 
 _ATTEMPTS = 20  # while others write
-
-EdgeKey: TypeAlias = tuple[str, str, str]  # src, rel_type, dst; the ends as keys
 
 
 def created_ids(store: Store, run_id: str) -> list[str]:
@@ -291,7 +288,7 @@ class _Rollback:
         plan = _EdgePlan({}, [], [], 0)
         kept = 0
         for digest, edge in {edge_digest(edge): edge for edge in stored}.items():
-            key = (edge.src, edge.rel_type, edge.dst)
+            key = edge.key
             image = self._edge_images.get(digest)
             loses_end = edge.src in lost_keys or edge.dst in lost_keys
             if edge_state(edge) in self._created_states or (image and edge == image.after):

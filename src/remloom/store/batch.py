@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from ..kv import Entry
-from ..model import Edge, Record
+from ..model import Edge, EdgeKey, Record
 
 __all__ = ["Batch", "BatchRecord", "Preconditions", "Vector", "VectorBatch"]
 
@@ -61,7 +61,7 @@ class Preconditions(Struct, frozen=True):
     # id -> `updated_at` that the stored record must have; None: not stored
     records: dict[str, datetime | None] = {}
     # (src, rel_type, dst) -> the edge as it must be stored; None: not stored
-    edges: dict[tuple[str, str, str], Edge | None] = {}
+    edges: dict[EdgeKey, Edge | None] = {}
     # (namespace, key) -> version that the entry must have; 0: not stored
     entries: dict[tuple[str, str], int] = {}
 
@@ -78,7 +78,7 @@ class Batch(Struct, frozen=True):
     dims: int = 0  # of the vectors in it; 0 when there are none
     model: str = ""  # the embedder that made them
     # edges to delete first: (src, rel_type, dst), the ends as keys
-    deleted_edges: tuple[tuple[str, str, str], ...] = ()
+    deleted_edges: tuple[EdgeKey, ...] = ()
     # for each record given, its position in `records`; empty: they are the same
     positions: tuple[int, ...] = ()
     deleted_entries: tuple[tuple[str, str], ...] = ()  # (namespace, key) of entries to delete

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from ..model import Direction, Edge, Moment, Record, Resource, TypeCount
+from ..model import Direction, Edge, EdgeKey, Moment, Record, Resource, TypeCount
 from ..predicates import Query
 from ..sql.answers import ResultSet
 from ..sql.values import Select
@@ -128,7 +128,7 @@ class GraphReads(Protocol):
 class Graph(GraphReads, Protocol):
     """The edges of a store."""
 
-    def edge_keys(self, spec: EdgeSpec) -> list[tuple[str, str, str]]:
+    def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         """List edges as (src, rel_type, dst), newest first, key by key as `edges` does, but the
         limit is for all of them together."""
         ...

@@ -212,18 +212,18 @@ class _Copying:
 
     def _copy_edges(self) -> None:
         stored = (
-            {_ends(edge): _edge_digest(edge) for edge in self._target.graph.all_edges()}
+            {edge.key: _edge_digest(edge) for edge in self._target.graph.all_edges()}
             if self._resumed
             else {}
         )
         for edges in _batches(self._source.graph.all_edges(), _AT_ONCE):
-            changed = [edge for edge in edges if stored.get(_ends(edge)) != _edge_digest(edge)]
+            changed = [edge for edge in edges if stored.get(edge.key) != _edge_digest(edge)]
             # a merge would keep parts of it
-            stale = tuple(_ends(edge) for edge in changed if _ends(edge) in stored)
+            stale = tuple(edge.key for edge in changed if edge.key in stored)
             if changed:
                 self._target.write(Batch(edges=tuple(changed), deleted_edges=stale))
             for edge in edges:
-                stored.pop(_ends(edge), None)
+                stored.pop(edge.key, None)
             self._advance(len(edges), len(changed))
         for gone in _batches(stored, _AT_ONCE):
             self._target.write(Batch(deleted_edges=tuple(gone)))
@@ -281,10 +281,6 @@ def _batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     source = iter(items)
     while batch := list(islice(source, size)):
         yield batch
-
-
-def _ends(edge: Edge) -> tuple[str, str, str]:
-    return edge.src, edge.rel_type, edge.dst
 
 
 def _entries(store: Store, kind: str) -> Iterator[Entry]:

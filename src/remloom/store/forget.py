@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..kv import KeyRange
-from ..model import Edge, Entity, Moment, Receipt, Record, Resource, edge_types
+from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, edge_types
 from ..predicates import Eq, Query
 from . import history
 from .batch import Batch
@@ -33,7 +33,6 @@ __all__ = [
     "Remade",
     "Remake",
     "RemovedRecords",
-    "Triple",
     "add_derived",
     "forget",
     "label_ref",
@@ -48,7 +47,6 @@ _TOLD = ("about", "attended_by")
 _MANY = 64
 
 RemovedRecords: TypeAlias = Mapping[str, Record]  # by id
-Triple: TypeAlias = tuple[str, str, str]  # an edge: (src, rel_type, dst), the ends as keys
 
 
 class Remade(Struct, frozen=True):
@@ -57,8 +55,8 @@ class Remade(Struct, frozen=True):
     gone: tuple[Record, ...] = ()  # what nothing is left of
     # as they are without them; of one given twice, each change counts
     records: tuple[Record, ...] = ()
-    unlinked: tuple[Triple, ...] = ()  # edges that are no longer true
-    moved: tuple[Triple, ...] = ()  # edges that are at other labels now, or say something else
+    unlinked: tuple[EdgeKey, ...] = ()  # edges that are no longer true
+    moved: tuple[EdgeKey, ...] = ()  # edges that are at other labels now, or say something else
     edges: tuple[Edge, ...] = ()  # these, and new ones
 
 
@@ -73,11 +71,11 @@ class _Plan(Struct, frozen=True):
     removed: dict[str, Record]
     keys: frozenset[str]  # that no record has any more
     edges: tuple[Edge, ...]  # that go with them
-    loose: tuple[Triple, ...]  # edges that reading made at a key which stays
+    loose: tuple[EdgeKey, ...]  # edges that reading made at a key which stays
     remade: tuple[Remade, ...]
 
     @property
-    def cut(self) -> set[Triple]:
+    def cut(self) -> set[EdgeKey]:
         """Edges that go beside those at keys which go."""
         links = {*self.loose, *(link for remade in self.remade for link in remade.unlinked)}
         return {link for link in links if not {link[0], link[2]} & self.keys}
@@ -224,7 +222,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         else record
         for record in records.values()
     ]
-    gone = {_triple(edge) for edge in plan.edges} | plan.cut
+    gone = {edge.key for edge in plan.edges} | plan.cut
     labels_gone = plan.keys | _left(reads, gone) | _outgrown(reads, records.values())
     label_refs = map(label_ref, sorted(labels_gone))
     batch = build(reads, [*parented, *edges])
@@ -240,7 +238,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     )
 
 
-def _left(reads: Reads, cut: set[Triple]) -> set[str]:
+def _left(reads: Reads, cut: set[EdgeKey]) -> set[str]:
     """The labels of thin entities that no edge will lead to once these are gone: they go too."""
     by_key = reads.records.lookup(
         sorted({key for src, _, dst in cut for key in (src, dst)}), edges=0
@@ -249,7 +247,7 @@ def _left(reads: Reads, cut: set[Triple]) -> set[str]:
         key
         for key, records in by_key.items()
         if all(isinstance(record, Entity) and record.thin for record in records)
-        and {_triple(edge) for edge in reads.graph.stored_edges([key], direction="both")} <= cut
+        and {edge.key for edge in reads.graph.stored_edges([key], direction="both")} <= cut
     }
 
 
@@ -304,7 +302,7 @@ def _given_up(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set
     }
 
 
-def _loose(reads: Reads, removed: RemovedRecords) -> list[Triple]:
+def _loose(reads: Reads, removed: RemovedRecords) -> list[EdgeKey]:
     """Edges that reading made of a record that goes, at a key that somebody else has too: a note
     called "Paris" and Paris."""
     read = {key for record in removed.values() if _is_read(record) for key in keys_of(record)}
@@ -318,9 +316,7 @@ def _loose(reads: Reads, removed: RemovedRecords) -> list[Triple]:
     if not shared:
         return []
     edges = reads.graph.stored_edges(shared, direction="out")
-    return [
-        _triple(edge) for edge in edges if edge.rel_type in edge_types.READ and edge.src in shared
-    ]
+    return [edge.key for edge in edges if edge.rel_type in edge_types.READ and edge.src in shared]
 
 
 def _is_read(record: Record) -> bool:
@@ -329,7 +325,7 @@ def _is_read(record: Record) -> bool:
 
 
 def orphans(
-    reads: Reads, removed: RemovedRecords, loose: Iterable[Triple] = (), named: Iterable[str] = ()
+    reads: Reads, removed: RemovedRecords, loose: Iterable[EdgeKey] = (), named: Iterable[str] = ()
 ) -> list[Entity]:
     """The entities that are known only from reading, and that nothing which stays leads to.
 
@@ -371,7 +367,7 @@ def orphans(
                 and holders[edge.src]
                 and moments.issuperset(holders[edge.src])
             )
-            if is_told_of or _triple(edge) in cut:
+            if is_told_of or edge.key in cut:
                 continue
             others = [key for key in (edge.src, edge.dst) if key not in own]
             for key in others:
@@ -387,10 +383,6 @@ def orphans(
         for id in staying:
             del candidates[id]
     return list(candidates.values())
-
-
-def _triple(edge: Edge) -> Triple:
-    return edge.src, edge.rel_type, edge.dst
 
 
 # -- what a name stands for ------------------------------------------------------------------------

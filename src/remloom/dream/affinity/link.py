@@ -138,7 +138,7 @@ def _new_edges(store: Store, edges: Sequence[Edge]) -> Iterator[Edge]:
     stored: Sequence[Edge] = ()
     if types and sources:
         stored = store.graph.edges(EdgeSpec(sources, direction="out", rel_types=types))
-    by_key = {(edge.src, edge.rel_type, edge.dst): edge for edge in stored}
+    by_key = {edge.key: edge for edge in stored}
     for edge in edges:
         known = by_key.get((labels.key(edge.src), edge.rel_type, labels.key(edge.dst)))
         if (

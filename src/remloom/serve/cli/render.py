@@ -63,8 +63,8 @@ def draw_record_view(view: RecordView) -> RenderableType:
         # a number 0 is a fact, an empty list is none
         facts = {name: value for name, value in record.items() if value not in ([], {})}
         parts += [title, draw_nested(facts, indent="  "), Text()]
-    parts += draw_edges([(e.src, e.rel_type, e.dst) for e in view.edges_out], "edges out")
-    parts += draw_edges([(e.src, e.rel_type, e.dst) for e in view.edges_in], "edges in")
+    parts += draw_edges([edge.key for edge in view.edges_out], "edges out")
+    parts += draw_edges([edge.key for edge in view.edges_in], "edges in")
     return Group(*parts)
 
 

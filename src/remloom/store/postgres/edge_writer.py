@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...model import Edge
+from ...model import Edge, EdgeKey
 from ..encoding import micros
 from ..json_values import encode_free
 from ..merge import thin_entity
@@ -36,7 +36,6 @@ _EDGE_COLUMNS = {
 _KEY_COLUMNS = {"src": "t", "rel": "t", "dst": "t"}
 _NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?"}
 
-_EdgeKey = tuple[str, str, str]  # src, rel, dst
 # A key as it is stored, the id of its record, its rank, the whole key if it was shortened, and
 # whether the record has others.
 NameRow = tuple[str, str, int, str | None, bool]
@@ -67,13 +66,13 @@ class EdgeWriter(Transaction):
         self._make_thin({key: whole_keys[key] for key in free})
         # One statement may touch a row once: an edge that is given twice waits for the next.
         while keyed:
-            first: dict[_EdgeKey, Edge] = {}
+            first: dict[EdgeKey, Edge] = {}
             later = [(key, edge) for key, edge in keyed if first.setdefault(key, edge) is not edge]
             self._upsert(sorted(first.items(), key=itemgetter(0)))
             keyed = later
         return len(edges)
 
-    def _upsert(self, edges: Sequence[tuple[_EdgeKey, Edge]]) -> None:
+    def _upsert(self, edges: Sequence[tuple[EdgeKey, Edge]]) -> None:
         """Store edges, or merge them with those there are; none is given twice."""
         connection = self.cursor.connection
         # The server stores one part while the next is prepared, and the part before is counted.
@@ -87,7 +86,7 @@ class EdgeWriter(Transaction):
             for answer in answers:
                 self._count([edge for *edge, is_new in answer.fetchall() if is_new], 1)
 
-    def delete_edges(self, edges: Sequence[_EdgeKey]) -> list[str]:
+    def delete_edges(self, edges: Sequence[EdgeKey]) -> list[str]:
         """Delete edges by their keys; returns the keys that were at their ends."""
         if not edges:
             return []
@@ -112,7 +111,7 @@ class EdgeWriter(Transaction):
         """Put the edges at some keys at others, all at once: two may change places."""
         rows = self.rows(SQL.edges_at_ends, keys=Column("t", list(moved)))
         edges = [edge_of(row) for row in rows]
-        self.delete_edges([(edge.src, edge.rel_type, edge.dst) for edge in edges])
+        self.delete_edges([edge.key for edge in edges])
         self.put_edges(
             [
                 replace(edge, src=moved.get(edge.src, edge.src), dst=moved.get(edge.dst, edge.dst))
@@ -210,7 +209,7 @@ def name_rows(id: str, keys: Sequence[str]) -> Iterable[NameRow]:
         yield stored, id, rank, key if stored != key else None, len(keys) > 1
 
 
-def _edge_row(key: _EdgeKey, edge: Edge) -> tuple[Any, ...]:
+def _edge_row(key: EdgeKey, edge: Edge) -> tuple[Any, ...]:
     properties = encode_free(edge.properties) if edge.properties else None
     times = (micros(edge.created_at), micros(edge.valid_from), micros(edge.valid_to))
     return *key, edge.weight, *times, properties

@@ -8,7 +8,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from ...errors import UnknownNameError
-from ...model import Direction, Edge, TypeCount
+from ...model import Direction, Edge, EdgeKey, TypeCount
 from ..results import Walk
 from ..specs import EdgeSpec, WalkSpec
 from . import edge_queries
@@ -21,8 +21,6 @@ from .statements import SQL
 from .traversal import WalkRow
 
 __all__ = ["PostgresGraph"]
-
-_EdgeKey = tuple[str, str, str]  # src, rel, dst
 
 
 class PostgresGraph:
@@ -65,7 +63,7 @@ class PostgresGraph:
         sides = Column("i", SIDES[direction])
         return self._edges_of(self._call(SQL.stored_edges, {"keys": _unique(keys), "sides": sides}))
 
-    def edge_keys(self, spec: EdgeSpec) -> list[_EdgeKey]:
+    def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         sql = edge_queries.edge_keys(spec.direction, typed=spec.rel_types is not None)
         # an edge may come from each of its ends
         total = None if spec.limit is None else spec.limit * len(SIDES[spec.direction])
@@ -135,9 +133,9 @@ class PostgresGraph:
         edges = self._with_whole_keys(rows)
         return [edge_of((*key, *values)) for key, values in edges.items()]
 
-    def _with_whole_keys(self, rows: Iterable[Any]) -> dict[_EdgeKey, Any]:
+    def _with_whole_keys(self, rows: Iterable[Any]) -> dict[EdgeKey, Any]:
         """Rows by the edge's key, the first of each; long keys in full."""
-        by_key: dict[_EdgeKey, Any] = {}
+        by_key: dict[EdgeKey, Any] = {}
         for row in rows:
             by_key.setdefault(row[:3], row[3:])
         shortened = {key for src, _, dst in by_key for key in (src, dst) if is_short(key)}

@@ -44,7 +44,7 @@ def _check_edges(transaction: Transaction, expected: Preconditions) -> None:
     }
     kinds = {"src": "t", "rel": "t", "dst": "t"}
     rows = transaction.rows(SQL.edges_by_key, **columns(kinds, list(by_short_keys)))
-    stored = {(edge.src, edge.rel_type, edge.dst): edge for edge in map(edge_of, rows)}
+    stored = {edge.key: edge for edge in map(edge_of, rows)}
     for key, edge in by_short_keys.items():
         src, _, dst = key
         as_stored = None if edge is None else replace(edge, src=src, dst=dst)

@@ -41,7 +41,7 @@ _ORDERS = {
 class Statements(NamedTuple):
     """Each by the end of the edge at which the label is.
 
-    All take the time. `edges` gives whole edges at a label, `triples` their (src, rel, dst), both
+    All take the time. `edges` gives whole edges at a label, `edge_keys` their (src, rel, dst), both
     with what the order goes by and what tells ties apart; `counts` how many there are. `around`
     takes a JSON list of labels, and gives for each of them lists in a list: the labels at the other
     ends, what the order goes by, and what tells ties apart. One more than the limit comes, so that
@@ -50,7 +50,7 @@ class Statements(NamedTuple):
     """
 
     edges: dict[str, str]
-    triples: dict[str, str]
+    edge_keys: dict[str, str]
     around: dict[str, str]
     counts: dict[str, str]
 
@@ -105,7 +105,7 @@ class Fetch:
             }
             lists = ", ".join(f"json_group_array({name})" for name in ("far", *names))
             made.edges[end] = SQL.fill("edges", **ordered)
-            made.triples[end] = SQL.fill("triples", **ordered)
+            made.edge_keys[end] = SQL.fill("edge_keys", **ordered)
             made.around[end] = SQL.fill("neighbours", far=far_column(end), lists=lists, **ordered)
             made.counts[end] = SQL.fill("count_at", **pieces)
         return made

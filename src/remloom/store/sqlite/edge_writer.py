@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...model import Edge
+from ...model import Edge, EdgeKey
 from ..encoding import micros
 from .label_writer import LabelWriter
 from .statements import SQL
@@ -44,7 +44,7 @@ class EdgeWriter:
         self._cursor.executemany(SQL.add_edge, rows)
         return len(rows)
 
-    def delete(self, edges: Sequence[tuple[str, str, str]]) -> set[int]:
+    def delete(self, edges: Sequence[EdgeKey]) -> set[int]:
         """Delete edges by their keys; returns the labels that were at their ends."""
         ends: set[int] = set()
         for edge in edges:

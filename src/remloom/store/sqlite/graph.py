@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...model import Direction, Edge, TypeCount
+from ...model import Direction, Edge, EdgeKey, TypeCount
 from ..encoding import moment_of
 from ..results import Walk
 from ..specs import NEWEST, EdgeSpec, WalkSpec
@@ -25,7 +25,6 @@ from .edge_queries import (
     near_column,
 )
 from .error_translation import translate
-from .graph_cache import Triple
 from .label_numbers import LabelNumbers
 from .preconditions import edges_at
 from .statements import SQL
@@ -67,22 +66,22 @@ class SqliteGraph:
         with self._database.snapshot() as cursor:
             return edges_at(cursor, keys, direction)
 
-    def edge_keys(self, spec: EdgeSpec) -> list[Triple]:
+    def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         with self._cache.reading() as cursor:
             fetch, at = self._fetch(cursor, spec), microseconds_at(spec.as_of)
-            known = self._cache.triples if spec.as_of is None else {}
+            known = self._cache.edge_keys if spec.as_of is None else {}
             # With both directions an edge may come from each of its ends.
             twice = spec.direction == "both"
-            triples: list[Triple] = []
+            keys: list[EdgeKey] = []
             for label_no in self._labels.find_with_aliases(cursor, spec.keys):
                 cache_key = label_no, spec.direction, fetch
                 if cache_key not in known:
                     rows = self._rows(cursor, [label_no], spec.direction, fetch, at, whole=False)
-                    known[cache_key] = self._triples(cursor, rows)
-                triples += known[cache_key]
-                if spec.limit is not None and len(triples) >= spec.limit * (1 + twice):
+                    known[cache_key] = self._edge_keys(cursor, rows)
+                keys += known[cache_key]
+                if spec.limit is not None and len(keys) >= spec.limit * (1 + twice):
                     break
-            return list(islice(dict.fromkeys(triples), spec.limit))
+            return list(islice(dict.fromkeys(keys), spec.limit))
 
     def outgoing(
         self, cursor: apsw.Cursor, label_nos: Sequence[int], limit: int, as_of: datetime | None
@@ -188,11 +187,11 @@ class SqliteGraph:
         whole: bool = True,
     ) -> list[Any]:
         """Fetch the edges at the labels of one record, which come in key order: as the
-        statement `edges` gives them, or `triples`, each once."""
+        statement `edges` gives them, or `edge_keys`, each once."""
         by = 8 if whole else 3  # the position of what the order goes by
         rows: list[Any] = []
         for statements in (fetch.quick, fetch.exact):
-            sql = statements.edges if whole else statements.triples
+            sql = statements.edges if whole else statements.edge_keys
             parts = [
                 cursor.execute(sql[end], (at, label_no)).fetchall()
                 for end in ends_of(direction)
@@ -207,7 +206,7 @@ class SqliteGraph:
                 break
         return rows[: fetch.limit]
 
-    def _triples(self, cursor: apsw.Cursor, rows: list[Any]) -> list[Triple]:
+    def _edge_keys(self, cursor: apsw.Cursor, rows: list[Any]) -> list[EdgeKey]:
         labels = self._labels
         labels.load_keys(cursor, {end for row in rows for end in (row[0], row[2])})
         self._cache.weight += 200 + 72 * len(rows)

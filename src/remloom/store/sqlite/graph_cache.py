@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...model import Direction, Edge
+from ...model import Direction, Edge, EdgeKey
 from .database import Database
 from .edge_queries import Fetch, microseconds_at
 from .statements import SQL
@@ -17,7 +17,7 @@ from .statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["GraphCache", "Neighbours", "Triple"]
+__all__ = ["GraphCache", "Neighbours"]
 
 BUDGET = 64_000_000  # bytes that a thread remembers, as reckoned by those who add to them
 
@@ -26,7 +26,6 @@ BUDGET = 64_000_000  # bytes that a thread remembers, as reckoned by those who a
 # plain tuple: garbage collection passes over those that hold nothing it must look at, and of these
 # there are a hundred thousand.
 Neighbours = tuple[Sequence[int], Sequence[Any], int, bool]
-Triple = tuple[str, str, str]  # the keys of an edge and its type
 
 
 class GraphCache(threading.local):
@@ -56,7 +55,7 @@ class GraphCache(threading.local):
         # by what was fetched, then by node
         self.neighbours: dict[tuple[Fetch, Direction], dict[int, Neighbours]] = {}
         self.outgoing: dict[tuple[int, int], tuple[Edge, ...]] = {}
-        self.triples: dict[tuple[int, Direction, Fetch], list[Triple]] = {}
+        self.edge_keys: dict[tuple[int, Direction, Fetch], list[EdgeKey]] = {}
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Cursor]:

@@ -15,7 +15,7 @@ from ...store import validation
 from ...store.batch import Preconditions
 from ...store.contract import Store
 from ...store.specs import EdgeOrder, EdgeSpec, WalkSpec
-from .opening import DAY, T0, Opened, edge_between, lookup, names, put, triples
+from .opening import DAY, T0, Opened, edge_between, edge_keys, lookup, names, put
 
 __all__ = ["Edges"]
 
@@ -89,7 +89,7 @@ class Edges(Opened):
         gone = [("a", "r", "x"), ("a", "r", "y"), ("a", "r", "nowhere"), ("a", "never", "y")]
         again = [Edge(src="a", rel_type="t", dst="z")]
         store.write(validation.build(again, tenant="conformance", model="", deleted_edges=gone))
-        assert set(triples(store.graph.all_edges())) == {
+        assert set(edge_keys(store.graph.all_edges())) == {
             ("a", "s", "y"),
             ("a", "t", "z"),
         }
@@ -119,7 +119,7 @@ class Edges(Opened):
         ]
 
         def stored(direction: Any) -> set[tuple[str, str, str]]:
-            return set(triples(store.graph.stored_edges(["a"], direction=direction)))
+            return set(edge_keys(store.graph.stored_edges(["a"], direction=direction)))
 
         assert stored("out") == {("a", "was", "b"), ("a", "will", "c")}
         assert stored("in") == {("d", "is", "a")}

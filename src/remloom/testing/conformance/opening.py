@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ...model import Edge, Record
+from ...model import Edge, EdgeKey, Record
 from ...sql.answers import ResultSet
 from ...sql.compile import compile_select
 from ...store import validation
@@ -24,18 +24,16 @@ __all__ = [
     "Opened",
     "Opening",
     "edge_between",
+    "edge_keys",
     "edges_at",
     "lookup",
     "names",
     "put",
     "selected",
-    "triple",
-    "triples",
     "window",
 ]
 
 Opening = Callable[[], Store]
-Triple = tuple[str, str, str]
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
 
@@ -64,18 +62,13 @@ def edge_between(src: str, dst: str, **fields: Any) -> Edge:
     return Edge(src=src, rel_type="r", dst=dst, **fields)
 
 
-def triple(edge: Edge) -> Triple:
-    """Source, type and destination of an edge."""
-    return edge.src, edge.rel_type, edge.dst
+def edge_keys(edges: Iterable[Edge]) -> list[EdgeKey]:
+    return [edge.key for edge in edges]
 
 
-def triples(edges: Iterable[Edge]) -> list[Triple]:
-    return [triple(edge) for edge in edges]
-
-
-def edges_at(store: Store, key: str) -> set[Triple]:
+def edges_at(store: Store, key: str) -> set[EdgeKey]:
     """The edges from and to a label."""
-    return set(triples(store.graph.edges(EdgeSpec([key], direction="both"))))
+    return set(edge_keys(store.graph.edges(EdgeSpec([key], direction="both"))))
 
 
 def window(start: int, end: int, components: Sequence[float], digest: bytes = b"") -> Vector:

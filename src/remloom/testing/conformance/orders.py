@@ -14,7 +14,7 @@ from ...model import Direction, Edge, Entity, Order
 from ...store.contract import Store
 from ...store.results import Walk
 from ...store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
-from .opening import DAY, T0, Opened, edge_between, put, triple, triples
+from .opening import DAY, T0, Opened, edge_between, edge_keys, put
 
 __all__ = ["Orders"]
 
@@ -139,14 +139,14 @@ class Orders(Opened):
         edges = store.graph.edges(
             EdgeSpec(["a"], direction="both", limit=4, order=EdgeOrder("weight"))
         )
-        assert triples(edges) == expected[:4]
+        assert edge_keys(edges) == expected[:4]
 
     def test_an_edge_from_a_key_to_itself_counts_once_against_the_limit(self, store: Store) -> None:
         put(store, *(edge_between("a", dst, created_at=T0) for dst in "cba"))
         edges = store.graph.edges(EdgeSpec(["a"], direction="both", limit=2))
         assert [edge.dst for edge in edges] == ["a", "b"]
         assert store.graph.edge_keys(EdgeSpec(["a"], direction="both", limit=2)) == [
-            triple(edge) for edge in edges
+            edge.key for edge in edges
         ]
 
     def test_both_directions_and_every_key_of_a_record_have_one_order(self, store: Store) -> None:
@@ -221,7 +221,7 @@ class Orders(Opened):
                 keys = store.graph.edge_keys(
                     EdgeSpec(["b", "a"], direction=direction, limit=limit, as_of=as_of)
                 )
-                assert keys == triples(edges[:limit])
+                assert keys == edge_keys(edges[:limit])
 
 
 class _Tangle:
@@ -254,7 +254,7 @@ class _Tangle:
         others = sorted(set[str]().union(*families).difference(keys))
         found: dict[Any, Edge] = {}
         for key in keys + others:
-            at = {triple(item.edge): item.edge for item in self.at({key}, **asked)}
+            at = {item.edge.key: item.edge for item in self.at({key}, **asked)}
             for place, edge in islice(at.items(), limit):
                 found.setdefault(place, edge)
         return list(found.values())

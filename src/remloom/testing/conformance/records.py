@@ -13,7 +13,7 @@ from ...model import Edge, Entity, Moment, Resource
 from ...store.batch import Batch, BatchRecord
 from ...store.contract import Store
 from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
-from .opening import DAY, T0, Opened, Opening, edge_between, lookup, names, put, triples
+from .opening import DAY, T0, Opened, Opening, edge_between, edge_keys, lookup, names, put
 
 __all__ = ["Records"]
 
@@ -252,7 +252,7 @@ class Records(Opened):
         )
         assert [record.name for record in store.records.all()] == ["a", "b"]
         assert [record.name for record in store.records.all("entities")] == ["a"]
-        assert triples(store.graph.all_edges()) == [("a", "r", "b")]
+        assert edge_keys(store.graph.all_edges()) == [("a", "r", "b")]
 
     def test_a_thin_entity_that_went_and_came_back_stands_where_it_stood(
         self, store: Store

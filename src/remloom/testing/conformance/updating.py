@@ -18,7 +18,7 @@ from ...store import validation
 from ...store.batch import Batch, Preconditions, Vector, VectorBatch
 from ...store.contract import Reads, Store
 from ...store.specs import EdgeSpec
-from .opening import DAY, T0, Opened, Opening, lookup, put, triples
+from .opening import DAY, T0, Opened, Opening, edge_keys, lookup, put
 
 __all__ = ["Updating"]
 
@@ -146,7 +146,7 @@ class Updating(Opened):
         assert store.records.lookup(["ghost", "house"]) == {"ghost": [], "house": []}
         put(store, Edge(src="Anna", rel_type="likes", dst="Tea"))
         edges = store.graph.edges(EdgeSpec(["anna", "ghost"], direction="both"))
-        assert triples(edges) == [("anna", "likes", "tea")]
+        assert edge_keys(edges) == [("anna", "likes", "tea")]
 
     def test_vectors_of_a_text_that_was_changed_meanwhile_are_not_taken_for_those_of_the_new(
         self, store: Store

@@ -55,7 +55,7 @@ WHERE {in_force} GROUP BY e.rel;
 SELECT e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties, {by}
 FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near} = :label_no ORDER BY {order} LIMIT {limit};
 
--- name: triples
+-- name: edge_keys
 -- The ends and types of the edges in force at one end of a label, with the same behind.
 SELECT e.src, e.rel, e.dst, {by}
 FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near} = :label_no ORDER BY {order} LIMIT {limit};
