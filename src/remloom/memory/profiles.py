@@ -124,6 +124,14 @@ class Profiles:
         """List what can be known: the built-in slots, and this memory's own."""
         return [*self._slots()]
 
+    def slot(self, name: str) -> Slot:
+        """Return the slot of this id, alias, label or end of a path.
+
+        Raises:
+            UnknownNameError: there is none, or several; the remedy names what is most like it.
+        """
+        return self._slots().get(name)
+
     def why(
         self,
         slot: str,
@@ -349,7 +357,7 @@ class Profiles:
 
         read = None
         if source is not None and not dry_run:
-            read = self._reading.read(source, category=category)
+            read = self._reading.read_texts_as(source, category)
         writer = Writer(
             self._store,
             self._engine.tenant,

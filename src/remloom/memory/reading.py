@@ -48,18 +48,25 @@ class Reading:
         progress: Progress | None = None,
     ) -> ReadReport:
         """Read a file or folder; see `Memory.read`."""
-        from ..sources import Limits, open_source
-
-        settings = self._engine.settings
-        limits = Limits(settings.read_timeout, settings.read_memory_mb)
-        documents = open_source(
-            source,
-            recursive=recursive,
-            glob=glob,
-            exclude=(*settings.read_exclude.split(","), *exclude),
-            limits=limits,
-        )
+        documents = self._open(source, recursive=recursive, glob=glob, exclude=exclude)
         return self._ingest(documents, category=category, wait=wait, progress=progress)
+
+    def read_texts_as(self, source: str | os.PathLike[str], category: str) -> ReadReport:
+        """Read a file or folder whose texts are of a category.
+
+        What says itself what it is, such as a chat, a table or a browsing history, stays that.
+        """
+        from msgspec.structs import replace
+
+        from ..sources import Document
+
+        documents = (
+            replace(document, category=category)
+            if isinstance(document, Document) and document.category == "document"
+            else document
+            for document in self._open(source)
+        )
+        return self._ingest(documents)
 
     def read_text(
         self, text: str, uri: str, name: str | None, category: str, at: datetime | None
@@ -99,6 +106,25 @@ class Reading:
             # written without an embedder, so never queued
             return queue.move(progress)
         return count
+
+    def _open(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        recursive: bool = True,
+        glob: str | None = None,
+        exclude: Sequence[str] = (),
+    ) -> Iterable[Document | Skipped]:
+        from ..sources import Limits, open_source
+
+        settings = self._engine.settings
+        return open_source(
+            source,
+            recursive=recursive,
+            glob=glob,
+            exclude=(*settings.read_exclude.split(","), *exclude),
+            limits=Limits(settings.read_timeout, settings.read_memory_mb),
+        )
 
     def _ingest(
         self,

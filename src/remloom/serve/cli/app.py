@@ -75,6 +75,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "consolidate": "maintenance",
         "metrics": "metrics",
     },
+    "Know the user": {"profile": "profile"},
     "Care": {
         "stats": "records",
         "usage": "usage",

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...memory import Memory
-    from ...model import Receipt
 
 __all__ = ["show_stats"]
 
@@ -87,21 +86,15 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         names = [_as_named(name, check_known) for name in what]
         receipt = memory.forget(*names, dry_run=True)
         if not dry_run:
-            call.confirm(f"forget {_counted(receipt)}?", yes=yes)
+            from .render import count_receipt
+
+            call.confirm(f"forget {count_receipt(receipt)}?", yes=yes)
             receipt = memory.forget(*names)
 
     def view() -> RenderableType:
-        from rich.console import Group
-        from rich.text import Text
+        from .render import draw_receipt
 
-        line = Text(f"{'would forget' if dry_run else 'forgot'} {_counted(receipt)}")
-        if dry_run:
-            return line
-        if receipt.remaining:
-            return Group(line, Text(f"still found: {', '.join(receipt.remaining)}", "red"))
-        if receipt.pending:
-            return Group(line, *(Text(f"not yet: {what}", "yellow") for what in receipt.pending))
-        return Group(line, Text("verified: nothing of it is left", "green"))
+        return draw_receipt(receipt, dry_run=dry_run)
 
     call.show(msgspec.to_builtins(receipt), view)
     if receipt.remaining:
@@ -122,16 +115,6 @@ def _as_named(name: str, ask: Callable[[str], T]) -> T:
         except NotFoundError:
             # the nearest names in it fit what was typed
             raise unknown from None
-
-
-def _counted(receipt: Receipt) -> str:
-    from .text_formats import plural
-
-    derived = f" ({receipt.derived:,} of them derived from the others)" if receipt.derived else ""
-    return (
-        f"{plural(receipt.records, 'record')}{derived}, {plural(receipt.vectors, 'vector')}, "
-        f"{plural(receipt.edges, 'edge')}"
-    )
 
 
 @command("export")

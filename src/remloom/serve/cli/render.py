@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...model import Answer
+from ...model import Answer, Receipt
 from .hit_list import draw_hits
 from .rows import draw_rows
 from .tables import draw_nested
@@ -22,7 +22,7 @@ from .traversal_view import draw_edges, draw_traversal, styled_kind
 if TYPE_CHECKING:
     from ...memory import MemoryStats, RecordView
 
-__all__ = ["draw_answer", "draw_record_view", "draw_stats"]
+__all__ = ["count_receipt", "draw_answer", "draw_receipt", "draw_record_view", "draw_stats"]
 
 SHOWN_COUNTS = 12  # types in one line of the statistics
 
@@ -94,6 +94,27 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
         parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
         grid.add_row("to embed", f"{stats.pending:,}", parked)
     return Group(title, grid)
+
+
+def draw_receipt(receipt: Receipt, *, dry_run: bool = False) -> RenderableType:
+    """Draw what was forgotten, or would be, and whether anything of it was still found."""
+    line = Text(f"{'would forget' if dry_run else 'forgot'} {count_receipt(receipt)}")
+    if dry_run:
+        return line
+    if receipt.remaining:
+        return Group(line, Text(f"still found: {', '.join(receipt.remaining)}", "red"))
+    if receipt.pending:
+        return Group(line, *(Text(f"not yet: {what}", "yellow") for what in receipt.pending))
+    return Group(line, Text("verified: nothing of it is left", "green"))
+
+
+def count_receipt(receipt: Receipt) -> str:
+    """Spell what is in a receipt: `2 records (1 of them derived from the others), 0 vectors, …`."""
+    derived = f" ({receipt.derived:,} of them derived from the others)" if receipt.derived else ""
+    return (
+        f"{plural(receipt.records, 'record')}{derived}, {plural(receipt.vectors, 'vector')}, "
+        f"{plural(receipt.edges, 'edge')}"
+    )
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -1,0 +1,205 @@
+"""`profile`: what is known of the user and of other people, since when, and why."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from click import argument, option
+from click.exceptions import Exit
+
+# only for the commands that they register
+from . import profile_edits  # noqa: F401 - registers its commands
+from .app import Call, command
+from .profile_group import (
+    AS_OF,
+    as_of_option,
+    optional_value,
+    profile,
+    scope_option,
+    slot_argument,
+    subject_option,
+)
+from .reading import progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...memory import Memory
+    from ...profile.profile import Explanation
+
+__all__: list[str] = []
+
+FAILED = 1  # exit code when something was parked, or the run stopped before its end
+
+_scopes = option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    metavar="SCOPE",
+    help="Only what counts there: domain:NAME, project:NAME or session:NAME; may be repeated.",
+)
+
+
+@command("show", to=profile)
+@_scopes
+@option("--ended", is_flag=True, help="Also what is no longer so.")
+@subject_option
+@as_of_option
+def show(
+    call: Call, scopes: tuple[str, ...], ended: bool, subject: str, as_of: datetime | None
+) -> None:
+    """Show what is known of a person: each belief, how sure it is, since when, and its source."""
+    with call.open() as memory:
+        shown = memory.profile.show(subject, as_of=as_of)
+        if scopes:
+            beliefs = tuple(memory.profile.beliefs(subject, scope=scopes, as_of=as_of))
+            shown = msgspec.structs.replace(shown, beliefs=beliefs)
+
+    def view() -> RenderableType:
+        from .profile_view import draw_profile
+
+        return draw_profile(shown, ended=ended)
+
+    call.show(msgspec.to_builtins(shown), view)
+
+
+@command("why", to=profile)
+@slot_argument
+@optional_value
+@option("--scope", metavar="SCOPE", help="Only in this one; '' is everywhere. [default: in each]")
+@subject_option
+@as_of_option
+def why(
+    call: Call,
+    slot: str,
+    value: str | None,
+    scope: str | None,
+    subject: str,
+    as_of: datetime | None,
+) -> None:
+    """Explain what is believed: its values by time, and who said what, where and when.
+
+    Of a list, VALUE is the item; without it, each item is explained.
+    """
+    with call.open() as memory:
+        explained = _explain(memory, slot, value, scope, subject, as_of)
+
+    def view() -> RenderableType:
+        from .profile_view import draw_explanations
+
+        return draw_explanations(explained, as_of)
+
+    call.show(msgspec.to_builtins(explained), view)
+
+
+@command("history", to=profile)
+@slot_argument
+@scope_option
+@subject_option
+def history(call: Call, slot: str, scope: str, subject: str) -> None:
+    """List how what is believed in a slot has changed, the newest first."""
+    with call.open() as memory:
+        changes = memory.profile.history(slot, subject=subject, scope=scope)
+
+    def view() -> RenderableType:
+        from .profile_view import draw_changes
+
+        return draw_changes(changes)
+
+    call.show(msgspec.to_builtins(changes), view)
+
+
+@command("changes", to=profile)
+@option("--since", type=AS_OF, metavar="TIME", help="Only since then. [default: all]")
+@subject_option
+def changes(call: Call, since: datetime | None, subject: str) -> None:
+    """List how what is believed of a person has changed, the newest first."""
+    with call.open() as memory:
+        changes = memory.profile.changes(since, subject=subject)
+
+    def view() -> RenderableType:
+        from .profile_view import draw_changes
+
+        return draw_changes(changes)
+
+    call.show(msgspec.to_builtins(changes), view)
+
+
+@command("scan", to=profile)
+@argument("path", required=False)
+@option(
+    "--category",
+    default="note",
+    metavar="NAME",
+    help="Category of the texts in PATH. Chats and exports say themselves what they are.",
+)
+@option("--limit", type=int, metavar="N", help="Look at so many passages at most.")
+@option("--dry-run", is_flag=True, help="Write nothing, and print what would be written.")
+def scan(call: Call, path: str | None, category: str, limit: int | None, dry_run: bool) -> None:
+    """Look at what was read since the last scan for what it says of people.
+
+    PATH is read first. A scan that was interrupted goes on where it was; nothing is taken up twice.
+    Exits with 1 when something was parked, or the scan stopped before its end.
+    """
+    with call.open(create=True) as memory, progress_bar(call, "passages") as progress:
+        result = memory.profile.observe(
+            path, category=category, limit=limit, dry_run=dry_run, progress=progress
+        )
+
+    def view() -> RenderableType:
+        from .profile_view import draw_scan
+
+        return draw_scan(result, dry_run=dry_run)
+
+    call.show(msgspec.to_builtins(result), view)
+    if result.run.counts.get("parked") or result.run.status == "stopped":
+        raise Exit(FAILED)
+
+
+@command("slots", to=profile)
+@argument("name", required=False)
+def slots(call: Call, name: str | None) -> None:
+    """List what can be known; with NAME, describe one slot."""
+    with call.open() as memory:
+        listed = [memory.profile.slot(name)] if name else memory.profile.slots()
+
+    def view() -> RenderableType:
+        from .profile_view import draw_slot, draw_slots
+
+        return draw_slot(listed[0]) if name else draw_slots(listed)
+
+    call.show(msgspec.to_builtins(listed), view)
+
+
+@command("subjects", to=profile)
+def subjects(call: Call) -> None:
+    """List the people of whom something is known; me is the user."""
+    with call.open() as memory:
+        names = memory.profile.subjects()
+    call.show(names, lambda: "\n".join(names) or "nobody is known yet: remloom profile scan")
+
+
+def _explain(
+    memory: Memory,
+    slot: str,
+    value: str | None,
+    scope: str | None,
+    subject: str,
+    as_of: datetime | None,
+) -> list[Explanation]:
+    """Explain one belief, or all in a slot where no value is given."""
+    id = memory.profile.slot(slot).id
+    beliefs = [
+        belief
+        for belief in memory.profile.show(subject, as_of=as_of).beliefs
+        if belief.slot == id and scope in (None, belief.scope)
+    ]
+    if value is not None or not beliefs:
+        # what is not there is told by the error
+        return [memory.profile.why(id, value, subject=subject, scope=scope or "", as_of=as_of)]
+    return [
+        memory.profile.why(id, belief.value, subject=subject, scope=belief.scope, as_of=as_of)
+        for belief in beliefs
+    ]

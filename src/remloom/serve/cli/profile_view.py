@@ -1,0 +1,287 @@
+"""Profiles as rich renderables: beliefs by hub, a belief's timeline and quotes, changes, slots.
+
+Nothing here prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .tables import draw_pairs, draw_table
+from .text_formats import one_line, plural, short_id, short_source
+
+if TYPE_CHECKING:
+    from ...profile.belief import Belief
+    from ...profile.claim import Value
+    from ...profile.evidence import Evidence
+    from ...profile.profile import Change, Explanation, Profile
+    from ...profile.scan import ScanResult
+    from ...profile.slots import Slot
+
+__all__ = [
+    "belief_line",
+    "draw_changes",
+    "draw_explanations",
+    "draw_profile",
+    "draw_scan",
+    "draw_slot",
+    "draw_slots",
+]
+
+HUBS = {
+    "preferences": "Preferences: how agents are to behave",
+    "operating_context": "Operating context: what is feasible",
+    "soft_identity": "Soft identity: who it is",
+}
+BAR = 10  # cells of a confidence
+TIMELINE = 48  # cells of a timeline
+SHOWN = 20  # pieces of a dry run; --json has them all
+
+_SIGNS = {"for": ("+", "green"), "against": ("-", "red"), "retire": ("x", "yellow")}
+# counts of a scan as people say them
+_COUNTS = {
+    "passages": "passages looked at",
+    "evidence": "pieces of evidence",
+    "staged": "claims that wait to be normalised",
+    "secrets": "secrets masked",
+    "refused": "refused, as only the user may say so",
+    "deleted_before": "left out, as they were forgotten before",
+    "parked": "parked",
+}
+
+
+def draw_profile(profile: Profile, *, ended: bool = False) -> RenderableType:
+    """Draw the beliefs of a profile, a table for each hub.
+
+    Args:
+        ended: also those that no longer hold.
+    """
+    beliefs = [belief for belief in profile.beliefs if ended or belief.holds]
+    parts: list[RenderableType] = []
+    for hub, title in HUBS.items():
+        some = [belief for belief in beliefs if belief.hub == hub]
+        if some:
+            parts += [Text(title, "bold cyan"), _beliefs_table(some), Text()]
+    if not beliefs:
+        parts.append(Text("nothing is known yet: remloom profile scan [PATH]", "yellow"))
+    hidden = len(profile.beliefs) - len(beliefs)
+    if hidden:
+        parts.append(Text(f"{plural(hidden, 'belief')} ended: --ended shows them", "dim"))
+    if profile.waiting:
+        parts.append(Text(f"{plural(profile.waiting, 'claim')} to be normalised", "yellow"))
+    if beliefs:
+        parts.append(Text("why: remloom profile why SLOT", "dim"))
+    return Group(*parts)
+
+
+def belief_line(belief: Belief) -> Text:
+    """One belief on one line: what, how sure, and since when."""
+    scope = f" ({belief.scope})" if belief.scope else ""
+    line = Text.assemble(
+        (one_line(belief.label + scope), "bold"), ": ", one_line(_value(belief.value)), "  "
+    )
+    if belief.holds:
+        line.append_text(_confidence(belief.confidence))
+    since = f"since {_day(belief.since)}"
+    until = f"until {_day(belief.until)}" if belief.until is not None else since
+    return line.append(f"  {belief.level}, {', '.join(_states(belief))}, {until}", "dim")
+
+
+def draw_explanations(
+    explained: Sequence[Explanation], as_of: datetime | None = None
+) -> RenderableType:
+    """Draw why something is believed: values by time, then what said it.
+
+    Args:
+        as_of: where the timelines end; None: now.
+    """
+    parts: list[RenderableType] = []
+    for explanation in explained:
+        belief = explanation.belief
+        parts += [
+            belief_line(belief),
+            Text(f"  {belief.slot}", "dim"),
+            Padding(_timeline(belief, as_of or datetime.now(UTC)), (1, 0, 1, 2)),
+            *(line for one in explanation.evidence for line in _evidence_lines(one)),
+            Text(),
+        ]
+    return Group(*parts)
+
+
+def draw_changes(changes: Sequence[Change]) -> RenderableType:
+    """Draw changes of beliefs, a line each."""
+    if not changes:
+        return Text("nothing has changed")
+    rows = []
+    for change in changes:
+        label = f"{change.label} ({change.scope})" if change.scope else change.label
+        before = _value(change.before) if change.before is not None else ""
+        after = _value(change.after) if change.after is not None else "(ended)"
+        rows.append((_day(change.at), label, before, after, short_source(change.citation)))
+    return draw_table(("since", "what", "before", "after", "source"), rows)
+
+
+def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
+    """Draw what a scan did, or of a dry run what it would write."""
+    counts = result.run.counts
+    found = [f"{counts[name]:,} {words}" for name, words in _COUNTS.items() if counts.get(name)]
+    lines = [Text(", ".join(found) or "nothing new to look at")]
+    if result.read is not None:
+        read = sum(item.status == "read" for item in result.read.items)
+        lines.insert(0, Text(f"read {plural(read, 'document')}"))
+    if dry_run:
+        for evidence in result.evidence[:SHOWN]:
+            lines += _evidence_lines(evidence)
+        hidden = len(result.evidence) - SHOWN
+        if hidden > 0:
+            lines.append(Text(f"… and {hidden:,} more (--json has them all)", "dim"))
+        lines.append(Text("a dry run: nothing was written, and no source was read", "yellow"))
+        return Group(*lines)
+    if result.run.status == "stopped":
+        lines.append(Text(f"stopped: {result.run.reason}", "yellow"))
+    if counts.get("evidence") or counts.get("staged"):
+        lines += [
+            Text(f"undo: remloom dream rollback {short_id(result.run.id)}", "dim"),
+            Text("next: remloom profile show", "dim"),
+        ]
+    return Group(*lines)
+
+
+def draw_slots(slots: Iterable[Slot]) -> RenderableType:
+    """Draw what can be known, a line each."""
+    rows = [(slot.id, slot.label, slot.kind, ", ".join(_rules(slot))) for slot in slots]
+    return draw_table(("slot", "label", "kind", "rules"), rows)
+
+
+def draw_slot(slot: Slot) -> RenderableType:
+    """Draw one slot with all that is said of it."""
+    values = ", ".join(slot.values) + (", or another" if slot.values and slot.open else "")
+    pairs = {
+        "label": slot.label,
+        "hub": slot.hub,
+        "kind": slot.kind,
+        "values": values,
+        "also called": ", ".join(slot.aliases),
+        "used for": slot.usage,
+        "half-life": f"{slot.half_life:g} days",
+        "rules": ", ".join(_rules(slot)),
+        "to ask": slot.question,
+    }
+    named = [(name, Text(one_line(text))) for name, text in pairs.items() if text]
+    return Group(Text(slot.id, "bold"), draw_pairs(named))
+
+
+def _beliefs_table(beliefs: Sequence[Belief]) -> Table:
+    has_scopes = any(belief.scope for belief in beliefs)
+    columns = ["what", "value", "confidence", "level", "since", "scope", "state", "source"]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        if column != "scope" or has_scopes:
+            fixed = column in ("confidence", "since")
+            table.add_column(column, overflow="fold", no_wrap=fixed)
+    before = ""
+    for belief in beliefs:
+        cells = [
+            # the items of a list stand under one label
+            Text("" if belief.label == before else one_line(belief.label)),
+            Text(one_line(_value(belief.value)), "bold"),
+            _confidence(belief.confidence) if belief.holds else Text("ended", "dim"),
+            Text(belief.level),
+            Text(_day(belief.since)),
+            *([Text(one_line(belief.scope))] if has_scopes else []),
+            _states_text(belief),
+            Text(short_source(belief.citation), "dim"),
+        ]
+        before = belief.label
+        table.add_row(*cells)
+    return table
+
+
+def _confidence(confidence: float) -> Text:
+    """A probability as a bar and a percentage."""
+    filled = round(confidence * BAR)
+    style = "green" if confidence >= 0.8 else "yellow" if confidence >= 0.5 else "red"
+    # nobody is certain of anything
+    shown = min(99, max(1, round(confidence * 100)))
+    return Text.assemble(("█" * filled, style), ("░" * (BAR - filled), "dim"), f" {shown:>2} %")
+
+
+def _states(belief: Belief) -> list[str]:
+    marks = {"hard": belief.hard, "pinned": belief.pinned, "hidden": belief.hidden}
+    return [belief.state, *(name for name, is_set in marks.items() if is_set)]
+
+
+def _states_text(belief: Belief) -> Text:
+    style = "" if belief.state == "current" and not belief.hidden else "yellow"
+    return Text(", ".join(_states(belief)), style)
+
+
+def _timeline(belief: Belief, end: datetime) -> Table:
+    """The values of a belief under each other, each where it held, from the first to the end."""
+    current = (belief.value, belief.since, belief.until)
+    spans = [(held.value, held.since, held.until) for held in belief.history]
+    spans.append(current)
+    start = spans[0][1]
+    length = max((end - start).total_seconds(), 1.0)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow="fold")
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim", no_wrap=True)
+    for value, since, until in spans:
+        first = int((since - start).total_seconds() / length * (TIMELINE - 1))
+        last = int(((until or end) - start).total_seconds() / length * TIMELINE)
+        cells = max(1, min(last, TIMELINE) - first)
+        bar = Text(" " * first)
+        bar.append("━" * cells + ("" if until else "▶"), "dim" if until else "green")
+        period = f"{_day(since)} to {_day(until)}" if until else f"since {_day(since)}"
+        grid.add_row(Text(one_line(_value(value)), "" if until else "bold"), bar, period)
+    return grid
+
+
+def _evidence_lines(evidence: Evidence) -> Iterator[Text]:
+    sign, style = _SIGNS[evidence.polarity]
+    value = "" if evidence.value == "" else one_line(_value(evidence.value))
+    where = short_source(evidence.citation)
+    how = ", ".join(
+        word.replace("_", " ")
+        for word in (evidence.source, evidence.signal, evidence.extractor)
+        if word != evidence.citation
+    )
+    what = f"{evidence.slot or evidence.key}: {value}" if not evidence.slot else value
+    yield Text.assemble(
+        (f"  {sign} ", style),
+        f"{_day(evidence.at)}  ",
+        (what, "bold"),
+        f"  {where}",
+        (f"  {how}", "dim"),
+    )
+    for words in (evidence.quote, evidence.note):
+        if words:
+            yield Text(f"      “{one_line(words)}”", "italic")
+
+
+def _rules(slot: Slot) -> list[str]:
+    rules = {
+        "user only": slot.user_only,
+        "sensitive": slot.sensitive,
+        "standing": slot.standing,
+    }
+    return [rule for rule, holds in rules.items() if holds]
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _day(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d}"

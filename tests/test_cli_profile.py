@@ -1,0 +1,192 @@
+"""`remloom profile`: what is known of the user, on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from remloom import Memory
+from remloom.serve.cli.app import program
+
+CHAT = [
+    ("user", "I'm vegetarian and I'm allergic to peanuts.", "2026-10-01T09:00:00Z"),
+    ("assistant", "Noted! I like peanuts.", "2026-10-01T09:01:00Z"),
+    ("user", "I live in Berlin.", "2026-10-03T09:00:00Z"),
+    ("user", "I moved to Lisbon last week.", "2026-10-12T09:00:00Z"),
+    ("user", "I'm no longer vegetarian, I eat fish again.", "2026-10-20T09:00:00Z"),
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with an empty memory; beside it a chat of October."""
+    for variable in [name for name in os.environ if name.startswith("REMLOOM_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
+    monkeypatch.chdir(tmp_path)
+    turns = [{"role": who, "content": text, "timestamp": at} for who, text, at in CHAT]
+    # a turn a line
+    lines = ",\n".join(map(json.dumps, turns))
+    (tmp_path / "october.json").write_text(f"[{lines}]")
+    Memory.open(tmp_path / "home", embedder="none").close()
+    return tmp_path
+
+
+@pytest.fixture
+def known(home: Path) -> Path:
+    """The same, after a scan."""
+    assert run("profile", "scan", "october.json").exit_code == 0
+    return home
+
+
+def run(*words: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(program, list(words), input=stdin)
+
+
+def as_json(*words: str) -> Any:
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_scan_reads_a_chat_and_says_what_it_found_and_how_to_undo_it(home: Path) -> None:
+    result = run("profile", "scan", "october.json")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "read 1 document"
+    assert lines[1].startswith("4 passages looked at, 5 pieces of evidence")
+    assert any(line.startswith("undo: remloom dream rollback ") for line in lines)
+    assert run("profile", "scan").stdout == "nothing new to look at\n"
+
+
+def test_a_chat_that_is_scanned_stays_a_chat(known: Path) -> None:
+    (explained,) = as_json("profile", "why", "allergies")
+    assert [one["source"] for one in explained["evidence"]] == ["chat"]
+
+
+def test_the_profile_is_a_table_for_each_hub_with_what_is_known_and_how_sure(known: Path) -> None:
+    result = run("profile")
+    assert result.exit_code == 0, result.output
+    assert "Operating context: what is feasible" in result.stdout
+    (row,) = [line for line in result.stdout.splitlines() if line.startswith("Location")]
+    assert "Lisbon" in row
+    assert "█" in row
+    assert "%" in row
+    assert "2026-10-12" in row
+    assert row.endswith("october.json:4-4")
+    assert "1 belief ended: --ended shows them" in result.stdout
+    assert "vegetarian" not in result.stdout
+    assert "vegetarian" in run("profile", "show", "--ended").stdout
+
+
+def test_an_empty_profile_says_what_to_do(home: Path) -> None:
+    assert run("profile", "show").stdout.startswith("nothing is known yet: remloom profile scan")
+
+
+def test_why_draws_the_values_by_time_and_quotes_what_was_said(known: Path) -> None:
+    shown = run("profile", "why", "location_region").stdout
+    assert shown.startswith("Location: Lisbon")
+    assert "2026-10-03 to 2026-10-12" in shown
+    assert "“I live in Berlin.”" in shown
+    assert "october.json:3-3" in shown
+
+
+def test_as_of_a_day_it_is_what_was_believed_then(known: Path) -> None:
+    before = as_json("profile", "show", "--as-of", "2026-10-10")
+    values = {belief["label"]: belief["value"] for belief in before["beliefs"]}
+    assert values == {"Allergies": "peanuts", "Diet": "vegetarian", "Location": "Berlin"}
+    shown = run("profile", "why", "location_region", "--as-of", "2026-10-10").stdout
+    assert "Lisbon" not in shown
+
+
+def test_changes_are_listed_the_newest_first(known: Path) -> None:
+    rows = run("profile", "changes", "--since", "2026-10-10").stdout.splitlines()[2:]
+    assert [row.split()[:2] for row in rows] == [["2026-10-20", "Diet"], ["2026-10-12", "Location"]]
+    assert "Berlin" in run("profile", "history", "location_region").stdout
+
+
+def test_what_is_set_by_hand_is_shown_and_can_be_taken_back(known: Path) -> None:
+    result = run("profile", "set", "location_region", "Porto", "--note", "my address")
+    assert result.stdout.startswith("Location: Porto")
+    undo = result.stdout.splitlines()[-1].split("`")[1].split()[1:]
+    assert "“my address”" in run("profile", "why", "location_region").stdout
+    assert run(*undo).exit_code == 0
+    assert run("profile", "why", "location_region").stdout.startswith("Location: Lisbon")
+
+
+def test_a_scope_has_a_value_of_its_own(known: Path) -> None:
+    run("profile", "set", "verbosity", "detailed", "--scope", "domain:coding")
+    run("profile", "set", "verbosity", "concise")
+    coding = as_json("profile", "show", "--scope", "domain:coding")
+    assert [
+        one["value"] for one in coding["beliefs"] if one["slot"] == "output_contract.verbosity"
+    ] == ["detailed"]
+    assert "domain:coding" in run("profile", "show").stdout
+
+
+@pytest.mark.parametrize("answer", ["confirm", "reject", "retire"])
+def test_an_answer_shows_what_came_of_it(known: Path, answer: str) -> None:
+    result = run("profile", answer, "allergies", "peanuts")
+    assert result.exit_code == 0, result.output
+    states = {"confirm": "current, since", "reject": "retired, until", "retire": "retired, until"}
+    assert states[answer] in result.stdout
+
+
+def test_a_correction_takes_the_place_of_what_was_wrong(known: Path) -> None:
+    run("profile", "correct", "allergies", "tree nuts", "--was", "peanuts")
+    table = run("profile", "show").stdout
+    assert "tree nuts" in table
+    assert "peanuts" not in table
+
+
+def test_what_is_pinned_or_hidden_is_marked_until_that_is_undone(known: Path) -> None:
+    assert "current, pinned" in run("profile", "pin", "allergies").stdout
+    assert "current, pinned, hidden" in run("profile", "hide", "allergies").stdout
+    run("profile", "pin", "allergies", "--undo")
+    assert "pinned" not in run("profile", "hide", "allergies", "--undo").stdout
+
+
+def test_forgetting_asks_first_and_verifies_that_nothing_is_left(known: Path) -> None:
+    refused = run("profile", "forget", "allergies")
+    assert refused.exit_code == 2
+    assert "add --yes" in refused.stderr
+    assert run("profile", "forget", "allergies", "--dry-run").stdout.startswith("would forget 1 ")
+    done = run("profile", "forget", "allergies", "--yes")
+    assert "verified: nothing of it is left" in done.stdout
+    assert "peanuts" not in run("profile", "show", "--ended").stdout
+
+
+def test_what_can_be_known_is_listed_and_described(home: Path) -> None:
+    assert "food_and_dining.restrictions.allergies" in run("profile", "slots").stdout
+    described = run("profile", "slots", "delete_files").stdout
+    assert "user only" in described
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("why", "dietary"), 2, "did you mean"),
+        (("why", "timezone"), 3, "nothing is believed of"),
+        (("set", "delete_files", "always!"), 2, "is one of"),
+        (("set", "verbosity", "concise", "--scope", "coding"), 2, "is not a scope"),
+        (("show", "--as-of", "yesterday"), 2, "is not a time"),
+    ],
+)
+def test_wrong_input_says_what_is_right(
+    known: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    result = run("profile", *words)
+    assert result.exit_code == code, result.output
+    assert said in result.stderr
+
+
+def test_several_people_are_kept_apart(known: Path) -> None:
+    run("profile", "set", "location_region", "Riga", "--subject", "Ana Costa")
+    assert run("profile", "subjects").stdout.split("\n") == ["Ana Costa", "me", ""]
+    assert "Lisbon" not in run("profile", "show", "--subject", "Ana Costa").stdout
