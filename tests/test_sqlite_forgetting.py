@@ -152,7 +152,7 @@ def test_burials_are_not_kept_for_ever(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool
 ) -> None:
     monkeypatch.setattr("remloom.store.sqlite.write_session._PRUNED", 10)
-    monkeypatch.setattr("remloom.store.sqlite.index_manager._KEPT_TOMBSTONES", 20)
+    monkeypatch.setattr("remloom.store.sqlite.index_snapshots._KEPT_TOMBSTONES", 20)
     for n in range(60):
         (id,) = put(store, Resource(id=f"r{n}", name=f"r{n}", content="text")).ids
         if erase:

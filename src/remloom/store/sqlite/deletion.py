@@ -9,7 +9,7 @@ from ...model import Moment
 from ..references import without_refs
 from ..results import Deletion
 from . import kv
-from .index_manager import prune
+from .index_snapshots import prune_tombstones
 from .label_writer import LabelWriter
 from .rows import decode, encode
 from .statements import SQL
@@ -61,7 +61,7 @@ def delete(
 def delete_snapshots(cursor: apsw.Cursor) -> None:
     """Remove the snapshots that hold what was deleted, and tombstones that no snapshot needs."""
     cursor.execute(SQL.delete_outdated_snapshots)
-    prune(cursor)
+    prune_tombstones(cursor)
 
 
 def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:

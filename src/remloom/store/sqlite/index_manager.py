@@ -12,16 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-import msgspec
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from ...errors import StoreBusyError, StoreError, StoreFullError
-from ..indexed_text import searchable_text
 from .database import Database
 from .error_translation import translate
-from .rows import decode
+from .index_loader import LoadedIndex, NewestNumbers, catch_up, is_outdated, load_index
+from .index_snapshots import IndexSnapshot, write_snapshot
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -31,44 +28,17 @@ if TYPE_CHECKING:
     from ..indexes.hnsw import VectorIndex
     from ..indexes.trigrams import NameIndex
 
-__all__ = ["IndexManager", "prune"]
+__all__ = ["IndexManager"]
 
-_PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
-_FETCH = 5_000  # rows read at a time while catching up
 _TAIL = 2_000  # a tail longer than this is merged in the background
 # an index up to this size is merged at once: it takes milliseconds, and a tail is slow to search
 _SMALL = 20_000
 _SMALL_TAIL = 200
 _GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this factor
-_IDLE = 0.5  # seconds between looks of the background thread
-# the latest tombstones, which stay for the indexes of other processes
-_KEPT_TOMBSTONES = 10_000
+_INTERVAL = 0.5  # seconds between looks of the background thread
 # seconds after something was erased before a snapshot is stored again: more may follow
-_REST = 60.0
+_SAVE_DELAY = 60.0
 _STEP = 64  # vectors moved into the graph between two looks at whether to stop
-
-
-class _Index(Protocol):
-    """What the three indexes have in common."""
-
-    def __len__(self) -> int: ...
-    @property
-    def tail_size(self) -> int: ...
-    def remove(self, ids: Any) -> None: ...
-
-
-_I = TypeVar("_I", bound=_Index)
-
-
-class _State(Struct):
-    """One index and how much of the database it has seen."""
-
-    index: Any
-    seen: int  # highest number added
-    dead: int  # highest tombstone applied
-    saved: int = 0  # size when the snapshot was stored
-    model: int = 0
-    rests: float = 0.0  # monotonic time until which no snapshot is stored in the background
 
 
 class IndexManager:
@@ -76,16 +46,16 @@ class IndexManager:
 
     Args:
         hnsw: see `VectorIndex`.
-        chores: what the background thread does beside, each time it looks.
+        tasks: what else the background thread does, each time it looks.
     """
 
     def __init__(
-        self, database: Database, *, hnsw: dict[str, int], chores: Sequence[Callable[[], None]] = ()
+        self, database: Database, *, hnsw: dict[str, int], tasks: Sequence[Callable[[], None]] = ()
     ) -> None:
         self._database = database
-        self._chores = chores
+        self._tasks = tasks
         self._hnsw = hnsw
-        self._states: dict[str, _State] = {}
+        self._loaded: dict[str, LoadedIndex] = {}
         self._locks = {kind: threading.RLock() for kind in ("names", "terms", "vectors")}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -94,133 +64,72 @@ class IndexManager:
 
     def names(self) -> NameIndex:
         """Keys by label number, with every committed label in it."""
-        return self._fresh("names").index  # type: ignore[no-any-return]
+        return self._up_to_date("names").index  # type: ignore[no-any-return]
 
     def terms(self) -> TermIndex:
         """Texts by document number, with every committed text in it."""
-        return self._fresh("terms").index  # type: ignore[no-any-return]
+        return self._up_to_date("terms").index  # type: ignore[no-any-return]
 
     def vectors(self) -> VectorIndex | None:
         """Windows of the current model by vector number; None while the store has no vectors."""
-        return self._fresh("vectors").index  # type: ignore[no-any-return]
+        return self._up_to_date("vectors").index  # type: ignore[no-any-return]
 
     def current(self, kind: str) -> Any:
         """Return an index by its kind, with everything committed in it."""
-        return self._fresh(kind).index
+        return self._up_to_date(kind).index
 
     def loaded(self) -> dict[str, Any]:
         """The indexes that were needed so far."""
-        return {
-            kind: state.index for kind, state in self._states.items() if state.index is not None
-        }
+        indexes = {kind: loaded.index for kind, loaded in self._loaded.items()}
+        return {kind: index for kind, index in indexes.items() if index is not None}
 
-    def _fresh(self, kind: str) -> _State:
-        state = self._states.get(kind)
+    def _up_to_date(self, kind: str) -> LoadedIndex:
+        loaded = self._loaded.get(kind)
         with translate(self._database.path):
-            label_no, vector_no, text_no, tombstone_no, model = self._database.reader.execute(
-                SQL.newest_numbers
-            ).get
-        newest = {"names": label_no, "terms": text_no, "vectors": vector_no}[kind]
-        if (
-            state is not None
-            and state.seen == newest
-            and state.dead == tombstone_no
-            and state.model == (model or 0)
-        ):
-            return state
+            numbers = self._database.reader.execute(SQL.newest_numbers).get
+        if loaded is not None:
+            # Asked before every search: mostly nothing was written since the one before.
+            if numbers == loaded.newest:
+                return loaded
+            newest = NewestNumbers(*numbers)
+            if loaded.is_current(kind, newest):
+                loaded.newest = newest
+                return loaded
         with self._locks[kind], self._database.snapshot() as cursor:
             return self._catch_up(kind, cursor)
 
-    def _catch_up(self, kind: str, cursor: apsw.Cursor) -> _State:
-        state = self._states.get(kind)
-        label_no, vector_no, text_no, dead, model = cursor.execute(SQL.newest_numbers).get
-        newest = {"names": label_no, "terms": text_no, "vectors": vector_no}[kind]
-        outdated = state is not None and (
-            state.dead < pruned(cursor) or (kind == "vectors" and state.model != (model or 0))
-        )
-        if state is None or outdated:
-            state = self._states[kind] = self._load(kind, cursor, dead)
+    def _catch_up(self, kind: str, cursor: apsw.Cursor) -> LoadedIndex:
+        newest = NewestNumbers(*cursor.execute(SQL.newest_numbers).get)
+        loaded = self._loaded.get(kind)
+        if loaded is None or is_outdated(kind, loaded, cursor, newest):
+            loaded = load_index(kind, cursor, newest.tombstone_no, self._hnsw)
+            self._loaded[kind] = loaded
             self.start()
-        # A transaction that began earlier sees less than the index has: what it does not find is no
-        # hit of its.
-        if state.index is not None:
-            if state.dead < dead:
-                gone = cursor.execute(SQL.tombstones_after, (kind, state.dead)).fetchall()
-                if gone:
-                    state.index.remove([number for (number,) in gone])
-            if state.seen < newest:
-                _ADD[kind](state, cursor)
-            if (
-                kind != "vectors"
-                and len(state.index) <= _SMALL
-                and state.index.tail_size > _SMALL_TAIL
-            ):
-                state.index.compact()
-        state.seen, state.dead = max(state.seen, newest), max(state.dead, dead)
-        return state
+        catch_up(kind, loaded, cursor, newest)
+        is_small = kind != "vectors" and len(loaded.index) <= _SMALL
+        if is_small and loaded.index.tail_size > _SMALL_TAIL:
+            loaded.index.compact()
+        return loaded
 
-    # -- loading and storing -----------------------------------------------------------------------
-
-    def _load(self, kind: str, cursor: apsw.Cursor, dead: int) -> _State:
-        if kind == "vectors":
-            return self._load_vectors(cursor, dead)
-        index_class = _index_class(kind)
-        snapshot = _snapshot(cursor, kind)
-        _forget_pages(cursor)
-        if snapshot and pruned(cursor) <= snapshot.dead:
-            try:
-                index = index_class.load(snapshot.data)
-                return _State(index, index.last, snapshot.dead, len(index))
-            except ValueError:
-                # another version or damaged: a cache is rebuilt, not repaired
-                pass
-        return _State(index_class(), 0, dead)
-
-    def _load_vectors(self, cursor: apsw.Cursor, dead: int) -> _State:
-        """Vectors come from their table; only the graph over them is in the snapshot."""
-        current = cursor.execute(SQL.current_model).get
-        if current is None:
-            return _State(None, 0, dead)
-        from ..indexes.hnsw import VectorIndex
-
-        model, dims = current
-        state = _State(VectorIndex(dims, **self._hnsw), 0, dead, model=model)
-        _add_vectors(state, cursor)
-        _forget_pages(cursor)
-        snapshot = _snapshot(cursor, "vectors")
-        _forget_pages(cursor)
-        if snapshot and snapshot.model == model:
-            try:
-                state.index.load_graph(snapshot.data)
-                state.saved = len(state.index)
-            except ValueError:
-                pass
-        return state
+    # -- storing -----------------------------------------------------------------------------------
 
     def save(self, kind: str) -> None:
         """Store a snapshot of an index as it is now, if the store can be written."""
         if self._database.read_only:
             return
         with self._locks[kind]:
-            state = self._states[kind]
-            blob = state.index.dump_graph() if kind == "vectors" else state.index.dump()
-            size = len(state.index)
-            meta = msgspec.json.encode({"model": state.model, "size": size}).decode()
-            upto, dead = state.seen, state.dead
+            loaded = self._loaded[kind]
+            index = loaded.index
+            data = index.dump_graph() if kind == "vectors" else index.dump()
+            size = len(index)
+            last_number = loaded.last_number
+            snapshot = IndexSnapshot(data, loaded.last_tombstone, loaded.model)
 
-        def work(cursor: apsw.Cursor) -> None:
-            erased = cursor.execute(SQL.has_tombstone_after, (dead, kind)).get
-            if erased or pruned(cursor) > dead:
-                # something in this blob was removed meanwhile and must not come back to disk
-                return
-            cursor.execute(SQL.delete_snapshot, (kind,))
-            for part, start in enumerate(range(0, len(blob), _PART)):
-                data = blob[start : start + _PART]
-                cursor.execute(SQL.add_snapshot_part, (kind, part, upto, dead, meta, data))
-            prune(cursor)
+        def write(cursor: apsw.Cursor) -> None:
+            write_snapshot(cursor, kind, snapshot, last_number=last_number, size=size)
 
-        self._database.write(work)
-        state.saved = size
+        self._database.write(write)
+        loaded.saved_size = size
 
     # -- in the background -------------------------------------------------------------------------
 
@@ -232,7 +141,7 @@ class IndexManager:
 
     def _run(self) -> None:
         try:
-            while not self._stop.wait(_IDLE):
+            while not self._stop.wait(_INTERVAL):
                 with suppress(StoreBusyError, StoreFullError):  # it is tried again
                     self._work()
         except StoreError:
@@ -240,9 +149,9 @@ class IndexManager:
             self._thread = None
 
     def _work(self) -> None:
-        for chore in self._chores:
-            chore()
-        for kind in list(self._states):
+        for task in self._tasks:
+            task()
+        for kind in list(self._loaded):
             if self._stop.is_set():
                 return
             self.maintain(kind, self._stop.is_set)
@@ -250,21 +159,21 @@ class IndexManager:
     def maintain(self, kind: str, stop: Callable[[], bool] = lambda: False) -> None:
         """Merge a long tail and store a snapshot when it pays. Searches go on meanwhile."""
         # so that the first question after a burst of writes finds most of it done
-        state = self._fresh(kind)
-        if state.index is None:
+        loaded = self._up_to_date(kind)
+        if loaded.index is None:
             return
-        index = state.index
+        index = loaded.index
         if kind == "vectors":
             while not stop() and index.advance(_STEP):
                 pass
         elif index.tail_size > _TAIL:
             index.compact()
-        elif state.saved:
+        elif loaded.saved_size:
             return
         if (
             not stop()
-            and len(index) > max(_TAIL, state.saved * _GROWTH)
-            and time.monotonic() > state.rests
+            and len(index) > max(_TAIL, loaded.saved_size * _GROWTH)
+            and time.monotonic() > loaded.save_after
         ):
             self.save(kind)
 
@@ -272,20 +181,21 @@ class IndexManager:
         """Note that the snapshots of these indexes were dropped: they are stored again when nothing
         was erased for a while."""
         for kind in kinds:
-            if (state := self._states.get(kind)) is not None:
-                state.saved, state.rests = 0, time.monotonic() + _REST
+            if (loaded := self._loaded.get(kind)) is not None:
+                loaded.saved_size = 0
+                loaded.save_after = time.monotonic() + _SAVE_DELAY
 
     def optimize(self) -> None:
         """Bring every index up to date, merge tails, store snapshots. May take minutes."""
         for kind in self._locks:
-            state = self._fresh(kind)
-            if state.index is None or not len(state.index):
+            loaded = self._up_to_date(kind)
+            if loaded.index is None or not len(loaded.index):
                 continue
             if kind == "vectors":
-                while state.index.advance(_STEP):
+                while loaded.index.advance(_STEP):
                     pass
-            elif state.index.tail_size:
-                state.index.compact()
+            elif loaded.index.tail_size:
+                loaded.index.compact()
             self.save(kind)
 
     def close(self) -> None:
@@ -294,89 +204,8 @@ class IndexManager:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         for kind in ("names", "terms"):
-            state = self._states.get(kind)
-            if state is not None and len(state.index) - state.saved > _TAIL:
-                state.index.compact()
+            loaded = self._loaded.get(kind)
+            if loaded is not None and len(loaded.index) - loaded.saved_size > _TAIL:
+                loaded.index.compact()
                 with suppress(StoreBusyError, StoreFullError):  # the next process makes it again
                     self.save(kind)
-
-
-def prune(cursor: apsw.Cursor) -> None:
-    """Drop the tombstones that every snapshot knows of, but for the latest: an index that is
-    further behind, in another process, is loaded anew. One at least stays, to tell how far that is.
-    """
-    cursor.execute(SQL.prune_tombstones, (_KEPT_TOMBSTONES,))
-
-
-def pruned(cursor: apsw.Cursor) -> int:
-    """Return the number up to which tombstones were dropped."""
-    oldest = cursor.execute(SQL.oldest_tombstone).get
-    return (oldest - 1) if oldest else 0
-
-
-class _Snapshot(Struct):
-    """A stored index."""
-
-    data: bytearray
-    dead: int  # highest tombstone it knows of
-    model: int
-
-
-def _snapshot(cursor: apsw.Cursor, kind: str) -> _Snapshot | None:
-    """The snapshot of an index, put together part by part: it may be a hundred megabytes, and is
-    held once."""
-    first = cursor.execute(SQL.snapshot_header, (kind,)).get
-    if first is None:
-        return None
-    data = bytearray()
-    for (part,) in cursor.execute(SQL.snapshot_parts, (kind,)):
-        data += part
-    return _Snapshot(data, first[0], msgspec.json.decode(first[1]).get("model", 0))
-
-
-def _forget_pages(cursor: apsw.Cursor) -> None:
-    """Empty the page cache of what was read once and is now held as an index."""
-    cursor.connection.pragma("shrink_memory")
-
-
-def _index_class(kind: str) -> Any:
-    if kind == "names":
-        from ..indexes.trigrams import NameIndex
-
-        return NameIndex
-    from ..indexes.bm25 import TermIndex
-
-    return TermIndex
-
-
-def _add_names(state: _State, cursor: apsw.Cursor) -> None:
-    rows = cursor.execute(SQL.labels_after, (state.seen,)).fetchall()
-    if rows:
-        state.index.add([label_no for label_no, _ in rows], [key for _, key in rows])
-
-
-def _add_terms(state: _State, cursor: apsw.Cursor) -> None:
-    while rows := cursor.execute(SQL.texts_after, (state.seen, _FETCH)).fetchall():
-        texts = [
-            searchable_text(decode(schema, body, content)) for _, _, schema, body, content in rows
-        ]
-        state.index.add([row[0] for row in rows], texts)
-        state.seen = rows[-1][0]
-
-
-def _add_vectors(state: _State, cursor: apsw.Cursor) -> None:
-    import numpy as np
-
-    while rows := cursor.execute(SQL.vectors_after, (state.seen, state.model, _FETCH)).fetchall():
-        matrix = np.frombuffer(b"".join(data for _, data in rows), np.float16).reshape(
-            len(rows), -1
-        )
-        state.index.add([vector_no for vector_no, _ in rows], matrix)
-        state.seen = rows[-1][0]
-
-
-_ADD: dict[str, Callable[[_State, Any], None]] = {
-    "names": _add_names,
-    "terms": _add_terms,
-    "vectors": _add_vectors,
-}

@@ -79,7 +79,7 @@ class SqliteStore:
         except BaseException:
             database.close()
             raise
-        self._indexes = IndexManager(database, hnsw=hnsw or {}, chores=(self._erasures.retry,))
+        self._indexes = IndexManager(database, hnsw=hnsw or {}, tasks=(self._erasures.retry,))
         if self._erasures.unfinished:
             self._indexes.start()
         labels = LabelNumbers(database)

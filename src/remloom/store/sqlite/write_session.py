@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from .index_manager import prune
+from .index_snapshots import prune_tombstones
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -74,4 +74,4 @@ class WriteSession:
         numbers = (self.record_no, self.label_no, self.vector_no, self.text_no, self.tombstone_no)
         self.cursor.execute(SQL.store_numbers, numbers)
         if self.tombstone_no // _PRUNED != self._tombstones_before // _PRUNED:
-            prune(self.cursor)
+            prune_tombstones(self.cursor)
