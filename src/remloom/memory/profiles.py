@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..profile.belief_store import BeliefStore, Mark
     from ..profile.claim import Value
     from ..profile.profile import Change, Explanation, Profile
+    from ..profile.reliability import Learned
     from ..profile.scan import ScanResult
     from ..profile.slots import Registry, Slot
     from ..runs.writer import Writer
@@ -383,6 +384,15 @@ class Profiles:
         ]
         return ScanResult(run=writer.run, read=read, evidence=tuple(would_be))
 
+    def learned(self) -> list[Learned]:
+        """List what answers have taught: how far what is trusted, how fast what changes.
+
+        Each time a belief is confirmed, corrected or rejected, what said it was right or wrong.
+        """
+        from ..profile.constants import constants_of
+
+        return constants_of(self._store).learned()
+
     # -- parts -------------------------------------------------------------------------------------
 
     def _slots(self) -> Registry:
@@ -458,7 +468,14 @@ class Profiles:
             recorder.record([evidence], entries=outcomes)
 
         self._run(work)
+        if outcomes:
+            self._relearn()
         return self._find(found, evidence.value, subject, scope)
+
+    def _relearn(self) -> None:
+        from ..profile.constants import exposures, relearn
+
+        relearn(self._store, lambda: exposures(self._beliefs(), self._slots()))
 
     def _answer(
         self,

@@ -181,6 +181,20 @@ def subjects(call: Call) -> None:
     call.show(names, lambda: "\n".join(names) or "nobody is known yet: remloom profile scan")
 
 
+@command("learned", to=profile)
+def learned(call: Call) -> None:
+    """List what answers have taught: how far what is trusted, how fast what changes."""
+    with call.open() as memory:
+        listed = memory.profile.learned()
+
+    def view() -> RenderableType:
+        from .profile_view import draw_learned
+
+        return draw_learned(listed)
+
+    call.show(msgspec.to_builtins(listed), view)
+
+
 def _explain(
     memory: Memory,
     slot: str,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...profile.claim import Value
     from ...profile.evidence import Evidence
     from ...profile.profile import Change, Explanation, Profile
+    from ...profile.reliability import Learned
     from ...profile.scan import ScanResult
     from ...profile.slots import Slot
 
@@ -30,6 +31,7 @@ __all__ = [
     "belief_line",
     "draw_changes",
     "draw_explanations",
+    "draw_learned",
     "draw_profile",
     "draw_scan",
     "draw_slot",
@@ -153,6 +155,18 @@ def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
             Text("next: remloom profile show", "dim"),
         ]
     return Group(*lines)
+
+
+def draw_learned(learned: Sequence[Learned]) -> RenderableType:
+    """Draw what answers have taught, a line each."""
+    if not learned:
+        return Text("nothing yet: confirm, correct or reject what is believed", "yellow")
+    rows = [
+        (one.kind, one.name, f"{one.prior:.2f}", f"{one.now:.2f}", f"{one.count:,}")
+        for one in learned
+    ]
+    columns = ("what", "of", "before", "now", "answers")
+    return draw_table(columns, rows, right=("before", "now", "answers"))
 
 
 def draw_slots(slots: Iterable[Slot]) -> RenderableType:
