@@ -8,7 +8,6 @@ compacted away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import log1p
 from threading import Lock
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from .postings import (
     PostingsSegment,
     length_saturation,
     term_scores,
+    term_weight,
 )
 from .segments import Mask, SegmentedIndex, State
 from .term_hashes import TermHasher
@@ -95,8 +95,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
             df = int(np.count_nonzero(tail_counts))
             for in_segment in ranges:
                 df += in_segment[number].end - in_segment[number].start
-            df = min(df, documents)
-            weights.append(log1p((documents - df + 0.5) / (df + 0.5)) * (K1 + 1))
+            weights.append(term_weight(documents, min(df, documents)))
         ids = []
         scores = []
         # What the segments before gave is a floor under which the next need not look.

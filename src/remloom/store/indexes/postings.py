@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "PostingsSegment",
     "length_saturation",
     "term_scores",
+    "term_weight",
 ]
 
 K1 = 1.2
@@ -38,6 +40,12 @@ Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int32]
 Counts = NDArray[np.uint8]
 Floats = NDArray[np.float32]
+
+
+def term_weight(documents: int, having: int) -> float:
+    """Compute idf * (k1 + 1) of a term that so many of the documents have."""
+    idf = log1p((documents - having + 0.5) / (having + 0.5))
+    return idf * (K1 + 1)
 
 
 def length_saturation(lengths: Floats, average: float) -> Floats:

@@ -12,13 +12,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import log1p
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..indexes.postings import K1, B
+from ..indexes.postings import K1, B, term_weight
 from ..indexes.term_hashes import hash_terms
 from .binary_arrays import Column
 from .compaction import mergeable
@@ -173,7 +172,7 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
         sizes = [len(part) // _POSTING.itemsize for part in parts]
         first_numbers = np.repeat(np.array(starts, np.int64), sizes)
         numbers_by_term.append(first_numbers[ours] + postings["doc"][ours])
-        weight = log1p((texts - len(ours) + 0.5) / (len(ours) + 0.5)) * (K1 + 1)
+        weight = term_weight(texts, len(ours))
         scores_by_term.append(_saturated(postings[ours], weight, average_length))
     if not numbers_by_term:
         return none

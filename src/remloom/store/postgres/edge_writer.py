@@ -112,12 +112,12 @@ class EdgeWriter(Transaction):
         rows = self.rows(SQL.edges_at_ends, keys=Column("t", list(moved)))
         edges = [edge_of(row) for row in rows]
         self.delete_edges([edge.key for edge in edges])
-        self.put_edges(
-            [
-                replace(edge, src=moved.get(edge.src, edge.src), dst=moved.get(edge.dst, edge.dst))
-                for edge in edges
-            ]
-        )
+        at_others = []
+        for edge in edges:
+            src = moved.get(edge.src, edge.src)
+            dst = moved.get(edge.dst, edge.dst)
+            at_others.append(replace(edge, src=src, dst=dst))
+        self.put_edges(at_others)
 
     def _count(self, edges: Sequence[Sequence[str]], change: int) -> None:
         """Keep the counts of keys and of types, whose edges were added (1) or deleted (-1)."""

@@ -150,8 +150,11 @@ class PostgresGraph:
     def _known(self, rel_types: Sequence[str] | None) -> list[str] | None:
         """The edge types; one that was never used is refused."""
         for name in rel_types or ():
+            if name in self._edge_types:
+                continue
             # Types are read anew before one is refused: somebody may have used it meanwhile.
-            if name not in self._edge_types and (known := self.edge_types()) and name not in known:
+            known = self.edge_types()
+            if known and name not in known:
                 raise UnknownNameError("edge type", name, known)
         return None if rel_types is None else list(rel_types)
 

@@ -34,7 +34,8 @@ def check(transaction: Transaction, expected: Preconditions) -> None:
         _check_edges(transaction, expected)
     for (namespace, key), version in expected.entries.items():
         rows = transaction.rows(SQL.kv_version, namespace=namespace, key=key)
-        if (rows[0][0] if rows else 0) != version:
+        stored = rows[0][0] if rows else 0
+        if stored != version:
             raise changed(f"the entry {namespace} {key!r}")
 
 
