@@ -190,3 +190,17 @@ def test_several_people_are_kept_apart(known: Path) -> None:
     run("profile", "set", "location_region", "Riga", "--subject", "Ana Costa")
     assert run("profile", "subjects").stdout.split("\n") == ["Ana Costa", "me", ""]
     assert "Lisbon" not in run("profile", "show", "--subject", "Ana Costa").stdout
+
+
+def test_a_profile_is_exported_to_be_read_or_to_be_taken_in(known: Path) -> None:
+    assert "- **Location: Lisbon** (" in run("profile", "export").stdout
+    assert run("profile", "export", "me.json").stdout == "exported to me.json\n"
+    assert run("profile", "export", "me.json").exit_code == 4
+    assert run("profile", "export", "me.md").exit_code == 0
+    taken = run("--tenant", "elsewhere", "profile", "import", "me.json")
+    assert taken.stdout == "took in 5 pieces of evidence on me, 0 were there already\n"
+    assert "Lisbon" in run("--tenant", "elsewhere", "profile", "show").stdout
+    refused = run("profile", "import", "me.md")
+    assert refused.exit_code == 2
+    assert "not the JSON of a profile" in refused.stderr
+    assert len(as_json("profile", "export")["evidence"]) == 5

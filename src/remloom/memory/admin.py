@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -12,12 +11,13 @@ from typing import IO, TYPE_CHECKING
 from msgspec.structs import asdict
 
 from .. import labels
-from ..errors import ConflictError, InvalidInputError, ReadOnlyStoreError
+from ..errors import InvalidInputError
 from ..model import Exported, Imported, Record
 from ..store.backends import backend_for
 from . import lineage
 from .arguments import Progress, check_aware, check_limit
 from .engine import Engine
+from .private_files import create_private
 from .stats import MemoryStats
 from .writing import Writing
 
@@ -194,20 +194,8 @@ class Admin:
 
         if not isinstance(path, str | os.PathLike):
             return export(self.store, path, tenant=self.tenant, vectors=vectors)
-        try:
-            with open(path, "xb", opener=_open_private) as stream:
-                return export(self.store, stream, tenant=self.tenant, vectors=vectors)
-        except FileExistsError:
-            raise ConflictError(
-                f"{path} is there already", remedy="choose a new file name"
-            ) from None
-        except BaseException as error:
-            with suppress(OSError):
-                # half an export must not be taken for a whole one
-                os.unlink(path)
-            if isinstance(error, OSError):
-                raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
-            raise
+        with create_private(path) as stream:
+            return export(self.store, stream, tenant=self.tenant, vectors=vectors)
 
     def import_(
         self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
@@ -253,8 +241,3 @@ def _while_open(engine: Engine, records: Iterator[Record]) -> Iterator[Record]:
 
 def _is_end_of(part: str, id: str) -> bool:
     return id.startswith(part) or id.endswith(part)
-
-
-def _open_private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read: an export is plain text, whatever the tenant is."""
-    return os.open(path, flags, 0o600)

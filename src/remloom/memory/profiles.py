@@ -6,10 +6,12 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ConflictError, InvalidInputError
 from ..model import Receipt, Resource
+from ..profile.scopes import check_scope
 from .arguments import Progress, check_aware, check_text
 from .engine import Engine
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ..profile.belief import Belief
     from ..profile.belief_store import BeliefStore, Mark
     from ..profile.claim import Value
+    from ..profile.exchange import Imported
     from ..profile.profile import Change, Explanation, Profile
     from ..profile.reliability import Learned
     from ..profile.scan import ScanResult
@@ -153,13 +156,8 @@ class Profiles:
             UnknownNameError: there is no such slot.
             NotFoundError: nothing is believed there; or a list has several items.
         """
-        from ..profile.profile import Explanation
-
         found = self._slots().get(slot)
-        belief = self._find(found, value, subject, scope, as_of)
-        evidence = self._beliefs().evidence(belief.id)
-        known = [one for one in evidence if as_of is None or one.at <= as_of]
-        return Explanation(belief=belief, slot=found, evidence=tuple(known))
+        return self._explain(self._find(found, value, subject, scope, as_of), as_of)
 
     def changes(self, since: datetime | None = None, *, subject: str = "") -> list[Change]:
         """List how what is believed has changed since a time, newest first; default all changes.
@@ -320,6 +318,93 @@ class Profiles:
         ids = dict.fromkeys(one.claim or one.id for one in evidence)
         return self._writing.forget(tuple(ids), dry_run=dry_run)
 
+    # -- exchange ----------------------------------------------------------------------------------
+
+    def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        format: Literal["", "json", "markdown"] = "",
+        subject: str = "",
+        as_of: datetime | None = None,
+    ) -> str:
+        """Return what is known of a person as a text, and write it into a new file if one is given.
+
+        JSON has all evidence with its quotes, this memory's own slots, what was pinned, hidden or
+        forgotten, and what answers taught: `import_` takes it. Markdown is to be read: by hub, each
+        belief with since when and why.
+
+        Args:
+            path: of the new file, which only its owner may read.
+            format: default Markdown for a path that ends in ".md", else JSON.
+            as_of: of Markdown, what was believed then.
+
+        Raises:
+            ConflictError: the file exists already.
+            InvalidInputError: it is no format; or `as_of` with JSON, which has all times.
+        """
+        from ..profile.exchange import bundle_of, to_json, to_markdown
+        from .private_files import create_private
+
+        is_markdown = str(path or "").lower().endswith((".md", ".markdown"))
+        form = format or ("markdown" if is_markdown else "json")
+        if form not in ("json", "markdown") or (form == "json" and as_of is not None):
+            raise InvalidInputError(
+                f"a profile cannot be exported as {form!r}" + (" of a time" if as_of else ""),
+                remedy='as "json", which has all times, or "markdown"',
+            )
+        if form == "json":
+            text = to_json(bundle_of(self._store, self._beliefs(), self._subject(subject)))
+        else:
+            profile = self.show(subject, as_of=as_of)
+            explained = [self._explain(belief, as_of) for belief in profile.beliefs]
+            text = to_markdown(profile, explained)
+        if path is not None:
+            with create_private(path) as stream:
+                stream.write(text.encode())
+        return text
+
+    def import_(self, path: str | os.PathLike[str]) -> Imported:
+        """Take in what `export` wrote as JSON, here or elsewhere; all of it, or nothing.
+
+        What is there already is not there twice. What was forgotten here stays forgotten. It is one
+        run, and can be rolled back.
+
+        Raises:
+            InvalidInputError: it cannot be read, or is no such JSON; says which piece is wrong.
+            ConflictError: this memory has another slot of the same name.
+        """
+        from ..profile.evidence import to_record
+        from ..profile.exchange import Import, Imported, parse
+        from ..profile.recorder import Recorder
+
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
+        bundle = parse(text)
+        given = Import(bundle, self._store, self._slots())
+        entries = list(given.entries(self._beliefs().marks(bundle.subject)))
+        answers = len(given.new_answers)
+        new = 0
+
+        def work(writer: Writer) -> None:
+            nonlocal new
+            # what others were made of comes first: they rest on it
+            writer.write([to_record(one) for one in given.origins])
+            recorder = Recorder(self._store, self._beliefs(given.slots), writer)
+            new = len(recorder.record(given.evidence, entries=entries))
+
+        self._run(work)
+        self._relearn()
+        return Imported(
+            subject=bundle.subject,
+            evidence=new,
+            slots=len(given.new_slots),
+            answers=answers,
+            known=len(given.evidence) - new,
+        )
+
     # -- learning ----------------------------------------------------------------------------------
 
     def observe(
@@ -400,11 +485,19 @@ class Profiles:
 
         return registry_of(self._store)
 
-    def _beliefs(self) -> BeliefStore:
+    def _beliefs(self, slots: Registry | None = None) -> BeliefStore:
         from ..profile.belief_store import BeliefStore
         from ..profile.constants import constants_of
 
-        return BeliefStore(self._store, self._slots(), constants_of(self._store))
+        return BeliefStore(self._store, slots or self._slots(), constants_of(self._store))
+
+    def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
+        from ..profile.profile import Explanation
+
+        evidence = self._beliefs().evidence(belief.id)
+        known = [one for one in evidence if as_of is None or one.at <= as_of]
+        slot = self._slots().get_or_extra(belief.slot)
+        return Explanation(belief=belief, slot=slot, evidence=tuple(known))
 
     def _subject(self, name: str) -> str:
         """The person that is meant: whoever goes by one of the user's names is the user."""
@@ -530,18 +623,6 @@ class Profiles:
         writer = Writer(self._store, self._engine.tenant, run, model=self._engine.embedder_name)
         with run_to_end(self._store, writer):
             work(writer)
-
-
-def check_scope(scope: Any) -> str:
-    """Refuse what is not a scope: empty, or "<kind>:<name>" of a domain, project or session."""
-    text = " ".join(check_text(scope, "a scope").split())
-    kind, colon, name = text.partition(":")
-    if text and (kind not in ("domain", "project", "session") or not colon or not name.strip()):
-        raise InvalidInputError(
-            f"{scope!r} is not a scope",
-            remedy='leave it empty, or give "domain:coding", "project:apollo" or "session:42"',
-        )
-    return text
 
 
 def _past(at: datetime | None, now: datetime) -> datetime:

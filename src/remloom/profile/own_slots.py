@@ -8,18 +8,20 @@ from ..kv import Entry
 from ..store.contract import Reads
 from .slots import Registry, Slot, registry
 
-__all__ = ["OWN_SLOT", "registry_of", "slot_entry"]
+__all__ = ["OWN_SLOT", "own_slots", "registry_of", "slot_entry"]
 
 OWN_SLOT = "profile.slot"  # namespace of the entries
 
 
+def own_slots(reads: Reads) -> list[Slot]:
+    """The slots that a memory has besides the built-in ones."""
+    return [msgspec.json.decode(entry.value, type=Slot) for entry in reads.kv.list(OWN_SLOT)]
+
+
 def registry_of(reads: Reads) -> Registry:
     """The slots of a memory."""
-    entries = reads.kv.list(OWN_SLOT)
-    if not entries:
-        return registry()
-    own = tuple(msgspec.json.decode(entry.value, type=Slot) for entry in entries)
-    return registry().with_slots(own)
+    own = own_slots(reads)
+    return registry().with_slots(own) if own else registry()
 
 
 def slot_entry(slot: Slot) -> Entry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from click import argument, option
@@ -22,6 +22,7 @@ from .profile_group import (
     subject_option,
 )
 from .reading import progress_bar
+from .terminal import echo
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -156,6 +157,48 @@ def scan(call: Call, path: str | None, category: str, limit: int | None, dry_run
     call.show(msgspec.to_builtins(result), view)
     if result.run.counts.get("parked") or result.run.status == "stopped":
         raise Exit(FAILED)
+
+
+@command("export", to=profile)
+@argument("file", default="-")
+@option("--markdown", is_flag=True, help="To be read. [default: if FILE ends in .md, or is -]")
+@subject_option
+@as_of_option
+def export(call: Call, file: str, markdown: bool, subject: str, as_of: datetime | None) -> None:
+    """Write what is known of a person to FILE; - is stdout.
+
+    JSON, which `remloom profile import` takes, has all evidence with its quotes. Markdown is to be
+    read. --json writes JSON to stdout. Neither is encrypted.
+    """
+    is_shown = file == "-"
+    form: Literal["", "markdown"] = "markdown" if markdown or (is_shown and not call.json) else ""
+    with call.open() as memory:
+        text = memory.profile.export(
+            None if is_shown else file, format=form, subject=subject, as_of=as_of
+        )
+    if is_shown:
+        echo(text, nl=False)
+    else:
+        call.show({"exported": file}, lambda: f"exported to {file}")
+
+
+@command("import", to=profile)
+@argument("file")
+def import_(call: Call, file: str) -> None:
+    """Take in FILE, the JSON of a profile: all of it, or nothing. Makes the tenant if need be.
+
+    What is there already is not there twice, and what was forgotten stays forgotten.
+    """
+    with call.open(create=True) as memory:
+        done = memory.profile.import_(file)
+
+    def view() -> str:
+        from .text_formats import plural
+
+        took = f"took in {plural(done.evidence, 'piece')} of evidence on {done.subject}"
+        return f"{took}, {done.known:,} were there already"
+
+    call.show(msgspec.to_builtins(done), view)
 
 
 @command("slots", to=profile)

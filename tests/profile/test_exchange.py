@@ -1,0 +1,154 @@
+"""What is known of a user goes from one memory into another, and is written down to be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Memory, Message
+from remloom.errors import ConflictError, InvalidInputError
+
+OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
+SAID = [
+    "I'm vegetarian and I'm allergic to peanuts.",
+    "I live in Berlin.",
+    "I moved to Lisbon last week.",
+    "My favourite team is CSK.",
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "one", embedder="none") as memory:
+        turns = [
+            Message(speaker="user", text=text, at=OCTOBER + timedelta(day))
+            for day, text in enumerate(SAID)
+        ]
+        memory.read_chat(turns, uri="october.json")
+        memory.profile.observe()
+        memory.profile.set("extras.blood_type", "B+", note="my card")
+        memory.profile.set("verbosity", "detailed", scope="domain:coding")
+        memory.profile.confirm("allergies", "peanuts")
+        memory.profile.pin("allergies")
+        yield memory
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "two", embedder="none") as memory:
+        yield memory
+
+
+def shown(memory: Memory) -> list[tuple[Any, ...]]:
+    return [
+        (b.slot, b.value, b.scope, round(b.confidence, 4), b.level, b.state, b.since, b.pinned)
+        for b in memory.profile.show().beliefs
+    ]
+
+
+def test_a_profile_is_the_same_in_another_memory(
+    memory: Memory, other: Memory, tmp_path: Path
+) -> None:
+    memory.profile.export(tmp_path / "me.json")
+    done = other.profile.import_(tmp_path / "me.json")
+    assert (done.subject, done.known) == ("me", 0)
+    assert shown(other) == shown(memory)
+    assert other.profile.show().waiting == memory.profile.show().waiting
+    quotes = [one.quote for one in other.profile.why("location_region").evidence]
+    assert quotes == ["I live in Berlin.", "I moved to Lisbon last week."]
+    assert other.profile.show(as_of=OCTOBER + timedelta(1.5)).values(
+        "environment.location_region"
+    ) == ["Berlin"]
+    assert other.profile.learned() == memory.profile.learned()
+
+
+def test_importing_again_changes_nothing(memory: Memory, other: Memory, tmp_path: Path) -> None:
+    memory.profile.export(tmp_path / "me.json")
+    first = other.profile.import_(tmp_path / "me.json")
+    second = other.profile.import_(tmp_path / "me.json")
+    assert (second.evidence, second.slots, second.answers) == (0, 0, 0)
+    assert second.known == first.evidence
+    memory.profile.import_(tmp_path / "me.json")
+    assert shown(other) == shown(memory)
+
+
+def test_an_import_is_taken_back(memory: Memory, other: Memory, tmp_path: Path) -> None:
+    memory.profile.export(tmp_path / "me.json")
+    other.profile.import_(tmp_path / "me.json")
+    other.runs.rollback(other.runs.list("profile", limit=1)[0].id)
+    assert shown(other) == []
+
+
+def test_what_was_forgotten_does_not_come_back_by_an_import(memory: Memory, tmp_path: Path) -> None:
+    memory.profile.export(tmp_path / "me.json")
+    memory.profile.forget("location_region")
+    memory.profile.import_(tmp_path / "me.json")
+    assert memory.profile.get("location_region") is None
+
+
+def test_markdown_says_what_is_known_since_when_and_why(memory: Memory, tmp_path: Path) -> None:
+    text = memory.profile.export(tmp_path / "me.md")
+    assert (tmp_path / "me.md").read_text() == text
+    assert text.startswith("# What is known of you\n")
+    assert "\n## Operating context\n\n- **Location: Lisbon** (" in text
+    assert "  - before: Berlin, 2026-10-02 to 2026-10-03\n" in text
+    assert "  - “I moved to Lisbon last week.” (october.json" in text
+    assert "domain:coding" in text
+    before = memory.profile.export(format="markdown", as_of=OCTOBER + timedelta(1.5))
+    assert "Lisbon" not in before
+
+
+def test_a_value_cannot_act_as_markdown(memory: Memory) -> None:
+    memory.profile.set("extras.motto", "**bold** [x](http://a.b) <img src=x> # Soft identity")
+    text = memory.profile.export(format="markdown")
+    assert r"\*\*bold\*\* \[x\](http://a.b) \<img src=x\> \# Soft" in text
+
+
+def test_a_file_is_not_overwritten(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "me.json").write_text("mine")
+    with pytest.raises(ConflictError):
+        memory.profile.export(tmp_path / "me.json")
+    assert (tmp_path / "me.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"slot": "food_and_dining.nonsense"}, "unknown slot"),
+        ({"slot": "dietary_style"}, "is not the id of a slot"),
+        ({"scope": "coding"}, "is not a scope"),
+        ({"subject": "Ana"}, "another person"),
+        ({"at": "2090-01-01T00:00:00Z"}, "is to come"),
+        ({"at": "2026-01-01T00:00:00"}, "has no time zone"),
+        ({"quote": "x" * 301}, "300 characters at most"),
+        ({"polarity": "maybe"}, "not the JSON of a profile"),
+        (
+            {"slot": "autonomy_and_risk.autonomy.delete_files", "value": "allowed"},
+            "only the user sets",
+        ),
+    ],
+)
+def test_what_is_wrong_in_an_import_is_named_and_nothing_is_written(
+    memory: Memory, other: Memory, tmp_path: Path, change: dict[str, str], said: str
+) -> None:
+    bundle = json.loads(memory.profile.export())
+    (number,) = [
+        number for number, one in enumerate(bundle["evidence"]) if one.get("value") == "Lisbon"
+    ]
+    bundle["evidence"][number] |= change
+    (tmp_path / "me.json").write_text(json.dumps(bundle))
+    with pytest.raises(InvalidInputError, match=said):
+        other.profile.import_(tmp_path / "me.json")
+    assert shown(other) == []
+
+
+@pytest.mark.parametrize("text", ["", "# What is known of you", '{"remloom_profile": 99}', "[]"])
+def test_what_is_no_profile_is_refused(other: Memory, tmp_path: Path, text: str) -> None:
+    (tmp_path / "me.json").write_text(text)
+    with pytest.raises(InvalidInputError):
+        other.profile.import_(tmp_path / "me.json")
