@@ -8,12 +8,15 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
+from ..errors import InvalidInputError
 from ..kv import Entry
 from ..store.record_ids import new_id
+from ..text.secrets import mask
 from .belief import Belief
 from .belief_store import MARK, Mark
 from .claim import Polarity, Signal, Value
 from .evidence import Authority, Evidence
+from .masking import is_only_secret
 from .reliability import Outcome
 from .slots import Slot
 
@@ -53,14 +56,23 @@ def edit(
     Args:
         kind: of `KINDS`.
         note: why, in the user's words.
+
+    Raises:
+        InvalidInputError: the value is a secret, such as a password.
     """
     how = KINDS[kind]
+    shown = mask(value)[0] if isinstance(value, str) else value
+    if is_only_secret(shown):
+        raise InvalidInputError(
+            f"the value for {slot.label} is a secret: {shown}",
+            remedy="a profile is shown to agents; keep secrets in a password manager",
+        )
     return Evidence(
         id=new_id(),
         subject=subject,
         slot=slot.id,
         key=slot.id,
-        value=value,
+        value=shown,
         polarity=how.polarity,
         signal=how.signal,
         authority=how.authority,
@@ -72,7 +84,7 @@ def edit(
         # confirming it three times on a day makes it no surer than once
         group=f"edit {at:%Y-%m-%d}",
         hard=hard,
-        note=note,
+        note=mask(note)[0],
     )
 
 

@@ -12,12 +12,16 @@ from ..runs.writer import Writer
 from ..store.contract import Store
 from .belief_store import MARK, BeliefStore, Mark
 from .evidence import STAGED, Evidence, to_record
+from .masking import is_only_secret, mask_evidence
 
 __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Records evidence. What the user deleted is not taken up again from what was said before."""
+    """Records evidence. Secrets in it are masked; a value that is only one is not kept.
+
+    What the user deleted is not taken up again from what was said before.
+    """
 
     def __init__(self, store: Store, beliefs: BeliefStore, writer: Writer) -> None:
         self._store = store
@@ -37,7 +41,11 @@ class Recorder:
             GoneError: a passage was forgotten meanwhile.
         """
         new = {}
-        for one in evidence:
+        for whole in evidence:
+            one, secrets = mask_evidence(whole)
+            self._writer.count(**({"secrets": secrets} if secrets else {}))
+            if is_only_secret(one.value):
+                continue
             if self._store.records.get("resources", one.id) is not None:
                 continue
             if self._was_deleted(one):

@@ -24,6 +24,7 @@ from ..settings import Settings
 from ..store.contract import Store
 from .claim import Claim
 from .evidence import Evidence, from_claim
+from .masking import MaskedPassages, is_only_secret, mask_passages
 from .passages import Passage, passage_of, seen_entry, unseen
 from .recorder import Recorder
 from .slots import Registry, Slot
@@ -122,14 +123,14 @@ class Scanner:
 
     def look_at(self, passages: Sequence[Passage]) -> list[Evidence]:
         """Make evidence of passages, and mark them; returns what is new."""
-        masked = passages
+        masked = mask_passages(passages)
         originals = {passage.record.id: passage for passage in passages}
-        extracted = self._extract(masked)
+        extracted = self._extract(masked.passages)
         failed = {passage.record.id for passage, _ in extracted.failed}
         evidence = [
             one
             for found in extracted.found
-            for one in self._evidence(found, originals[found.passage.record.id])
+            for one in self._evidence(found, originals[found.passage.record.id], masked)
         ]
         seen = [
             seen_entry(passage, self._extractor)
@@ -142,12 +143,23 @@ class Scanner:
             deleted=[failed_item_key("observe", entry.refs[0]) for entry in seen],
         )
         staged = sum(not one.slot for one in new)
-        self._writer.count(passages=len(passages), evidence=len(new) - staged, staged=staged)
+        self._writer.count(
+            passages=len(passages),
+            evidence=len(new) - staged,
+            staged=staged,
+            secrets=masked.count,
+        )
         return new
 
-    def _evidence(self, found: Found, original: Passage) -> Iterator[Evidence]:
-        """The evidence that a claim is; none if nobody but the user may say that."""
+    def _evidence(
+        self, found: Found, original: Passage, masked: MaskedPassages
+    ) -> Iterator[Evidence]:
+        """The evidence that a claim is; none if nobody but the user may say that, or it is only
+        a secret.
+        """
         claim, slot_id = found.claim, ""
+        if is_only_secret(claim.value):
+            return
         subject = found.subject or found.passage.subject
         slot = self._slots.find(claim.key)
         if slot is not None:
@@ -162,7 +174,7 @@ class Scanner:
             else:
                 claim, slot_id = replace(claim, value=value), slot.id
         yield from_claim(
-            _with_span(claim, original.record.content),
+            masked.as_stored(claim, original.record.id),
             original.record,
             tenant=self._tenant,
             subject=subject,
@@ -191,12 +203,3 @@ class Scanner:
                 name=record.name,
                 run_id=self._writer.id,
             )
-
-
-def _with_span(claim: Claim, content: str) -> Claim:
-    """The claim with the place of its quote in the passage as it is stored, secrets and all."""
-    start, end = claim.span
-    if content[start:end] == claim.quote:
-        return claim
-    start = max(content.find(claim.quote), 0) if claim.quote else 0
-    return replace(claim, span=(start, start + len(claim.quote)))

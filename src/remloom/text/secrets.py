@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["Secret", "find_secrets", "mask"]
+__all__ = ["Masked", "Secret", "find_secrets", "mask", "mask_with_origins"]
 
 _MAX_PASSES = 8
 # Python's possessive quantifiers ("++") keep each of these from going back over what it has read
@@ -69,6 +69,22 @@ class Secret(NamedTuple):
     end: int
 
 
+class Masked(NamedTuple):
+    """A text whose secrets are masked.
+
+    `origins` has, for each position in it and its end, the position in the text as it was: that of
+    the beginning of the secret for a mask. Empty: nothing was masked.
+    """
+
+    text: str
+    count: int = 0
+    origins: tuple[int, ...] = ()
+
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a part of the masked text stands in the text as it was."""
+        return (self.origins[start], self.origins[end]) if self.origins else (start, end)
+
+
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets in a text in their order; of those that overlap, the first and longest.
 
@@ -102,11 +118,40 @@ def mask(text: str) -> tuple[str, int]:
     return text, count
 
 
+def mask_with_origins(text: str) -> Masked:
+    """Mask a text as `mask` does, and remember what stood where.
+
+    >>> masked = mask_with_origins("the PIN is 1234, I like tea")
+    >>> masked.text[29:39], masked.original_span(29, 39)
+    ('I like tea', (17, 27))
+    """
+    count = 0
+    origins = list(range(len(text) + 1))
+    for _ in range(_MAX_PASSES):
+        secrets = find_secrets(text)
+        if not secrets:
+            break
+        count += len(secrets)
+        moved: list[int] = []
+        end = 0
+        for secret in secrets:
+            moved += origins[end : secret.start]
+            moved += [origins[secret.start]] * len(_mask_of(secret))
+            end = secret.end
+        origins = moved + origins[end:]
+        text = _masked(text, secrets)
+    return Masked(text, count, tuple(origins) if count else ())
+
+
+def _mask_of(secret: Secret) -> str:
+    return f"[secret: {secret.kind}]"
+
+
 def _masked(text: str, secrets: list[Secret]) -> str:
     parts = []
     end = 0
     for secret in secrets:
-        parts += [text[end : secret.start], f"[secret: {secret.kind}]"]
+        parts += [text[end : secret.start], _mask_of(secret)]
         end = secret.end
     return "".join([*parts, text[end:]])
 

@@ -1,0 +1,52 @@
+"""Secrets never become part of a profile."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from remloom import Memory, Message
+from remloom.errors import InvalidInputError
+
+KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+
+
+def observed(tmp_path: Path, text: str) -> Memory:
+    memory = Memory.open(tmp_path, embedder="none")
+    turn = Message(speaker="user", text=text, at=datetime(2026, 10, 1, 9, tzinfo=UTC))
+    memory.read_chat([turn], uri="chat.json")
+    return memory
+
+
+def test_a_secret_beside_a_statement_is_masked_and_the_statement_kept(tmp_path: Path) -> None:
+    text = f"My key is {KEY} by the way. I live in Lisbon."
+    with observed(tmp_path, text) as memory:
+        scan = memory.profile.observe()
+        assert scan.run.counts["secrets"] == 1
+        (evidence,) = memory.profile.why("location_region").evidence
+        start, end = evidence.span
+        # the place is that in the passage as it is stored
+        assert text[start:end] == evidence.quote == "I live in Lisbon."
+
+
+def test_a_quote_with_a_secret_in_it_stays_masked_and_its_place_is_right(tmp_path: Path) -> None:
+    text = f"I live in Lisbon with the key {KEY} and a dog."
+    with observed(tmp_path, text) as memory:
+        memory.profile.observe()
+        (evidence,) = memory.profile.why("location_region").evidence
+        assert KEY not in evidence.quote
+        assert evidence.quote.endswith("]")
+        start, end = evidence.span
+        assert text[start:end] == f"I live in Lisbon with the key {KEY}"
+
+
+def test_what_is_only_a_secret_is_no_value(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        with pytest.raises(InvalidInputError, match="secret"):
+            memory.profile.set("extras.openai", KEY)
+        belief = memory.profile.set("extras.access", f"with {KEY} only", note=f"it is {KEY}")
+        assert KEY not in str(belief.value)
+        (evidence,) = memory.profile.why("extras.access").evidence
+        assert KEY not in evidence.note
