@@ -42,7 +42,7 @@ class MaskedPassages(Struct, frozen=True):
         if masked.text[start:end] != claim.quote or not claim.quote:
             start = max(masked.text.find(claim.quote), 0)
             end = start + len(claim.quote)
-        for found in _MASK.finditer(masked.text) if masked.count else ():
+        for found in _MASK.finditer(masked.text) if masked.secrets else ():
             if found.start() < end < found.end():
                 end = found.end()
         span = masked.original_span(start, end)
@@ -53,7 +53,7 @@ def mask_passages(passages: Sequence[Passage]) -> MaskedPassages:
     """Mask the secrets in passages."""
     masked = {passage.record.id: mask_with_origins(passage.record.content) for passage in passages}
     shown = tuple(_with_text(passage, masked[passage.record.id]) for passage in passages)
-    return MaskedPassages(shown, sum(one.count for one in masked.values()), masked)
+    return MaskedPassages(shown, sum(one.secrets for one in masked.values()), masked)
 
 
 def mask_evidence(evidence: Evidence) -> tuple[Evidence, int]:
@@ -77,6 +77,6 @@ def is_only_secret(value: Value) -> bool:
 
 
 def _with_text(passage: Passage, masked: Masked) -> Passage:
-    if not masked.count:
+    if not masked.secrets:
         return passage
     return replace(passage, record=replace(passage.record, content=masked.text))

@@ -77,7 +77,7 @@ class Masked(NamedTuple):
     """
 
     text: str
-    count: int = 0
+    secrets: int = 0  # how many there were
     origins: tuple[int, ...] = ()
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
@@ -122,8 +122,8 @@ def mask_with_origins(text: str) -> Masked:
     """Mask a text as `mask` does, and remember what stood where.
 
     >>> masked = mask_with_origins("the PIN is 1234, I like tea")
-    >>> masked.text[29:39], masked.original_span(29, 39)
-    ('I like tea', (17, 27))
+    >>> masked.text, masked.original_span(26, 36)
+    ('the PIN is [secret: PIN], I like tea', (17, 27))
     """
     count = 0
     origins = list(range(len(text) + 1))
