@@ -292,7 +292,7 @@ CALLS: dict[str, Call] = {
         lambda w: w.memory.admin.complete(w.name()),
         grows="up to its limit, as more names begin alike",
     ),
-    "describe": _one(lambda w: w.memory.admin.describe(w.entity)),
+    "admin.describe": _one(lambda w: w.memory.admin.describe(w.entity)),
     "history": _one(lambda w: w.memory.history(w.any_of(w.ids))),
     "recall": _one(
         lambda w: w.memory.recall(w.any_of(w.questions), vector=w.vector()),

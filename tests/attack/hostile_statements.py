@@ -275,7 +275,7 @@ class Grammar:
             ("traverse", ("Person 1",), {one(("max_depth", "edge_types", "direction", "breadth", "limit", "order_by")): value()}),
             ("search_text", (value(),), {"limit": value()}), ("search", (value(),), {"schema": value()}), ("sql", (value(),), {}),
             ("query", (value(),), {}), ("search", (), {"vector": value()}), ("get_resource", (value(),), {}), ("get_entity", (value(),), {}),
-            ("get_moment", (value(),), {}), ("describe", (value(),), {}), ("history", (value(),), {}), ("admin.complete", (value(),), {"limit": value()}),
+            ("get_moment", (value(),), {}), ("admin.describe", (value(),), {}), ("history", (value(),), {}), ("admin.complete", (value(),), {"limit": value()}),
             ("get_edges", (value(),), {"direction": value()}), ("get_edges", ("Person 1",), {"edge_types": value(), "limit": value()}),
             ("get_moments_by_time", (value(), value()), {}), ("get_moments_by_type", (value(),), {}), ("recall", (value(),), {"limit": value()}),
             ("recall", ("What of the tea?",), {one(("budget_tokens", "mode", "where")): value()}), ("context", (value(),), {}),

@@ -34,7 +34,7 @@ _BY_NAME = (
     "traverse",
     "search_text",
     "search",
-    "describe",
+    "admin.describe",
     "history",
     "get_edges",
     "admin.complete",
@@ -51,6 +51,8 @@ class Secrets:
             self.ids = [record.id for record in memory.admin.store.records.all()]
             self.run = memory.dreams.moments(model=False, hours=None).run.id
             self.job = memory.jobs.add("moments", {"hours": 1}, key=CANARY).id
+            memory.profile.set("dietary_style", CANARY)
+            memory.profile.set("extras.secret", CANARY, subject=CANARY)
             self.ids += [
                 record.id
                 for record in memory.admin.store.records.all()
@@ -70,7 +72,7 @@ def calls(secrets: Secrets) -> Iterator[Call]:
             "traverse",
             "search_text",
             "search",
-            "describe",
+            "admin.describe",
             "history",
             "get_edges",
             "admin.complete",
@@ -122,8 +124,15 @@ def calls(secrets: Secrets) -> Iterator[Call]:
         "admin.check",
         "admin.usage",
         "dreams.metrics",
+        "profile.show",
+        "profile.subjects",
+        "profile.changes",
+        "profile.export",
     ):
         yield Call(method)
+    for method in ("profile.why", "profile.get", "profile.history", "profile.forget"):
+        yield Call(method, ("dietary_style",))
+        yield Call(method, ("extras.secret",), {"subject": CANARY})
 
 
 def told(memory: Memory, call: Call) -> str:
@@ -262,7 +271,7 @@ def _asking(word: str, thread: int, turn: int) -> list[Call]:
         Call("lookup", ("Same Name",)), Call("search_text", ("tea",)), Call("fuzzy", ("Same Nam",)), Call("admin.stats"),
         Call("traverse", ("Same Name",)), Call("search", ("Tea of",)), Call("query", ("SELECT * FROM resources",)),
         Call("query", ("SELECT name, summary FROM entities",)), Call("recall", ("What of the tea?",)),
-        Call("query_entities", (Query(),)), Call("describe", ("Same Name",)),
+        Call("query_entities", (Query(),)), Call("admin.describe", ("Same Name",)),
         Call("query", ('TRAVERSE * WITH "Same Name"',)),
         Call("write", ([Entity(name=f"own {thread} {turn}", summary=word)],)),
         Call("write", ([Resource(content=f"Own {word} {thread} {turn}.", uri=f"{thread}/{turn}")],)),
