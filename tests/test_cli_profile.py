@@ -204,3 +204,12 @@ def test_a_profile_is_exported_to_be_read_or_to_be_taken_in(known: Path) -> None
     assert refused.exit_code == 2
     assert "not the JSON of a profile" in refused.stderr
     assert len(as_json("profile", "export")["evidence"]) == 5
+
+
+def test_an_extra_is_promoted_to_a_slot(known: Path) -> None:
+    assert run("profile", "candidates").stdout.startswith("no extra has three")
+    run("profile", "set", "extras.blood_type", "B+")
+    result = run("profile", "promote", "extras.blood_type", "--label", "Blood group")
+    assert result.stdout.startswith("extras.blood_type is own.blood_type now; `remloom dream roll")
+    assert run("profile", "why", "blood group").stdout.startswith("Blood group: B+")
+    assert run("profile", "promote", "extras.shoe_size").exit_code == 3

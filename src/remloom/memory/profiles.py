@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import ConflictError, InvalidInputError
+from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..model import Receipt, Resource
 from ..profile.scopes import check_scope
+from ..profile.slot import EXTRAS
 from .arguments import Progress, check_aware, check_text
 from .engine import Engine
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..profile.claim import Value
     from ..profile.exchange import Imported
     from ..profile.profile import Change, Explanation, Profile
+    from ..profile.promotion import Candidate
     from ..profile.reliability import Learned
     from ..profile.scan import ScanResult
     from ..profile.slots import Registry, Slot
@@ -315,8 +317,109 @@ class Profiles:
             deleted_at = datetime.now(UTC)
             self._write_mark(belief.id, self._subject(subject), deleted_at=deleted_at)
         # a claim that evidence was made of says the same
-        ids = dict.fromkeys(one.claim or one.id for one in evidence)
+        ids = dict.fromkeys(self._beliefs().origin(one) for one in evidence)
         return self._writing.forget(tuple(ids), dry_run=dry_run)
+
+    # -- slots of one's own ------------------------------------------------------------------------
+
+    def define_slot(self, slot: Slot | Mapping[str, Any]) -> Slot:
+        """Add a slot of this memory's own, or define it anew; returns it.
+
+        Args:
+            slot: a `Slot`, or its fields: `{"id": "work.desk", "hub": "soft_identity", "label":
+                "Desk"}`. The id is a path, not below "extras.": see `promote`.
+
+        Raises:
+            InvalidInputError: it is no slot.
+            ConflictError: another one has its id, label or an alias; or it is to become a list, or
+                to be one no longer, and has evidence.
+        """
+        from ..profile.own_slots import own_slots, slot_entry, with_slot
+        from ..profile.promotion import check_change
+
+        before, beliefs = self._slots(), self._beliefs()
+        after, defined = with_slot(own_slots(self._store), slot)
+        check_change(defined, beliefs, before)
+        self._run(lambda writer: writer.write(entries=[slot_entry(defined)]))
+        # how fast it fades, or how many values are likely, may be another now
+        self._beliefs(after).refresh(beliefs.keys_in(defined.id))
+        return defined
+
+    def remove_slot(self, id: str) -> None:
+        """Remove a slot of this memory's own.
+
+        Raises:
+            NotFoundError: it has no such slot; those of Remloom cannot be removed.
+            ConflictError: something is believed there.
+        """
+        from ..profile.own_slots import OWN_SLOT
+
+        if self._store.kv.get(OWN_SLOT, id) is None:
+            raise NotFoundError(
+                f"this memory has no slot {id!r} of its own",
+                remedy="the slots that come with Remloom stay: hide what is believed there",
+                id=id,
+            )
+        if self._beliefs().keys_in(id):
+            raise ConflictError(
+                f"there is evidence in {id}", remedy="forget what is believed there first"
+            )
+        self._run(lambda writer: writer.write(deleted=[(OWN_SLOT, id)]))
+
+    def candidates(self) -> list[Candidate]:
+        """List the extras that three independent pieces of evidence or more speak for.
+
+        `promote` makes a slot of one.
+        """
+        from ..profile.promotion import candidates
+
+        return candidates(self._beliefs(), self._slots())
+
+    def promote(
+        self, extra: str, *, id: str = "", label: str = "", kind: str = "", **fields: Any
+    ) -> Slot:
+        """Make a slot of an extra, for everybody of whom it is known; returns the slot.
+
+        All evidence is normalised anew for the slot, so that beliefs are the same, as of any time;
+        the extra's id is another name of the slot from then on. It is a run, and can be rolled
+        back.
+
+        Args:
+            extra: its id: "extras.blood_type".
+            id: of the slot; default "own.blood_type".
+            label, kind: default those of the extra; its kind is text.
+            fields: others of a slot: `values`, `half_life`, `question`, ….
+
+        Raises:
+            InvalidInputError: it is no extra; or a value that is known does not fit the slot.
+            ConflictError: another slot has the id, the label or an alias.
+            NotFoundError: nothing is known of the extra.
+        """
+        from ..profile.own_slots import own_slots, with_slot
+        from ..profile.promotion import Promotion, slot_for
+        from ..profile.recorder import Recorder
+
+        registry = self._slots()
+        found = registry.extra(extra)  # noqa: S610 - no query of Django
+        beliefs = self._beliefs()
+        if not extra.startswith(EXTRAS) or not beliefs.keys_in(found.id):
+            raise NotFoundError(
+                f"nothing is known of an extra {extra!r}",
+                remedy="`candidates()` lists those that could be slots",
+                id=extra,
+            )
+        slot = slot_for(found, {"id": id, "label": label, "kind": kind, **fields})
+        slots, slot = with_slot(own_slots(self._store), slot)
+        promotion = Promotion(self._store, found, slot, slots=slots, beliefs=beliefs)
+        after = self._beliefs(slots)
+
+        def work(writer: Writer) -> None:
+            entries = list(promotion.entries(after))
+            recorder = Recorder(self._store, after, writer)
+            recorder.record(promotion.evidence, entries=entries, deleted=promotion.deleted)
+
+        self._run(work)
+        return slot
 
     # -- exchange ----------------------------------------------------------------------------------
 
@@ -384,7 +487,10 @@ class Profiles:
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
         bundle = parse(text)
         given = Import(bundle, self._store, self._slots())
-        entries = list(given.entries(self._beliefs().marks(bundle.subject)))
+        beliefs = self._beliefs(given.slots)
+        marks = beliefs.marks(bundle.subject)
+        entries = list(given.entries(marks))
+        evidence = given.not_forgotten(beliefs, marks)
         answers = len(given.new_answers)
         new = 0
 
@@ -392,8 +498,8 @@ class Profiles:
             nonlocal new
             # what others were made of comes first: they rest on it
             writer.write([to_record(one) for one in given.origins])
-            recorder = Recorder(self._store, self._beliefs(given.slots), writer)
-            new = len(recorder.record(given.evidence, entries=entries))
+            recorder = Recorder(self._store, beliefs, writer)
+            new = len(recorder.record(evidence, entries=entries))
 
         self._run(work)
         self._relearn()

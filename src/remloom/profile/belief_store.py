@@ -3,7 +3,8 @@
 A kept fold has all its evidence among its refs, so it goes with the first piece that goes. Of what
 is still there it can only lack pieces, never have too many: hence a kept fold is right exactly if
 it counts as many pieces as are placed there, and all are right exactly if the sums agree. For this
-to hold, evidence never changes, and never moves to another belief.
+to hold, evidence never changes, and never moves to another belief; and where it is taken from under
+one, and its record stays, the kept fold goes in the same transaction.
 """
 
 from __future__ import annotations
@@ -119,6 +120,25 @@ class BeliefStore:
         pieces = sorted(self._pieces(self._store, belief), key=lambda piece: (piece.at, piece.id))
         records = (self._store.records.get("resources", piece.id) for piece in pieces)
         return [from_record(record) for record in records if isinstance(record, Resource)]
+
+    def pieces(self) -> dict[str, list[Piece]]:
+        """All evidence on anybody, by belief. One pass over it."""
+        return self._all_pieces(self._store, "")
+
+    def keys_in(self, slot: str) -> list[str]:
+        """The keys of anybody's beliefs in a slot that have evidence. One pass over all of it."""
+        return [key for key, pieces in self.pieces().items() if pieces[0].slot == slot]
+
+    def origin(self, evidence: Evidence) -> str:
+        """The id of the evidence that some was made of, directly or not; its own if of none."""
+        id, claim = evidence.id, evidence.claim
+        while claim:
+            record = self._store.records.get("resources", claim)
+            if not isinstance(record, Resource):
+                break
+            made_of = from_record(record)
+            id, claim = made_of.id, made_of.claim
+        return id
 
     # -- evidence ----------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ __all__ = [
     "Authority",
     "Evidence",
     "belief_key",
+    "derived_id",
     "evidence_id",
     "from_claim",
     "from_record",
@@ -154,6 +155,11 @@ def evidence_id(tenant: str, subject: str, passage: str, claim: Claim) -> str:
         str(claim.span[0]),
     )
     return str(uuid5(_NAMESPACE, "\n".join(parts)))
+
+
+def derived_id(claim: str, slot: str, value: Value) -> str:
+    """Return the id of evidence that is made of other evidence, for a slot."""
+    return str(uuid5(_NAMESPACE, "\n".join((claim, slot, value_key(value)))))
 
 
 def to_record(evidence: Evidence) -> Resource:

@@ -7,7 +7,7 @@ was pinned, hidden or forgotten, and what answers taught. Beliefs are not in it:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -160,7 +160,7 @@ class Import:
         answers = self._bundle.answers
         return {key: one for key, one in answers.items() if not self._store.kv.get(OUTCOME, key)}
 
-    def entries(self, marks: dict[str, Mark]) -> Iterator[Entry]:
+    def entries(self, marks: Mapping[str, Mark]) -> Iterator[Entry]:
         """What is written besides evidence.
 
         Args:
@@ -172,6 +172,16 @@ class Import:
             yield Entry(OUTCOME, key, msgspec.json.encode(outcome))
         for key, mark in self._bundle.marks.items():
             yield Entry(MARK, key, msgspec.json.encode(_merged(mark, marks.get(key, Mark()))))
+
+    def not_forgotten(self, beliefs: BeliefStore, marks: Mapping[str, Mark]) -> list[Evidence]:
+        """The evidence but for edits of before the user forgot the belief in this memory."""
+        return [
+            one
+            for one in self.evidence
+            if one.authority != "edit"
+            or (deleted := marks.get(beliefs.key_of(one), Mark()).deleted_at) is None
+            or one.at > deleted
+        ]
 
     def _check_marks(self) -> None:
         person = key_of_subject(self._bundle.subject)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import msgspec
 
 from ..kv import Entry
 from ..store.contract import Reads
 from .slots import Registry, Slot, registry
 
-__all__ = ["OWN_SLOT", "own_slots", "registry_of", "slot_entry"]
+__all__ = ["OWN_SLOT", "own_slots", "registry_of", "slot_entry", "with_slot"]
 
 OWN_SLOT = "profile.slot"  # namespace of the entries
 
@@ -22,6 +25,18 @@ def registry_of(reads: Reads) -> Registry:
     """The slots of a memory."""
     own = own_slots(reads)
     return registry().with_slots(own) if own else registry()
+
+
+def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Registry, Slot]:
+    """The slots of a memory with one more, or with one defined anew; and that slot, checked.
+
+    Raises:
+        InvalidInputError: it is no slot.
+        ConflictError: another one has its id, label or an alias.
+    """
+    id = slot.id if isinstance(slot, Slot) else str(slot.get("id", ""))
+    slots = registry().with_slots([*(one for one in own if one.id != id), slot])
+    return slots, slots.slots[id]
 
 
 def slot_entry(slot: Slot) -> Entry:

@@ -58,9 +58,9 @@ class Registry:
         >>> registry().get("dietary_style").id, registry().get("food allergies").label
         ('food_and_dining.dietary_style', 'Allergies')
         """
-        if name.startswith(EXTRAS):
-            return self.extra(name)  # noqa: S610 - no query of Django
         id = self._names.exact(name)
+        if id is None and name.startswith(EXTRAS):
+            return self.extra(name)  # noqa: S610 - no query of Django
         if id is None:
             raise self._unknown(name)
         return self.slots[id]

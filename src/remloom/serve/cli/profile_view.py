@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from ...profile.claim import Value
     from ...profile.evidence import Evidence
     from ...profile.profile import Change, Explanation, Profile
+    from ...profile.promotion import Candidate
     from ...profile.reliability import Learned
     from ...profile.scan import ScanResult
     from ...profile.slots import Slot
 
 __all__ = [
     "belief_line",
+    "draw_candidates",
     "draw_changes",
     "draw_explanations",
     "draw_learned",
@@ -155,6 +157,17 @@ def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
             Text("next: remloom profile show", "dim"),
         ]
     return Group(*lines)
+
+
+def draw_candidates(candidates: Sequence[Candidate]) -> RenderableType:
+    """Draw the extras that could be slots, a line each."""
+    if not candidates:
+        return Text("no extra has three independent pieces of evidence yet", "yellow")
+    rows = [
+        (one.extra, one.kind, ", ".join(map(_value, one.values)), f"{one.pieces:,}")
+        for one in candidates
+    ]
+    return draw_table(("extra", "kind", "values", "evidence"), rows, right=("evidence",))
 
 
 def draw_learned(learned: Sequence[Learned]) -> RenderableType:
