@@ -152,3 +152,30 @@ def test_what_is_no_profile_is_refused(other: Memory, tmp_path: Path, text: str)
     (tmp_path / "me.json").write_text(text)
     with pytest.raises(InvalidInputError):
         other.profile.import_(tmp_path / "me.json")
+
+
+def test_the_export_of_a_whole_memory_has_what_is_believed_too(
+    memory: Memory, other: Memory, tmp_path: Path
+) -> None:
+    memory.profile.define_slot({"id": "work.desk", "hub": "soft_identity", "label": "Desk"})
+    memory.admin.export(tmp_path / "all.jsonl")
+    other.admin.import_(tmp_path / "all.jsonl")
+    assert shown(other) == shown(memory)
+    assert other.profile.slot("work.desk").label == "Desk"
+    assert other.profile.learned() == memory.profile.learned()
+    assert other.profile.observe().run.counts == {}, "what was looked at is not looked at again"
+    evidence = other.profile.why("location_region").evidence[-1]
+    assert other.forget(evidence.passage).verified
+    assert other.profile.show().values("environment.location_region") == ["Berlin"]
+
+
+def test_a_file_brings_in_no_entries_but_those_of_profiles(
+    memory: Memory, other: Memory, tmp_path: Path
+) -> None:
+    memory.admin.export(tmp_path / "all.jsonl")
+    lines = (tmp_path / "all.jsonl").read_text().splitlines()
+    lines.insert(-1, json.dumps({"line": "entry", "namespace": "job", "key": "x", "value": {}}))
+    (tmp_path / "changed.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InvalidInputError, match="an entry of 'job'"):
+        other.admin.import_(tmp_path / "changed.jsonl")
+    assert shown(other) == []

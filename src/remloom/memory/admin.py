@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
@@ -190,12 +190,18 @@ class Admin:
         Raises:
             ConflictError: the file exists already.
         """
+        from ..profile.exchange import NAMESPACES
         from ..store.jsonl import export
 
+        options: dict[str, Any] = {
+            "tenant": self.tenant,
+            "vectors": vectors,
+            "namespaces": NAMESPACES,
+        }
         if not isinstance(path, str | os.PathLike):
-            return export(self.store, path, tenant=self.tenant, vectors=vectors)
+            return export(self.store, path, **options)
         with create_private(path) as stream:
-            return export(self.store, stream, tenant=self.tenant, vectors=vectors)
+            return export(self.store, stream, **options)
 
     def import_(
         self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
@@ -212,14 +218,19 @@ class Admin:
             InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
                 was written.
         """
+        from ..profile.exchange import NAMESPACES
         from ..store.jsonl import import_
 
-        model = self._engine.embedder_name
+        options: dict[str, Any] = {
+            "model": self._engine.embedder_name,
+            "incomplete": incomplete,
+            "namespaces": NAMESPACES,
+        }
         if not isinstance(path, str | os.PathLike):
-            return import_(self.store, path, model=model, incomplete=incomplete)
+            return import_(self.store, path, **options)
         try:
             with Path(path).open("rb") as stream:
-                return import_(self.store, stream, model=model, incomplete=incomplete)
+                return import_(self.store, stream, **options)
         except OSError as error:
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
 

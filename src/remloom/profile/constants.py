@@ -16,9 +16,9 @@ from .filter import hazard_of
 from .reliability import Constants, Exposure, Outcome, learn_constants
 from .slots import Registry, Slot
 
-__all__ = ["constants_of", "exposure", "exposures", "relearn"]
+__all__ = ["CONSTANTS", "constants_of", "exposure", "exposures", "relearn"]
 
-_NAMESPACE = "profile.constants"
+CONSTANTS = "profile.constants"  # namespace of the entry
 _KEY = "current"
 # answers more than at the last time, after which it is learned anew: all beliefs are folded again
 _MORE = 1.2
@@ -51,7 +51,7 @@ def relearn(store: Store, watched: Callable[[], Iterable[Exposure]]) -> Constant
     outcomes = [msgspec.json.decode(entry.value, type=Outcome) for entry in store.kv.list(OUTCOME)]
     constants = learn_constants(outcomes, watched())
     value = msgspec.json.encode(_Kept(constants, len(outcomes)))
-    store.kv.put([Entry(_NAMESPACE, _KEY, value)])
+    store.kv.put([Entry(CONSTANTS, _KEY, value)])
     return constants
 
 
@@ -79,5 +79,5 @@ def exposure(belief: Belief, slot: Slot) -> Exposure:
 
 
 def _kept(reads: Reads) -> _Kept | None:
-    entry = reads.kv.get(_NAMESPACE, _KEY)
+    entry = reads.kv.get(CONSTANTS, _KEY)
     return msgspec.json.decode(entry.value, type=_Kept) if entry is not None else None

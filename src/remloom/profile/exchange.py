@@ -22,6 +22,7 @@ from ..store.contract import Store
 from .belief import Belief
 from .belief_store import MARK, BeliefStore, Mark
 from .claim import Value
+from .constants import CONSTANTS
 from .edits import OUTCOME
 from .evidence import (
     EVIDENCE,
@@ -31,15 +32,28 @@ from .evidence import (
     from_record,
     key_of_subject,
 )
-from .own_slots import own_slots, slot_entry
+from .own_slots import OWN_SLOT, own_slots, slot_entry
+from .passages import SEEN
 from .profile import Explanation, Profile
 from .reliability import Outcome
 from .scopes import check_scope
 from .slots import EXTRAS, Hub, Registry, Slot
 
-__all__ = ["Bundle", "Import", "Imported", "bundle_of", "parse", "to_json", "to_markdown"]
+__all__ = [
+    "NAMESPACES",
+    "Bundle",
+    "Import",
+    "Imported",
+    "bundle_of",
+    "parse",
+    "to_json",
+    "to_markdown",
+]
 
 FORMAT = 1
+# of the entries that go along with the records when a whole memory is exported; the folds that are
+# kept do not: they are made again
+NAMESPACES = (OWN_SLOT, EVIDENCE, STAGED, SEEN, MARK, OUTCOME, CONSTANTS)
 
 _TITLES: dict[Hub, str] = {
     "preferences": "Preferences",

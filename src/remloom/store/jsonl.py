@@ -1,8 +1,9 @@
 """A memory as JSON lines: written by `export`, read by `import_`, the same for every store.
 
-The first line is a header, then a line for each record (with its vectors, if asked for) and each
-edge. The last says how many there were of each, and the SHA-256 of all lines before it: an export
-that was cut off has none, and one that was changed on its way has another.
+The first line is a header, then a line for each record (with its vectors, if asked for), each edge,
+and each entry of the namespaces that go along. The last says how many there were of each, and the
+SHA-256 of all lines before it: an export that was cut off has none, and one that was changed on its
+way has another.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
+from ..kv import Entry
 from ..model import Edge, Exported, Imported, Record, Resource
 from .batch import Batch, BatchRecord, Vector
 from .contract import Store
@@ -51,10 +53,18 @@ class _EdgeLine(msgspec.Struct, tag="edge", tag_field="line"):
     edge: Edge
 
 
+class _EntryLine(msgspec.Struct, tag="entry", tag_field="line", omit_defaults=True):
+    namespace: str
+    key: str
+    value: msgspec.Raw
+    refs: tuple[str, ...] = ()
+
+
 class _EndLine(msgspec.Struct, tag="end", tag_field="line"):
     records: int
     edges: int  # paths too
     vectors: int = 0
+    entries: int = 0
     sha256: str = ""  # of the lines before, as they are; other systems may leave it out
 
 
@@ -67,12 +77,25 @@ class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
 
 # A number of a unit vector is at most this, once it was rounded to 16 bits.
 _MAX_COMPONENT = 1.01
-_decode = msgspec.json.Decoder(_Header | _RecordLine | _EdgeLine | _PathLine | _EndLine).decode
+_decode = msgspec.json.Decoder(
+    _Header | _RecordLine | _EdgeLine | _EntryLine | _PathLine | _EndLine
+).decode
 _encode = msgspec.json.encode
 
 
-def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool = True) -> Exported:
-    """Write a whole memory; returns how many lines of each kind."""
+def export(
+    store: Store,
+    stream: IO[bytes],
+    *,
+    tenant: str = "",
+    vectors: bool = True,
+    namespaces: Iterable[str] = (),
+) -> Exported:
+    """Write a whole memory; returns how many lines of each kind.
+
+    Args:
+        namespaces: of the entries that go along: what belongs to the records, not to this machine.
+    """
     name, dims = (store.vectors.model() or ("", 0)) if vectors else ("", 0)
     digest = sha256()
     end = _EndLine(0, 0)
@@ -95,13 +118,24 @@ def export(store: Store, stream: IO[bytes], *, tenant: str = "", vectors: bool =
     for edge in store.graph.all_edges():
         write(_EdgeLine(edge))
         end.edges += 1
+    # Behind all records: an entry goes with those that it is about.
+    for namespace in namespaces:
+        for entry in store.kv.list(namespace):
+            value = msgspec.Raw(entry.value)
+            write(_EntryLine(namespace, entry.key, value, entry.refs))
+            end.entries += 1
     end.sha256 = digest.hexdigest()
     write(end)
     return Exported(records=end.records, edges=end.edges)
 
 
 def import_(
-    store: Store, stream: Iterable[bytes], *, model: str = "", incomplete: bool = False
+    store: Store,
+    stream: Iterable[bytes],
+    *,
+    model: str = "",
+    incomplete: bool = False,
+    namespaces: Iterable[str] = (),
 ) -> Imported:
     """Write an exported memory into this one, by id; what is there already is replaced or left as
     it is. It is one transaction: all of the export is in the memory afterwards, or nothing.
@@ -109,13 +143,14 @@ def import_(
     Args:
         model: the embedder of this memory: texts without its vectors are queued for it.
         incomplete: import as much as there is of an export that has no last line.
+        namespaces: of the entries that are taken in; one of another is refused.
 
     Raises:
         InvalidInputError: a line is not of the format; says which. Or the export was cut off, or
             changed.
         StoreBusyError: the store had to begin anew, and this stream cannot be read again.
     """
-    reading = _Import(stream, model, incomplete)
+    reading = _Import(stream, model, incomplete, frozenset(namespaces))
     written = store.write_all(reading.batches)
     return Imported(
         records=reading.records,
@@ -130,15 +165,22 @@ class _Import:
     """An export that is being read.
 
     Attributes:
-        records, edges: lines read of each kind.
+        records, edges, entries: lines read of each kind.
     """
 
-    def __init__(self, stream: Iterable[bytes], model: str, incomplete: bool) -> None:
+    def __init__(
+        self,
+        stream: Iterable[bytes],
+        model: str,
+        incomplete: bool,
+        namespaces: frozenset[str],
+    ) -> None:
         self._stream = stream
         self._start = self._position()
         self._begun = False
         self._model = model
         self._incomplete = incomplete
+        self._namespaces = namespaces
 
     def _position(self) -> int | None:
         """Return where the stream can be put back to; None when it cannot."""
@@ -161,7 +203,7 @@ class _Import:
     def batches(self) -> Iterator[Batch]:
         """Yield everything as it is to be written; the last batch only once the end was checked."""
         self._rewind()
-        self.records = self.edges = self.vectors = 0
+        self.records = self.edges = self.entries = self.vectors = 0
         digest = sha256()
         number = 0
         header: _Header | None = None
@@ -220,6 +262,10 @@ class _Import:
             self.records += 1
             self.vectors += len(value.vectors)
             return
+        if isinstance(value, _EntryLine):
+            batch.entries.append(self._entry(value))
+            self.entries += 1
+            return
         if isinstance(value, _EdgeLine):
             batch.edges.append(check_edge(value.edge))
         elif isinstance(value, _PathLine):
@@ -230,6 +276,15 @@ class _Import:
             )
         self.edges += 1
 
+    def _entry(self, line: _EntryLine) -> Entry:
+        # what runs jobs, or says what ran, is never taken from a file
+        if line.namespace not in self._namespaces:
+            raise InvalidInputError(
+                f"an entry of {line.namespace!r} is nothing that an import takes",
+                remedy="upgrade remloom, or export it again",
+            )
+        return Entry(line.namespace, line.key, bytes(line.value), line.refs)
+
     def _check_end(self, end: _EndLine, number: int, digest: str) -> None:
         """Refuse an export whose lines are not those that were written."""
         if (end.records, end.edges) != (self.records, self.edges):
@@ -237,6 +292,12 @@ class _Import:
                 f"the export's last line speaks of {end.records:,} records and {end.edges:,} "
                 f"edges, and {self.records:,} and {self.edges:,} are before it; nothing was "
                 "written",
+                remedy=_EXPORT_AGAIN,
+            )
+        if end.entries != self.entries:
+            raise InvalidInputError(
+                f"the export's last line speaks of {end.entries:,} entries, and {self.entries:,} "
+                "are before it; nothing was written",
                 remedy=_EXPORT_AGAIN,
             )
         if end.sha256 and end.sha256 != digest:
@@ -263,13 +324,14 @@ class _PendingBatch:
         self.header = _Header(FORMAT)
         self.records: list[BatchRecord] = []
         self.edges: list[Edge] = []
+        self.entries: list[Entry] = []
         self._ids: set[str] = set()
         self._names: dict[str, tuple[str, str]] = {}  # of the ends of paths
         self._model = model
 
     @property
     def full(self) -> bool:
-        return len(self.records) + len(self.edges) >= _BATCH
+        return len(self.records) + len(self.edges) + len(self.entries) >= _BATCH
 
     def add_record(self, line: _RecordLine) -> None:
         item = _batch_record(line, self.header, self._model)
@@ -289,10 +351,18 @@ class _PendingBatch:
         """Make one batch of what was gathered, and begin anew."""
         dims = self.header.dims if any(record.vectors for record in self.records) else 0
         model = self._model or self.header.model
-        batch = Batch(tuple(self.records), tuple(self.edges), dict(self._names), (), dims, model)
+        batch = Batch(
+            records=tuple(self.records),
+            edges=tuple(self.edges),
+            names=dict(self._names),
+            dims=dims,
+            model=model,
+            entries=tuple(self.entries),
+        )
         self.records.clear()
         self._ids.clear()
         self.edges.clear()
+        self.entries.clear()
         self._names.clear()
         return batch
 
