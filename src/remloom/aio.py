@@ -216,6 +216,9 @@ class AsyncProfiles(_AsyncNoun[Profiles]):
     hide = _noun_in_thread(Profiles.hide)
     forget = _noun_in_thread(Profiles.forget)
     observe = _noun_in_thread(Profiles.observe)
+    bootstrap = _noun_in_thread(Profiles.bootstrap)
+    staged = _noun_in_thread(Profiles.staged)
+    normalise = _noun_in_thread(Profiles.normalise)
 
 
 class AsyncAdmin(_AsyncNoun[Admin]):

@@ -14,7 +14,18 @@ from ..errors import InvalidInputError, UnknownNameError
 __all__ = ["KINDS", "bind", "check_kind", "summarize"]
 
 # Methods that a job may call: those that take long, and can be begun again.
-KINDS = ("read", "learn", "dream", "moments", "affinity", "consolidate", "embed_pending", "reembed")
+KINDS = (
+    "read",
+    "learn",
+    "dream",
+    "moments",
+    "affinity",
+    "consolidate",
+    "observe",
+    "normalise",
+    "embed_pending",
+    "reembed",
+)
 LONGEST_TEXT = 1_000  # characters of a text kept as part of a result
 _LIMITS = ("tokens", "calls", "cost")  # of a budget
 

@@ -48,8 +48,8 @@ class Jobs:
         """Have `work` call a method later, in this process or another.
 
         Args:
-            kind: the method: read, learn, dream, moments, affinity, consolidate, embed_pending,
-                reembed.
+            kind: the method: read, learn, dream, moments, affinity, consolidate, observe,
+                normalise, embed_pending, reembed.
             payload: its arguments, JSON; a budget as `{"tokens": …, "calls": …, "cost": …}`.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.

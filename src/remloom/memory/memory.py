@@ -195,6 +195,8 @@ class Memory:
         """Give the method that a kind of job calls."""
         if kind in ("moments", "affinity", "consolidate"):
             owner: object = self.dreams
+        elif kind in ("observe", "normalise"):
+            owner = self.profile
         elif kind == "reembed":
             owner = self.admin
         else:

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
-from ..model import Receipt, Resource
+from ..model import Receipt
 from ..profile.scopes import check_scope
 from ..profile.slot import EXTRAS
-from .arguments import Progress, check_aware, check_text
+from .arguments import Progress, check_aware, check_budget, check_text
 from .engine import Engine
 
 if TYPE_CHECKING:
+    from ..llm import Budget
     from ..profile.belief import Belief
     from ..profile.belief_store import BeliefStore, Mark
     from ..profile.claim import Value
+    from ..profile.evidence import Evidence
     from ..profile.exchange import Imported
+    from ..profile.normalise import NormaliseResult
+    from ..profile.pipeline import Pipeline
     from ..profile.profile import Change, Explanation, Profile
     from ..profile.promotion import Candidate
     from ..profile.reliability import Learned
@@ -519,61 +523,95 @@ class Profiles:
         *,
         category: str = "note",
         limit: int | None = None,
+        model: bool | None = None,
         dry_run: bool = False,
+        budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
         """Look at what was read since the last scan, the newest first, for what it says of people.
 
-        A scan that was killed goes on where it was; nothing is taken up twice.
+        Rules look at all of it; a model, if there is one, too, and what it finds is staged (see
+        `staged`). Then what is staged is normalised: without a model all of it, with one what is
+        due (see `normalise`). A scan that was killed goes on where it was; nothing is taken up, or
+        paid for, twice. Passages whose call failed are tried again by the next scan.
+        Source: seed 4.
 
         Args:
             source: a file or folder to read first; default what this memory has.
             category: of the texts in it: what the user wrote are notes. Chats and exports say
                 themselves what they are.
             limit: passages to look at, at most.
+            model: True asks the model, False does not; None asks it if there is one.
             dry_run: write nothing; the result has what would be written. A source that was not read
-                yet is not looked at.
-            progress: called as `progress(passages done, passages)`.
+                yet is not looked at. The model is called all the same.
+            budget: what this call may spend; then it stops cleanly.
+            progress: called as `progress(passages done, passages)`, for the rules, then the model.
 
         Raises:
+            ModelNotConfiguredError: `model` is True, and there is none.
             ConflictError: a scan is going on.
             SourceError: there is no such file or folder.
         """
-        from ..profile.evidence import KIND, from_record
-        from ..profile.recorder import Recorder
-        from ..profile.rule_extraction import RULES, extract_by_rules
-        from ..profile.scan import Scanner, ScanResult
-        from ..runs.lifecycle import run_to_end
-        from ..runs.run import begin_run
-        from ..runs.writer import Writer
-
+        pipeline = self._pipeline(model, dry_run, budget)
         read = None
         if source is not None and not dry_run:
             read = self._reading.read_texts_as(source, category)
-        writer = Writer(
-            self._store,
-            self._engine.tenant,
-            begin_run(self._store, "observe", {"extractor": RULES}, dry_run=dry_run),
-            model=self._engine.embedder_name,
-            dry_run=dry_run,
-        )
-        scanner = Scanner(
-            self._store,
-            writer,
-            Recorder(self._store, self._beliefs(), writer),
-            extract=extract_by_rules,
-            extractor=RULES,
-            slots=self._slots(),
-            settings=self._engine.settings,
-        )
-        with run_to_end(self._store, writer):
-            scanner.run(limit=limit, progress=progress)
-        would_be = [
-            from_record(record)
-            for record in writer.diff.records
-            if isinstance(record, Resource) and record.kind == KIND
-        ]
-        return ScanResult(run=writer.run, read=read, evidence=tuple(would_be))
+        return pipeline.observe(limit=limit, progress=progress, read=read)
+
+    def bootstrap(
+        self,
+        *,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> ScanResult:
+        """Look at everything that is remembered anew, also at what was looked at; nothing twice.
+
+        For when there is a better model, or the rules have learned more. Source: seed 4.
+
+        Args:
+            model, dry_run, budget, progress: as for `observe`.
+
+        Raises:
+            ModelNotConfiguredError: `model` is True, and there is none.
+            ConflictError: a scan is going on.
+        """
+        return self._pipeline(model, dry_run, budget).observe(anew=True, progress=progress)
+
+    def staged(self) -> list[Evidence]:
+        """List the claims that wait to be normalised, the oldest first. Source: seed 4."""
+        from ..profile.staging import staged
+
+        return staged(self._store)
+
+    def normalise(
+        self,
+        *,
+        now: bool = True,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> NormaliseResult:
+        """Find the slots that staged claims belong to. Source: seed 4.
+
+        Keys that name a slot are placed by the registry. The others a model places, choosing from
+        the slots that there are; without a model they become extras. What only the user may say is
+        refused. A claim whose call failed, or that the model put where it cannot be, stays staged,
+        and is tried again.
+
+        Args:
+            now: False does something only if ten claims wait that were not tried yet, or any since
+                six hours: for a schedule.
+            model, dry_run, budget: as for `observe`.
+            progress: called as `progress(claims done, claims)`.
+
+        Raises:
+            ModelNotConfiguredError: `model` is True, and there is none.
+            ConflictError: such a run is going on.
+        """
+        return self._pipeline(model, dry_run, budget).normalise(now=now, progress=progress)
 
     def learned(self) -> list[Learned]:
         """List what answers have taught: how far what is trusted, how fast what changes.
@@ -585,6 +623,23 @@ class Profiles:
         return constants_of(self._store).learned()
 
     # -- parts -------------------------------------------------------------------------------------
+
+    def _pipeline(self, model: bool | None, dry_run: bool, budget: Budget | None) -> Pipeline:
+        """The pipeline; None as `model` asks the model if there is one."""
+        from ..profile.pipeline import Pipeline
+
+        engine = self._engine
+        limits = check_budget(budget)
+        asks_model = model or (model is None and engine.llm is not None)
+        return Pipeline(
+            self._store,
+            engine.settings,
+            tenant=engine.tenant,
+            embedder=engine.embedder_name,
+            llm=engine.required_llm if asks_model else None,
+            budget=limits,
+            dry_run=dry_run,
+        )
 
     def _slots(self) -> Registry:
         from ..profile.own_slots import registry_of

@@ -58,8 +58,11 @@ def unseen(store: Store, settings: Settings, extractor: str) -> list[str]:
     """The ids of passages that this extractor has not looked at, the newest first.
 
     One pass over the store.
+
+    Args:
+        extractor: its name; empty: all passages.
     """
-    seen = set(_seen(store, extractor))
+    seen = set(_seen(store, extractor)) if extractor else set()
     found: list[tuple[datetime, int, str]] = []
     for record in store.records.all("resources"):
         if not isinstance(record, Resource) or record.id in seen:

@@ -14,23 +14,25 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import InvalidInputError
+from ..errors import BudgetError, InvalidInputError
 from ..kv import Entry
 from ..model import ReadReport, Resource
-from ..runs.failures import failed_item_entry, failed_item_key
+from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
 from ..runs.run import Run
 from ..runs.writer import Writer
 from ..settings import Settings
 from ..store.contract import Store
 from .claim import Claim
-from .evidence import Evidence, from_claim
+from .evidence import Authority, Evidence, from_claim
+from .mapping import FieldMapping
 from .masking import MaskedPassages, is_only_secret, mask_passages
 from .passages import Passage, passage_of, seen_entry, unseen
 from .recorder import Recorder
 from .slots import Registry, Slot
 
-__all__ = ["Extract", "Extracted", "Found", "Progress", "ScanResult", "Scanner"]
+__all__ = ["KIND", "Extract", "Extracted", "Found", "Progress", "ScanResult", "Scanner", "may_say"]
 
+KIND = "observe"  # of the runs
 _TOGETHER = 64  # passages that are looked at, and written, at once
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -45,10 +47,18 @@ class Found(Struct, frozen=True):
 
 
 class Extracted(Struct, frozen=True):
-    """What was found in some passages, and which of them failed."""
+    """What was found in some passages.
+
+    Args:
+        failed: those that could not be looked at, and why.
+        left: those that were not looked at, since the budget is spent.
+        spent: what the budget lacked; the scan stops when what was found is written.
+    """
 
     found: tuple[Found, ...] = ()
     failed: tuple[tuple[Passage, Exception], ...] = ()
+    left: tuple[Passage, ...] = ()
+    spent: BudgetError | None = None
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
@@ -56,14 +66,20 @@ class ScanResult(Struct, frozen=True, kw_only=True):
 
     Args:
         run: its run: `counts` has passages, evidence, staged, secrets, refused (what only the user
-            may set), deleted_before; with its id it can be taken back.
+            may set), deleted_before; with a model also asked (passages that it looked at), calls,
+            fabricated (quotes that are not there), unusable (claims that say nothing), parked;
+            of what was normalised see `normalise`. With its id it can be taken back.
         read: what was read first, if a source was given.
         evidence: of a dry run, what would be written.
+        mappings: what was normalised at its end, in the seed's shape; see `FieldMapping`.
+        failed: the passages that wait for the next scan, with the reason.
     """
 
     run: Run
     read: ReadReport | None = None
     evidence: tuple[Evidence, ...] = ()
+    mappings: tuple[FieldMapping, ...] = ()
+    failed: tuple[FailedItem, ...] = ()
 
 
 Extract: TypeAlias = Callable[[Sequence[Passage]], Extracted]
@@ -76,6 +92,8 @@ class Scanner:
         extract: finds claims in passages whose secrets are masked.
         extractor: its name; passages are marked as looked at by it.
         slots: what can be known.
+        stages: whether all it finds waits to be normalised, as a model's claims do.
+        anew: look at all passages, also at those that were looked at.
     """
 
     def __init__(
@@ -88,7 +106,11 @@ class Scanner:
         extractor: str,
         slots: Registry,
         settings: Settings,
+        stages: bool = False,
+        anew: bool = False,
     ) -> None:
+        self._stages = stages
+        self._anew = anew
         self._tenant = settings.tenant
         self._store = store
         self._writer = writer
@@ -104,8 +126,17 @@ class Scanner:
 
         Args:
             limit: passages to look at, at most.
+
+        Raises:
+            BudgetError: it is spent; what was found until then is written.
         """
-        ids = unseen(self._store, self._settings, self._extractor)[:limit]
+        extractor = "" if self._anew else self._extractor
+        # what failed in this run, before it was interrupted, is tried again by the next one
+        tried = {
+            item.item for item in failed_items(self._store, KIND) if item.run == self._writer.id
+        }
+        waiting = unseen(self._store, self._settings, extractor)
+        ids = [id for id in waiting if id not in tried][:limit]
         done = 0
         for start in range(0, len(ids), _TOGETHER):
             some = ids[start : start + _TOGETHER]
@@ -126,7 +157,8 @@ class Scanner:
         masked = mask_passages(passages)
         originals = {passage.record.id: passage for passage in passages}
         extracted = self._extract(masked.passages)
-        failed = {passage.record.id for passage, _ in extracted.failed}
+        unfinished = {passage.record.id for passage, _ in extracted.failed}
+        unfinished.update(passage.record.id for passage in extracted.left)
         evidence = [
             one
             for found in extracted.found
@@ -135,20 +167,22 @@ class Scanner:
         seen = [
             seen_entry(passage, self._extractor)
             for passage in passages
-            if passage.record.id not in failed
+            if passage.record.id not in unfinished
         ]
         new = self._recorder.record(
             evidence,
             entries=[*seen, *self._failures(extracted.failed)],
-            deleted=[failed_item_key("observe", entry.refs[0]) for entry in seen],
+            deleted=[failed_item_key(KIND, entry.refs[0]) for entry in seen],
         )
         staged = sum(not one.slot for one in new)
-        self._writer.count(
-            passages=len(passages),
-            evidence=len(new) - staged,
-            staged=staged,
-            secrets=masked.count,
-        )
+        looked_at = len(passages) - len(extracted.left)
+        counts = {"evidence": len(new) - staged, "staged": staged}
+        # secrets are counted once, by whoever looks first
+        counts |= {"asked": looked_at} if self._stages else {"passages": looked_at}
+        counts |= {} if self._stages else {"secrets": masked.count}
+        self._writer.count(**counts)
+        if extracted.spent is not None:
+            raise extracted.spent
         return new
 
     def _evidence(
@@ -162,15 +196,16 @@ class Scanner:
             return
         subject = found.subject or found.passage.subject
         slot = self._slots.find(claim.key)
-        if slot is not None:
-            if not self._may_say(slot, original):
-                self._writer.count(refused=1)
-                return
+        authority = self._authority(claim, original)
+        if slot is not None and not may_say(slot, authority):
+            self._writer.count(refused=1)
+            return
+        if slot is not None and not self._stages:
             try:
                 value = self._slots.canonical(slot, claim.value) if claim.value != "" else ""
             except InvalidInputError:
                 # it may still mean something: the normaliser decides
-                slot = None
+                pass
             else:
                 claim, slot_id = replace(claim, value=value), slot.id
         yield from_claim(
@@ -179,27 +214,35 @@ class Scanner:
             tenant=self._tenant,
             subject=subject,
             slot=slot_id,
-            authority="observed" if original.is_behaviour else "statement",
+            authority=authority,
             extractor=self._extractor,
             now=self._now,
         )
 
-    def _may_say(self, slot: Slot, passage: Passage) -> bool:
-        """Whether what is read may say anything of a slot."""
-        if slot.user_only:
-            return False
-        # what is sensitive counts when the user says it, never when something suggests it
-        return not (slot.sensitive and passage.is_behaviour)
+    def _authority(self, claim: Claim, passage: Passage) -> Authority:
+        if passage.is_behaviour:
+            return "observed"
+        # what a model says that a person does is its conclusion
+        is_inferred = self._stages and claim.signal == "implicit_behavior"
+        return "inferred" if is_inferred else "statement"
 
     def _failures(self, failed: Iterable[tuple[Passage, Exception]]) -> Iterator[Entry]:
         for passage, error in failed:
             record = passage.record
             yield failed_item_entry(
                 self._store,
-                "observe",
+                KIND,
                 record.id,
                 error,
                 (record.id,),
                 name=record.name,
                 run_id=self._writer.id,
             )
+
+
+def may_say(slot: Slot, authority: Authority) -> bool:
+    """Whether what is read may say anything of a slot."""
+    if slot.user_only:
+        return False
+    # what is sensitive counts when the user says it, never when something suggests it
+    return not (slot.sensitive and authority in ("observed", "inferred"))

@@ -1,0 +1,227 @@
+"""Extraction by a model: what people say of themselves, each claim with a quote that is checked.
+
+Source: seed 4, "Stage 1: Extractor". The model knows no slots: its keys are free, and wait until
+they are normalised. A claim whose quote is not in the turn that it names is not believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from ..errors import BudgetError, InvalidInputError, ModelError
+from ..llm import Call, Quote
+from ..model import Resource
+from ..predicates import Eq, Gte, Lte, Query
+from ..runs.writer import Writer
+from ..store.contract import Store
+from ..text.secrets import mask
+from ..text.sentences import count_words
+from .claim import Claim, Polarity
+from .passages import Passage
+from .scan import Extracted, Found
+from .scopes import check_scope
+from .slot_names import identifier
+
+if TYPE_CHECKING:
+    from ..llm import LLM
+
+__all__ = ["ClaimDraft", "ModelExtractor"]
+
+_WORDS = 1_000  # of the turns of one call
+_CONTEXT = 600  # characters of a turn that is only context
+_BEFORE = 2  # turns before the first that are context
+_MOST_CONTEXT = 100  # turns
+_SHORTEST_QUOTE = 3  # letters and digits
+_APOSTROPHES = "['’‘`´]"
+_QUOTES = '["“”„«»]'
+
+# how a person may say it; what was observed by a program is none of it
+Said: TypeAlias = Literal[
+    "explicit_preference",
+    "implicit_behavior",
+    "correction",
+    "rejection",
+    "acceptance",
+    "context_signal",
+]
+
+
+class ClaimDraft(Struct, frozen=True, kw_only=True):
+    """A claim as a model replies with it."""
+
+    key: Annotated[str, Meta(extra_json_schema={"maxLength": 48})]
+    value: Annotated[str, Meta(extra_json_schema={"maxLength": 120})] = ""
+    polarity: Polarity = "for"
+    signal: Said = "explicit_preference"
+    scope: Annotated[str, Meta(extra_json_schema={"maxLength": 40})] = ""
+    quote: Annotated[str, Meta(extra_json_schema={"maxLength": 240})]
+    message: int = 1
+
+
+ClaimDrafts: TypeAlias = Annotated[list[ClaimDraft], Meta(extra_json_schema={"maxItems": 16})]
+
+
+class _Piece(Struct, frozen=True):
+    """The turns of one call, in order; those to be looked at are passages."""
+
+    turns: tuple[Passage | Resource, ...]
+
+    @property
+    def passages(self) -> list[Passage]:
+        return [turn for turn in self.turns if isinstance(turn, Passage)]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(_record(turn).id for turn in self.turns)
+
+
+class ModelExtractor:
+    """Finds claims in passages by asking a model; called with passages whose secrets are masked."""
+
+    def __init__(self, store: Store, writer: Writer, llm: LLM) -> None:
+        self._store = store
+        self._writer = writer
+        self._llm = llm
+
+    def __call__(self, passages: Sequence[Passage]) -> Extracted:
+        """Ask the model about passages.
+
+        A piece whose call fails has failed, all of it; what the budget does not allow is left over.
+        """
+        pieces = list(self._pieces(passages))
+        replies = self._llm.ask_all([_call(piece) for piece in pieces])
+        self._writer.count_calls(replies)
+        found: list[Found] = []
+        failed: list[tuple[Passage, Exception]] = []
+        left: list[Passage] = []
+        spent: BudgetError | None = None
+        for piece, reply in zip(pieces, replies, strict=True):
+            if isinstance(reply, BudgetError):
+                spent = reply
+                left += piece.passages
+            elif isinstance(reply, ModelError):
+                failed += [(passage, reply) for passage in piece.passages]
+            else:
+                found += self._checked(piece, reply)
+        return Extracted(tuple(found), tuple(failed), tuple(left), spent)
+
+    def _pieces(self, passages: Sequence[Passage]) -> Iterator[_Piece]:
+        """The passages of each chat or document, in order, in pieces that fit one call."""
+        by_source: defaultdict[str, list[Passage]] = defaultdict(list)
+        for passage in passages:
+            # what was done is not said: there are no words to quote
+            if not passage.is_behaviour:
+                by_source[passage.record.uri or passage.record.id].append(passage)
+        for some in by_source.values():
+            some.sort(key=lambda passage: (passage.record.ordinal, passage.record.id))
+            for group in _sized(some):
+                yield self._with_context(group)
+
+    def _with_context(self, passages: Sequence[Passage]) -> _Piece:
+        """Passages with what was said before them and between them."""
+        first, last = passages[0].record, passages[-1].record
+        if "speaker" not in first.metadata or not first.uri:
+            return _Piece(tuple(passages))
+        near = (
+            Query(Eq("uri", first.uri))
+            .filter(Gte("ordinal", first.ordinal - _BEFORE))
+            .filter(Lte("ordinal", last.ordinal))
+            .limit(_MOST_CONTEXT)
+        )
+        own = {passage.record.id for passage in passages}
+        others = [
+            record
+            for record in self._store.records.query("resources", near)
+            if isinstance(record, Resource) and record.id not in own and not record.generation
+        ]
+        turns: list[Passage | Resource] = [*passages, *others]
+        turns.sort(key=lambda turn: (_record(turn).ordinal, _record(turn).id))
+        return _Piece(tuple(turns))
+
+    def _checked(self, piece: _Piece, drafts: Sequence[ClaimDraft]) -> Iterator[Found]:
+        """The claims that hold against the turns; the others are counted."""
+        for draft in drafts:
+            turn = piece.turns[draft.message - 1] if 0 < draft.message <= len(piece.turns) else None
+            span = _place(draft.quote, turn.record.content) if isinstance(turn, Passage) else None
+            if not isinstance(turn, Passage) or span is None:
+                self._writer.count(fabricated=1)
+            elif not _is_sound(draft):
+                self._writer.count(unusable=1)
+            else:
+                yield Found(turn, _claim(draft, turn.record.content, span))
+
+
+def _record(turn: Passage | Resource) -> Resource:
+    return turn.record if isinstance(turn, Passage) else turn
+
+
+def _sized(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
+    group: list[Passage] = []
+    words = 0
+    for passage in passages:
+        size = count_words(passage.record.content)
+        if group and words + size > _WORDS:
+            yield group
+            group, words = [], 0
+        group.append(passage)
+        words += size
+    if group:
+        yield group
+
+
+def _call(piece: _Piece) -> Call:
+    turns = [_quote(turn) for turn in piece.turns]
+    return Call("profile_extract", {"turns": turns}, returns=ClaimDrafts, subjects=piece.ids)
+
+
+def _quote(turn: Passage | Resource) -> Quote:
+    record = _record(turn)
+    speaker = record.metadata.get("speaker", "") or "the user's notes"
+    when = f"{record.starts_at:%Y-%m-%d}" if record.starts_at else ""
+    if isinstance(turn, Passage):
+        return Quote(record.content, source=str(speaker), trust=record.trust, note=when)
+    # masked here, as nobody has looked at it before
+    text = mask(record.content)[0][:_CONTEXT]
+    return Quote(text, source=f"context: {speaker}", trust=record.trust, note=when)
+
+
+def _place(quote: str, content: str) -> tuple[int, int] | None:
+    """Where a quote stands in a text, whatever the case, blanks and kinds of quotation marks."""
+    words = quote.split()
+    if sum(char.isalnum() for char in quote) < _SHORTEST_QUOTE:
+        return None
+    found = re.search(r"\s+".join(map(_pattern, words)), content, re.IGNORECASE)
+    return found.span() if found else None
+
+
+def _pattern(word: str) -> str:
+    """The pattern of a word, whose quotation marks may be of any kind."""
+    pattern = re.sub(_APOSTROPHES, lambda _: _APOSTROPHES, re.escape(word))
+    return re.sub(_QUOTES, lambda _: _QUOTES, pattern)
+
+
+def _is_sound(draft: ClaimDraft) -> bool:
+    """Whether a claim can be kept: its key is one, its scope too, and it says something."""
+    try:
+        identifier(draft.key)
+        check_scope(draft.scope)
+    except InvalidInputError:
+        return False
+    return bool(draft.value.strip()) or draft.polarity == "retire"
+
+
+def _claim(draft: ClaimDraft, content: str, span: tuple[int, int]) -> Claim:
+    return Claim(
+        key=draft.key.strip(),
+        value=" ".join(draft.value.split()),
+        polarity=draft.polarity,
+        signal=draft.signal,
+        scope=" ".join(draft.scope.split()),
+        quote=content[span[0] : span[1]],
+        span=span,
+    )
