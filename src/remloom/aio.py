@@ -203,6 +203,7 @@ class AsyncProfiles(_AsyncNoun[Profiles]):
     beliefs = _noun_in_thread(Profiles.beliefs)
     get = _noun_in_thread(Profiles.get)
     history = _noun_in_thread(Profiles.history)
+    context = _noun_in_thread(Profiles.context)
     subjects = _noun_in_thread(Profiles.subjects)
     slots = _noun_in_thread(Profiles.slots)
     why = _noun_in_thread(Profiles.why)

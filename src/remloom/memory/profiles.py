@@ -15,12 +15,14 @@ from ..profile.scopes import check_scope
 from ..profile.slot import EXTRAS
 from .arguments import Progress, check_aware, check_budget, check_text
 from .engine import Engine
+from .injection import Injection
 
 if TYPE_CHECKING:
     from ..llm import Budget
     from ..profile.belief import Belief
     from ..profile.belief_store import BeliefStore, Mark
     from ..profile.claim import Value
+    from ..profile.context import ProfileContext
     from ..profile.evidence import Evidence
     from ..profile.exchange import Imported
     from ..profile.normalise import NormaliseResult
@@ -125,6 +127,52 @@ class Profiles:
         found = self._slots().get(slot)
         beliefs = self._beliefs().all(self._subject(subject))
         return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, scope))
+
+    # -- giving ------------------------------------------------------------------------------------
+
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        subject: str = "",
+        agent: str = "",
+        scope: str | Sequence[str] = (),
+        purpose: str = "",
+        budget_tokens: int | None = None,
+        as_of: datetime | None = None,
+    ) -> ProfileContext:
+        """Give what is known of a person as text for a prompt, quoted as data, each line cited.
+
+        It has what every agent is given (what could hurt first), what the query is about, what has
+        changed in the last 30 days, and what is unsure, with the question to ask. What is hidden is
+        never in it; what is sensitive only if the query asks for it, or if it could hurt not to
+        know it; soft identity only for small talk, examples and recommendations. Letters to others
+        and questions about somebody else get neither.
+
+        Args:
+            query: what the agent is asked; default nothing yet.
+            subject: a name; default the user.
+            agent: the name of the agent, which may tell its purpose: "CoderAgent".
+            scope: "domain:coding", "project:apollo", "session:42", or several of these.
+            purpose: one of `remloom.profile.purpose.PURPOSES`; default as the query and the agent
+                tell.
+            budget_tokens: of the text, at most; default 400.
+            as_of: give what was believed then.
+
+        Raises:
+            UnknownNameError: there is no such purpose.
+            InvalidInputError: `as_of` has no time zone, a scope is none, or a budget is below 1.
+        """
+        scopes = [scope] if isinstance(scope, str) else list(scope)
+        return Injection(self._engine).context(
+            query,
+            subject=subject,
+            agent=agent,
+            scopes=[check_scope(one) for one in scopes],
+            purpose=purpose,
+            budget_tokens=budget_tokens,
+            as_of=as_of,
+        )
 
     def subjects(self) -> list[str]:
         """List the people of whom something is known, by name."""

@@ -220,7 +220,14 @@ def _parents(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _citation(passage: Resource) -> str:
-    return cited(passage.uri, passage.metadata) if passage.uri else passage.name
+    """Where it is said: lines or pages; of a turn without them, its id, or which one it is."""
+    if not passage.uri:
+        return passage.name
+    citation = cited(passage.uri, passage.metadata)
+    if citation != passage.uri or "speaker" not in passage.metadata:
+        return citation
+    turn = next(iter(passage.message_ids), str(passage.ordinal + 1))
+    return f"{citation}#{turn}"
 
 
 def _group(passage: Resource, at: datetime) -> str:

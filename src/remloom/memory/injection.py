@@ -1,0 +1,158 @@
+"""Injection: what is known of a person, as it is given to agents and to recall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ..errors import EmbedderError, InvalidInputError
+from .arguments import check_aware, check_text
+from .engine import Engine
+
+if TYPE_CHECKING:
+    from ..profile.context import ContextSpec, ProfileContext
+    from ..profile.profile import Profile
+    from ..profile.slots import Registry
+
+__all__ = ["Injection"]
+
+
+class Injection:
+    """Gives what is known of people to agents, each what is for its purpose."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._store = engine.store
+
+    def context(
+        self,
+        query: str | None,
+        *,
+        subject: str = "",
+        agent: str = "",
+        scopes: Sequence[str] = (),
+        purpose: str = "",
+        budget_tokens: int | None = None,
+        as_of: datetime | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> ProfileContext:
+        """Choose and write a context; see `Profiles.context`."""
+        from msgspec.structs import replace
+
+        from ..profile.context import CONTEXT_TOKENS, build_context
+
+        budget = CONTEXT_TOKENS if budget_tokens is None else _check_tokens(budget_tokens)
+        slots = self._slots()
+        profile = self._profile(slots, subject, as_of)
+        spec = self._spec(query, profile, slots, agent=agent, purpose=purpose, scopes=scopes)
+        spec = replace(spec, budget_tokens=budget, count_tokens=count_tokens)
+        return build_context(profile, slots, spec)
+
+    def preferences(self, query: str) -> dict[str, float]:
+        """What the user likes and dislikes, for `RecallOptions.preferences`."""
+        from ..profile.context import likes_of
+
+        slots = self._slots()
+        profile = self._profile(slots, "", None)
+        return likes_of(profile, slots, self._spec(query, profile, slots))
+
+    def remme_text(self, query: str, memories: Sequence[str]) -> str:
+        """Write the context of seed 4; see `Profiles.get_remme_context`."""
+        from ..profile.remme_text import remme_text
+
+        slots = self._slots()
+        profile = self._profile(slots, "", None)
+        return remme_text(profile, slots, self._spec(query, profile, slots), memories)
+
+    def _spec(
+        self,
+        query: str | None,
+        profile: Profile,
+        slots: Registry,
+        *,
+        agent: str = "",
+        purpose: str = "",
+        scopes: Sequence[str] = (),
+    ) -> ContextSpec:
+        """What a context is for."""
+        from ..profile.context import ContextSpec
+        from ..profile.purpose import purpose_of
+
+        text = check_text("" if query is None else query, "a query")
+        told = purpose_of(
+            text,
+            agent=check_text(agent, "the name of an agent"),
+            purpose=check_text(purpose, "a purpose"),
+            people=self._others(profile.subject) if text.strip() else (),
+            known=_words_of(profile),
+        )
+        return ContextSpec(
+            query=text,
+            purpose=told,
+            # what holds for coding counts where code is the purpose
+            scopes=(*scopes, f"domain:{told}"),
+            similar=self._similar(text, profile, slots),
+        )
+
+    def _similar(self, query: str, profile: Profile, slots: Registry) -> dict[str, float]:
+        from ..profile.relevance import similarities
+
+        known = dict.fromkeys(belief.slot for belief in profile.beliefs)
+        if not query.strip() or not known:
+            return {}
+        try:
+            return similarities(
+                [slots.get_or_extra(id) for id in known], query, self._engine.embedder
+            )
+        except EmbedderError:
+            # an allergy is not to be kept from an agent because a model is down: words will do
+            return {}
+
+    def _profile(self, slots: Registry, subject: str, as_of: datetime | None) -> Profile:
+        from ..profile.belief_store import BeliefStore
+        from ..profile.constants import constants_of
+        from ..profile.profile import Profile
+        from ..profile.subjects import resolve
+
+        if as_of is not None:
+            check_aware(as_of)
+        person = resolve(check_text(subject, "a subject"), self._engine.settings)
+        beliefs = BeliefStore(self._store, slots, constants_of(self._store))
+        return Profile(
+            subject=person,
+            as_of=as_of or datetime.now(UTC),
+            beliefs=tuple(beliefs.all(person, as_of=as_of)),
+        )
+
+    def _others(self, subject: str) -> list[str]:
+        """The other people of whom something is known."""
+        from ..profile.belief_store import BeliefStore
+        from ..profile.constants import constants_of
+        from ..profile.evidence import ME
+
+        beliefs = BeliefStore(self._store, self._slots(), constants_of(self._store))
+        return [name for name in beliefs.subjects() if name not in (ME, subject)]
+
+    def _slots(self) -> Registry:
+        from ..profile.own_slots import registry_of
+
+        return registry_of(self._store)
+
+
+def _words_of(profile: Profile) -> set[str]:
+    """The words of what is known, and of whom: none of them is another person's name."""
+    words = set(profile.subject.split())
+    for belief in profile.beliefs:
+        if isinstance(belief.value, str) and len(belief.value) <= 80:
+            words.update(belief.value.split())
+    return words
+
+
+def _check_tokens(budget: int) -> int:
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+        raise InvalidInputError(
+            f"a budget is a whole number of tokens from 1, not {budget!r}",
+            remedy="leave it out for the default",
+        )
+    return budget

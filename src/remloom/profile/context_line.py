@@ -1,0 +1,199 @@
+"""A line of a context: one thing that is known, quoted as data, with its source.
+
+Whatever a value, a scope or a name of a file is, it stays within its line and within its quotes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..text.secrets import mask
+from .belief import Belief
+from .claim import Value
+from .profile import Change
+from .slots import Slot
+
+__all__ = [
+    "ContextLine",
+    "Part",
+    "certainty",
+    "clean",
+    "line_of_belief",
+    "line_of_change",
+    "line_of_end",
+    "line_of_question",
+    "shown_value",
+]
+
+# standing: given whatever is asked; relevant: what the query is about; changed: lately; unsure: to
+# be asked
+Part: TypeAlias = Literal["standing", "relevant", "changed", "unsure"]
+
+_LONGEST_VALUE = 200  # characters
+_LONGEST_CITATION = 120
+# Delimiters of lines. A value is in straight double quotes, and has none itself.
+_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "„": "'", "«": "'", "»": "'", "＂": "'"})
+_BRACKETS = str.maketrans({"[": "(", "]": ")"})
+# what no one sees, or changes how what is around it is seen
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_SAME_LINE = re.compile(r":(\d+)-\1$")
+_CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
+
+
+class ContextLine(Struct, frozen=True, kw_only=True):
+    """One thing that is known.
+
+    Args:
+        part: of the context that it stands in.
+        slot: the id of its slot.
+        value: as it is known; in `text` it may be shortened or masked. None: none holds now.
+        scope: where it holds; empty is everywhere.
+        since: when it began to be so, or ended.
+        confidence: in a word: certain (set by the user), sure, likely, perhaps, unsure.
+        citation: of what says so, such as "chat.json:12"; empty for what the user set by hand.
+        text: the line, with its end.
+    """
+
+    part: Part
+    slot: str
+    value: Value | None
+    scope: str = ""
+    since: datetime
+    confidence: str
+    citation: str = ""
+    text: str
+
+
+def line_of_belief(belief: Belief, part: Part) -> ContextLine:
+    """The line of what holds."""
+    notes = [
+        _scope_note(belief.scope),
+        f"since {_day(belief.since)}",
+        certainty(belief),
+        _doubt(belief),
+        _before(belief),
+    ]
+    said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
+    return _line(belief, part, said, notes)
+
+
+def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
+    """The line of what may no longer hold, with what to ask; the question is for the user alone."""
+    notes = [_scope_note(belief.scope), f"since {_day(belief.since)}", "unsure", _doubt(belief)]
+    said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
+    question = clean(slot.question) if belief.subject == "me" else ""
+    return _line(belief, "unsure", said, notes, end=f' ask: "{question}"' if question else "")
+
+
+def line_of_change(belief: Belief, change: Change) -> ContextLine:
+    """The line of a change: the value before, and the one after."""
+    before = shown_value(belief.label, change.before if change.before is not None else "")
+    after = "no longer so"
+    if change.after is not None:
+        after = shown_value(belief.label, change.after)
+    notes = [_scope_note(belief.scope), f"on {_day(change.at)}"]
+    said = f"{_label(belief.label)}: before: {before} → {after}"
+    changed = replace(belief, since=change.at, citation=change.citation)
+    return replace(_line(changed, "changed", said, notes), value=change.after)
+
+
+def line_of_end(belief: Belief) -> ContextLine:
+    """The line of what held last, where nothing holds now."""
+    until = belief.until or belief.since
+    notes = [_scope_note(belief.scope), f"until {_day(until)}"]
+    value = shown_value(belief.label, belief.value)
+    said = f"{_label(belief.label)}: nothing now, before: {value}"
+    return replace(_line(replace(belief, since=until), "relevant", said, notes), value=None)
+
+
+def certainty(belief: Belief) -> str:
+    """The confidence of a belief in a word."""
+    if belief.hard or (belief.authority == "edit" and belief.state == "current"):
+        return "certain"
+    for least, word in _CERTAINTIES:
+        if belief.confidence >= least:
+            return word
+    return "unsure"
+
+
+def shown_value(label: str, value: Value) -> str:
+    """A value as a line shows it: one line, in quotes that it cannot close, without secrets."""
+    if isinstance(value, bool):
+        return '"yes"' if value else '"no"'
+    if isinstance(value, int | float):
+        return f'"{value}"'
+    text = clean(value)
+    head = f"{clean(label)}: "
+    # what a secret is called is a part of how it is known
+    masked, found = mask(head + text)
+    if found:
+        text = masked[len(head) :] if masked.startswith(head) else "[secret]"
+    if len(text) > _LONGEST_VALUE:
+        text = text[: _LONGEST_VALUE - 1] + "…"
+    return f'"{text}"'
+
+
+def clean(text: str) -> str:
+    """A text on one line, without quotes, signs that control, or such as nobody sees."""
+    # what is far beyond what is shown needs no cleaning; secrets may reach over the end
+    text = text[: 8 * _LONGEST_VALUE]
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    seen = (" " if unicodedata.category(char) in _UNSEEN else char for char in text)
+    return " ".join("".join(seen).split()).translate(_QUOTES)
+
+
+def _line(belief: Belief, part: Part, said: str, notes: list[str], *, end: str = "") -> ContextLine:
+    noted = ", ".join(filter(None, notes))
+    return ContextLine(
+        part=part,
+        slot=belief.slot,
+        value=belief.value,
+        scope=belief.scope,
+        since=belief.since,
+        confidence=certainty(belief),
+        citation=belief.citation,
+        text=f"- {said} ({noted}){_cited(belief.citation)}{end}\n",
+    )
+
+
+def _cited(citation: str) -> str:
+    if not citation:
+        return ""
+    text = mask(clean(citation).translate(_BRACKETS))[0]
+    # of one line
+    text = _SAME_LINE.sub(r":\1", text)
+    # the end has the line
+    return f" [{text[-_LONGEST_CITATION:]}]"
+
+
+def _label(label: str) -> str:
+    return mask(clean(label))[0][:_LONGEST_VALUE].replace(":", " ")
+
+
+def _scope_note(scope: str) -> str:
+    return f'in "{mask(clean(scope))[0][:_LONGEST_VALUE]}"' if scope else ""
+
+
+def _doubt(belief: Belief) -> str:
+    if belief.state == "disputed":
+        return "disputed"
+    return f"last heard {_day(belief.checked_at)}" if belief.state == "stale" else ""
+
+
+def _before(belief: Belief) -> str:
+    """The value before, of what has one at a time."""
+    last = belief.history[-1] if belief.history else None
+    if last is None or last.value == belief.value:
+        return ""
+    return f"before: {shown_value(belief.label, last.value)}"
+
+
+def _day(at: datetime) -> str:
+    return at.date().isoformat()

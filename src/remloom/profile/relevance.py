@@ -1,0 +1,136 @@
+"""Relevance: which slots and values a query is about, by its words and, with an embedder, by
+meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..text.analysis import terms
+from .claim import Value
+from .slots import Slot
+
+if TYPE_CHECKING:
+    from ..embed.contract import Embedder
+
+__all__ = ["NAMED", "Relevance", "similarities"]
+
+# worth of what a query names: the slot, a value of it, a topic that it helps with
+_NAME = 3.0
+_VALUE = 2.0
+_TOPIC = 1.0
+NAMED = _VALUE  # from here on a query names the slot or a value, not only a topic
+_MEANING = 2.0  # of a cosine of 1
+_LEAST_COSINE = 0.35  # below it a likeness says nothing
+_LONGEST_QUERY = 4000  # characters that are looked at, from either end
+_LONGEST_VALUE = 300
+
+# what a name or a topic needs to be named by a query, and its worth
+_Phrase: TypeAlias = tuple[frozenset[str], float]
+
+
+class Relevance:
+    """How far slots and values are what a query is about.
+
+    Args:
+        similar: the cosine of the query to each slot, by id; see `similarities`.
+    """
+
+    def __init__(self, query: str, similar: dict[str, float] | None = None) -> None:
+        if len(query) > 2 * _LONGEST_QUERY:
+            query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
+        self._terms = frozenset(terms(query))
+        self._similar = similar or {}
+        self._of_slots: dict[str, float] = {}
+
+    def by_words(self, slot: Slot, value: Value) -> float:
+        """How far the words of the query name a slot, its topics, or a value; 0: they do not."""
+        if slot.id not in self._of_slots:
+            self._of_slots[slot.id] = self._named(_phrases_of(slot))
+        return self._of_slots[slot.id] + self._of_value(value)
+
+    def score(self, slot: Slot, value: Value) -> float:
+        """How far the query is about a value in a slot, from 0."""
+        cosine = self._similar.get(slot.id, 0.0)
+        meant = _MEANING * cosine if cosine >= _LEAST_COSINE else 0.0
+        return self.by_words(slot, value) + meant
+
+    def _named(self, phrases: Iterable[_Phrase]) -> float:
+        found = [worth for needed, worth in phrases if needed <= self._terms]
+        # several topics say more than one, but less than a name
+        return max(found, default=0.0) + 0.1 * min(len(found), 5)
+
+    def _of_value(self, value: Value) -> float:
+        if not self._terms or isinstance(value, bool | int | float):
+            return 0.0
+        words = _terms_of(str(value)[:_LONGEST_VALUE])
+        return _VALUE if words and words <= self._terms else 0.0
+
+
+def similarities(slots: Sequence[Slot], query: str, embedder: Embedder | None) -> dict[str, float]:
+    """The cosine of a query to each slot, by id; nothing without an embedder.
+
+    Slots are embedded once in a process.
+
+    Raises:
+        EmbedderError: the embedder does not work.
+    """
+    if embedder is None or not slots or not query.strip():
+        return {}
+    vectors = _cards_embedded(embedder, slots)
+    asked = embedder.embed_query(query[:_LONGEST_QUERY])
+    return {slot.id: float(vectors[_card(slot)] @ asked) for slot in slots}
+
+
+def _card(slot: Slot) -> str:
+    """What a slot is about, in words."""
+    topics = ", ".join(slot.topics)
+    return " ".join(filter(None, (f"{slot.label}.", slot.question, topics)))
+
+
+_EMBEDDING = Lock()
+_embedded: dict[tuple[str, str], Any] = {}  # vectors, by the embedder's name and the card
+
+
+def _cards_embedded(embedder: Embedder, slots: Sequence[Slot]) -> dict[str, Any]:
+    name = embedder.name
+    cards = [_card(slot) for slot in slots]
+    with _EMBEDDING:
+        missing = [card for card in dict.fromkeys(cards) if (name, card) not in _embedded]
+        if missing:
+            vectors = embedder.embed_documents(missing)
+            _embedded.update(
+                ((name, card), vector) for card, vector in zip(missing, vectors, strict=True)
+            )
+        return {card: _embedded[name, card] for card in cards}
+
+
+def _phrases_of(slot: Slot) -> tuple[_Phrase, ...]:
+    return _phrases(slot.id, slot.label, slot.aliases, slot.topics)
+
+
+@lru_cache(maxsize=4096)
+def _phrases(
+    id: str, label: str, aliases: tuple[str, ...], topics: tuple[str, ...]
+) -> tuple[_Phrase, ...]:
+    """The names and topics of a slot, as terms."""
+    end = id.rpartition(".")[2].replace("_", " ")
+    # "default" says nothing by itself, nor does "mode"
+    named = [label, *aliases, *([end] if " " in end else [])]
+    worths: dict[frozenset[str], float] = {}
+    for words, worth in [*_each(topics, _TOPIC), *_each(named, _NAME)]:
+        needed = frozenset(terms(words))
+        if needed:
+            worths[needed] = worth
+    return tuple(worths.items())
+
+
+def _each(texts: Iterable[str], worth: float) -> list[tuple[str, float]]:
+    return [(text, worth) for text in texts]
+
+
+@lru_cache(maxsize=16_384)
+def _terms_of(text: str) -> frozenset[str]:
+    return frozenset(terms(text))

@@ -1,0 +1,77 @@
+"""The text that seed 4 gives to agents: `get_remme_context`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .context import ContextSpec
+from .context_line import clean, shown_value
+from .profile import Profile, within
+from .slots import Registry
+from .usage import UsageRules
+
+__all__ = ["remme_text"]
+
+_MOST_VALUES = 8  # of one line
+_LONGEST_MEMORY = 300  # characters
+_UNKNOWN = "not known"
+
+# the lines of the seed: each with what stands in it, and the slots that say it
+_VERBOSITY = ("output_contract.verbosity", "stable_defaults.default_verbosity")
+_DIET = ("food_and_dining.dietary_style",)
+_NEVER_EATEN = ("food_and_dining.restrictions.allergies", "food_and_dining.restrictions.medical")
+_LANGUAGES = ("developer_posture.primary_languages", "stable_defaults.default_language")
+_FRAMEWORKS = (
+    "tooling_defaults.frameworks.backend",
+    "tooling_defaults.frameworks.frontend",
+    "developer_posture.tech_stack",
+)
+_TONE = ("output_contract.tone_constraints", "communication_style.formality_preference")
+_HUMOR = ("communication_style.humor_tolerance",)
+
+
+def remme_text(
+    profile: Profile, slots: Registry, spec: ContextSpec, memories: Sequence[str]
+) -> str:
+    """Write memories and preferences as seed 4 has them. Source: seed 4, "Agent Injection".
+
+    What is not for the purpose of the query is not known here.
+    """
+    known = _Known(profile, slots, spec)
+    quoted = [f'- "{clean(memory)[:_LONGEST_MEMORY]}"' for memory in memories]
+    stack = known.values(_LANGUAGES, _FRAMEWORKS)
+    diet = known.values(_DIET)
+    allergies = known.values(_NEVER_EATEN)
+    tone, humor = known.values(_TONE), known.values(_HUMOR)
+    lines = [
+        "USER MEMORIES:",
+        *(quoted or ["- none"]),
+        "",
+        "USER PREFERENCES:",
+        f"- Verbosity: {known.values(_VERBOSITY)}",
+        f"- Dietary: {diet}" + (f", never: {allergies}" if allergies != _UNKNOWN else ""),
+        f"- Tech Stack: {stack}",
+        f"- Communication: {tone}, humor={humor}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class _Known:
+    """What may be given of a profile."""
+
+    def __init__(self, profile: Profile, slots: Registry, spec: ContextSpec) -> None:
+        rules = UsageRules(profile.beliefs, spec.purpose)
+        self._values: dict[str, list[str]] = {}
+        for belief in within(profile, spec.scopes):
+            slot = slots.get_or_extra(belief.slot)
+            if rules.allow(belief, slot, named=0.0, has_query=bool(spec.query)):
+                value = shown_value(belief.label, belief.value)
+                self._values.setdefault(belief.slot, []).append(value)
+
+    def values(self, *groups: Iterable[str]) -> str:
+        """The values of the first slot of each group that has some."""
+        found: list[str] = []
+        for group in groups:
+            known = [self._values[slot] for slot in group if slot in self._values]
+            found += known[0] if known else []
+        return ", ".join(dict.fromkeys(found[:_MOST_VALUES])) or _UNKNOWN

@@ -1,0 +1,131 @@
+"""Usage: what of a profile may be given, for which purpose.
+
+Behaviour and what is feasible is for every task. Who somebody is, is for small talk, examples and
+recommendations, and never for tools, risk or security; other people are told nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .belief import Belief
+from .claim import Value
+from .purpose import PURPOSES, Purpose
+from .relevance import NAMED
+from .slots import Slot
+
+__all__ = ["UsageRules"]
+
+_ALLOWED_IN = "usage_rules.allowed_in"
+_NEVER_AFFECTS = "usage_rules.never_affects"
+_NEVER_INFER = "usage_rules.never_infer_identity"
+_NEVER_PERSUADE = "usage_rules.never_use_for_persuasion"
+
+# what the values of the two lists stand for; any other stands for the purpose of its name
+_PURPOSES_OF: dict[str, tuple[Purpose, ...]] = {
+    "examples": ("example",),
+    "analogies": ("example",),
+    "casual_chat": ("chat",),
+    "recommendations": ("recommend",),
+    "tool_selection": ("tools", "coding"),
+    "risk_decisions": ("risk",),
+    "security_choices": ("security",),
+}
+_SOFT: frozenset[Purpose] = frozenset(("chat", "recommend", "example"))
+# no permission lifts these
+_NEVER: frozenset[Purpose] = frozenset(
+    ("tools", "coding", "risk", "security", "letter", "somebody_else")
+)
+_HARMFUL: frozenset[Purpose] = frozenset(("risk", "security"))
+_OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
+_GUESSED = ("observed", "inferred")  # not said by the user
+
+
+class UsageRules:
+    """What may be given for a purpose, as the user's own rules have it.
+
+    Args:
+        beliefs: about the person, among them the rules; those that are hidden count too.
+    """
+
+    def __init__(self, beliefs: Iterable[Belief], purpose: Purpose) -> None:
+        rules: dict[str, list[Value]] = {}
+        for belief in beliefs:
+            if belief.slot.startswith("usage_rules.") and belief.holds:
+                rules.setdefault(belief.slot, []).append(belief.value)
+        self._purpose = purpose
+        self._soft = _soft_purposes(rules)
+        self._may_infer = rules.get(_NEVER_INFER) == [False]
+
+    @property
+    def allows_soft(self) -> bool:
+        """Whether soft identity may be used."""
+        return self._purpose in self._soft
+
+    def allow(self, belief: Belief, slot: Slot, *, named: float, has_query: bool) -> bool:
+        """Whether a belief may be given.
+
+        Args:
+            named: how far the words of the query name it, see `Relevance.by_words`.
+            has_query: whether there is a query at all.
+        """
+        if belief.hidden or not self._may_know(belief, slot):
+            return False
+        # how to behave is for every task
+        if slot.usage == "behaviour":
+            return True
+        if self._purpose in _OF_OTHERS:
+            return self._allow_for_others(slot)
+        if slot.sensitive:
+            return self._allow_sensitive(slot, named=named, has_query=has_query)
+        if not _is_personal(slot):
+            return True
+        if slot.usage == "soft" and not self.allows_soft:
+            # what the user pinned is for every purpose but those that nothing lifts
+            return belief.pinned and self._purpose not in _NEVER
+        return self._purpose not in _HARMFUL
+
+    def _may_know(self, belief: Belief, slot: Slot) -> bool:
+        """Whether it may be known at all: what is sensitive, or identity, is never guessed."""
+        if belief.authority not in _GUESSED:
+            return True
+        is_identity = slot.id.startswith("identity.") and not self._may_infer
+        return not slot.sensitive and not is_identity
+
+    def _allow_for_others(self, slot: Slot) -> bool:
+        if slot.sensitive or _is_personal(slot):
+            return False
+        # whoever asks about another must not mistake what is the user's for theirs
+        return slot.hub != "operating_context" or self._purpose == "letter"
+
+    def _allow_sensitive(self, slot: Slot, *, named: float, has_query: bool) -> bool:
+        if not slot.standing:
+            return named > 0 and self._purpose not in _NEVER
+        # an allergy is for everyone, but where a query is on something harmful, and not on it:
+        # "drop table recipes"
+        return named >= NAMED or not has_query or self._purpose not in _HARMFUL
+
+
+def _is_personal(slot: Slot) -> bool:
+    """Whether it tells who somebody is; what they are to be called does not."""
+    return slot.hub == "soft_identity" and not (slot.standing and not slot.sensitive)
+
+
+def _soft_purposes(rules: Mapping[str, list[Value]]) -> frozenset[Purpose]:
+    """The purposes that soft identity may be used for."""
+    allowed = _SOFT
+    if _ALLOWED_IN in rules:
+        allowed = _named(rules[_ALLOWED_IN])
+    never = _NEVER | _named(rules.get(_NEVER_AFFECTS, ()))
+    if rules.get(_NEVER_PERSUADE) != [False]:
+        never |= {"persuade"}
+    return allowed - never
+
+
+def _named(values: Iterable[Value]) -> frozenset[Purpose]:
+    named: set[Purpose] = set()
+    for value in values:
+        word = str(value).casefold().replace(" ", "_")
+        named.update(_PURPOSES_OF.get(word, ()))
+        named.update(purpose for purpose in PURPOSES if purpose == word)
+    return frozenset(named)

@@ -1,0 +1,93 @@
+"""What a context is for, told from a query and an agent."""
+
+from __future__ import annotations
+
+import pytest
+
+from remloom.errors import UnknownNameError
+from remloom.profile.purpose import purpose_of, purpose_of_agent
+
+QUERIES = {
+    "letter": [
+        "Write a letter to my landlord about the heating",
+        "Draft an email to the whole team about Friday's lunch",
+        "Reply to Mr Schmidt and decline the dinner",
+        "Compose a birthday message for Tom",
+        "Tell my brother that I cannot come to dinner",
+        "Can you help me finish this cover letter?",
+        "Send Anna a note about the weekend",
+        "Polish this LinkedIn post about my hobbies",
+        "Schreib einen Brief an meinen Vermieter: letter",
+        "Text Maria that we are late for the concert",
+        "Prepare a complaint to the restaurant where we ate",
+    ],
+    "somebody_else": [
+        "What does my brother like to eat?",
+        "What is Anna's favourite music?",
+        "Is my boss allergic to anything?",
+        "Which hobbies does Tom have?",
+        "What should I buy my sister for her birthday?",
+        "Where do my parents live?",
+        "Recommend a restaurant for Anna",
+        "What kind of books does she read?",
+        "Does the customer eat meat?",
+        "Tell me what John Smith likes to drink",
+    ],
+    "security": [
+        "Which password should I choose for my bank?",
+        "Set up the firewall on my laptop",
+        "Should I give this app access to my location? Check the permissions",
+        "Rotate the API keys of the music app",
+        "What is a good security question about my first pet?",
+    ],
+    "risk": [
+        "Delete all my holiday photos",
+        "Wipe the staging database of the recipe app",
+        "rm -rf the music folder",
+        "Remove all the old files in my books folder",
+        "Force-push the branch to main",
+        "Cancel my gym subscription",
+        "drop table recipes",
+    ],
+    "coding": ["Refactor this function", "Why does my unit test fail?", "Fix the commit message"],
+    "recommend": [
+        "Where should I eat tonight?",
+        "What should I cook for Anna and me?",
+        "Suggest a film for me",
+        "Any ideas for the weekend?",
+    ],
+    "chat": [
+        "What are my hobbies?",
+        "Hi, how are you?",
+        "Who is my wife?",
+        "What music do I like?",
+    ],
+    "general": ["Summarise the report", "What is two plus two?"],
+}
+
+
+@pytest.mark.parametrize(
+    ("purpose", "query"), [(name, query) for name, some in QUERIES.items() for query in some]
+)
+def test_a_query_tells_what_it_is_for(purpose: str, query: str) -> None:
+    known = ["Python", "Lisbon"]
+    assert purpose_of(query, people=["Maria"], known=known) == purpose
+
+
+def test_what_restrains_goes_before_the_agent_and_the_agent_before_the_rest() -> None:
+    assert purpose_of("Suggest a film for me", agent="CoderAgent") == "coding"
+    assert purpose_of("Write a letter to my boss", agent="CoderAgent") == "letter"
+    assert purpose_of("Write a letter to my boss", purpose="chat") == "chat"
+    agents = {"planner_agent": "planning", "Distiller": "coding", "RetrieverAgent": "research"}
+    assert {name: purpose_of_agent(name) for name in agents} == agents
+    assert purpose_of("", agent="SomeAgent") == "general"
+
+
+def test_a_purpose_that_does_not_exist_names_those_that_do() -> None:
+    with pytest.raises(UnknownNameError, match="recommend"):
+        purpose_of("", purpose="recomend")
+
+
+@pytest.mark.parametrize("query", ["x" * 100_000, "my " * 50_000, "to " * 30_000, "A'" * 50_000])
+def test_a_long_query_takes_no_time(query: str) -> None:
+    assert purpose_of(query)
