@@ -316,10 +316,17 @@ class Profiles:
 
         Raises:
             NotFoundError: nothing is believed there.
-            InvalidInputError: `at` has no time zone, or is in the future.
+            InvalidInputError: `at` has no time zone, is in the future, or before it began.
         """
         found = self._slots().get(slot)
         belief = self._find(found, value, subject, scope)
+        if at is not None:
+            check_aware(at)
+        if at is not None and at < belief.since:
+            raise InvalidInputError(
+                f"{found.label} has been believed only since {belief.since.isoformat()}",
+                remedy="give a later time, or `reject` what never was so",
+            )
         return self._edit("retire", slot, belief.value, subject, scope, note=note, at=at)
 
     def pin(
@@ -703,7 +710,7 @@ class Profiles:
     def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
         from ..profile.profile import Explanation
 
-        evidence = self._beliefs().evidence(belief.id)
+        evidence = self._beliefs().evidence(belief.id, wider=True)
         known = [one for one in evidence if as_of is None or one.at <= as_of]
         slot = self._slots().get_or_extra(belief.slot)
         return Explanation(belief=belief, slot=slot, evidence=tuple(known))
@@ -749,14 +756,17 @@ class Profiles:
 
         registry = self._slots()
         found = registry.get(slot)
-        now = datetime.now(UTC)
+        person, place = self._subject(subject), check_scope(scope)
+        canonical = registry.canonical(found, value)
+        now = self._beliefs().now_in(person, found, place, canonical)
         evidence = edit(
             kind,
             found,
-            registry.canonical(found, value),
-            subject=self._subject(subject),
-            scope=check_scope(scope),
+            canonical,
+            subject=person,
+            scope=place,
             at=_past(at, now),
+            made_at=now,
             hard=hard,
             note=check_text(note, "a note"),
         )

@@ -53,6 +53,13 @@ class Piece(Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=Tr
     citation: str = ""
     confident: bool = True
     hard: bool = False
+    order: tuple[int, int] = (0, 0)
+    made_at: datetime | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether it says that something is not so, or no longer."""
+        return self.polarity != "for"
 
 
 class Held(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,6 +108,7 @@ class Belief(Struct, frozen=True, kw_only=True):
         level: tentative, established or confident, by independent pieces: 1, 3, 5.
         state: see `State`.
         since, until: when it began to be believed, and when it ended.
+        because: the id of the evidence that ended it.
         checked_at: when something last spoke for it.
         history: the values before, the oldest first.
         citation: of what last spoke for it.
@@ -122,6 +130,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     authority: Authority
     since: datetime
     until: datetime | None = None
+    because: str = ""
     checked_at: datetime
     history: tuple[Held, ...] = ()
     citation: str = ""
@@ -147,16 +156,22 @@ def fold(
     pieces: Iterable[Piece],
     constants: Constants,
     *,
+    covering: Iterable[Piece] = (),
     as_of: datetime | None = None,
 ) -> Fold | None:
-    """Fold the evidence on one belief; None if there was none by then."""
-    known = [piece for piece in pieces if as_of is None or piece.at <= as_of]
-    if not known:
+    """Fold the evidence on one belief; None if there was none by then.
+
+    Args:
+        covering: evidence that ends the whole list whose item this is; alone it makes no belief.
+    """
+    own = [piece for piece in pieces if as_of is None or piece.at <= as_of]
+    if not own:
         return None
+    wider = [piece for piece in covering if as_of is None or piece.at <= as_of]
     folding = _Folding(slot, constants)
-    for piece in _independent(known, slot, constants):
+    for piece in _independent([*own, *wider], constants):
         folding.take(piece)
-    return folding.result(len(known))
+    return folding.result(own[0].scope, len(own) + len(wider))
 
 
 def view(
@@ -190,6 +205,7 @@ def view(
         authority=folded.authority,
         since=last.since,
         until=last.until,
+        because=last.because,
         checked_at=folded.checked_at,
         history=folded.held[:-1],
         citation=folded.citation,
@@ -227,31 +243,52 @@ def _reliability(piece: Piece, constants: Constants) -> float:
     )
 
 
-def _independent(pieces: Sequence[Piece], slot: Slot, constants: Constants) -> list[Piece]:
+def _independent(pieces: Sequence[Piece], constants: Constants) -> list[Piece]:
     """The pieces by time; of those of one sitting that say the same, only the strongest.
 
-    Of equals the latest stays: who says tea, coffee and tea again ends at tea.
+    It stands where the first of them stood. Who says tea, coffee and tea again says tea twice: what
+    the user says in between makes it another statement.
     """
-    strongest: dict[tuple[str, str, str, bool], Piece] = {}
-    for piece in sorted(pieces, key=_moment):
-        said = (
-            piece.group,
-            value_key(piece.value),
-            piece.polarity,
-            _RANKS[piece.authority] >= _SAID,
-        )
-        other = strongest.get(said)
-        if other is None or _weight(piece, constants) >= _weight(other, constants):
-            strongest[said] = piece
-    return sorted(strongest.values(), key=_moment)
+    strongest: dict[tuple[str, str, str, int], tuple[Piece, int]] = {}
+    turns = 0  # how often the user has said something else than before
+    said: tuple[str, str] | None = None
+    for number, piece in enumerate(sorted(pieces, key=_moment)):
+        claim = (value_key(piece.value), piece.polarity)
+        turn = -1
+        if is_said(piece):
+            turns += said is not None and claim != said
+            said, turn = claim, turns
+        key = (piece.group, *claim, turn)
+        other, first = strongest.get(key, (piece, number))
+        if _weight(piece, constants) >= _weight(other, constants):
+            other = piece
+        strongest[key] = (other, first)
+    return [piece for piece, _ in sorted(strongest.values(), key=lambda one: one[1])]
 
 
 def _weight(piece: Piece, constants: Constants) -> tuple[int, float]:
-    return _RANKS[piece.authority], _reliability(piece, constants)
+    return _rank(piece), _reliability(piece, constants)
 
 
-def _moment(piece: Piece) -> tuple[datetime, str]:
-    return piece.at, piece.id
+def _moment(piece: Piece) -> tuple[datetime, tuple[int, int], str]:
+    return piece.at, piece.order, piece.id
+
+
+def _rank(piece: Piece) -> int:
+    """How much weight it has; a hedge has as little as what nobody said."""
+    return _RANKS[piece.authority] if piece.confident else _RANKS["inferred"]
+
+
+def is_said(piece: Piece) -> bool:
+    """Whether the user says it, without a hedge."""
+    return _rank(piece) >= _SAID
+
+
+class _Ended(Struct, frozen=True):
+    """Who ended a value, and when that was said."""
+
+    rank: int
+    said_at: datetime
 
 
 class _Folding:
@@ -264,12 +301,11 @@ class _Folding:
         self._held: list[Held] = []
         self._votes: list[bool] = []  # for the current value, and against it
         self._authority: Authority = "inferred"
-        # values that were ended, each with the rank of who ended it
-        self._ended: dict[str, int] = {}
+        self._ended: dict[str, _Ended] = {}  # by value
         self._groups: set[str] = set()  # sittings that spoke for the current value
         self._last: Piece | None = None
         self._support: Piece | None = None  # the last piece for the current value
-        self._disputed = False
+        self._disputed_by: int | None = None  # the rank of what speaks against it
         self._hard = False
 
     def take(self, piece: Piece) -> None:
@@ -280,19 +316,19 @@ class _Folding:
         self._observe(piece)
         self._last = piece
         current = self._held[-1] if self._held and self._held[-1].until is None else None
-        if piece.polarity == "for":
-            self._support_value(piece, current)
-        else:
+        if piece.ends:
             self._contradict(piece, current)
+        else:
+            self._support_value(piece, current)
 
-    def result(self, pieces: int) -> Fold | None:
+    def result(self, scope: str, pieces: int) -> Fold | None:
         """The fold of what was taken."""
         if self._last is None:
             return None
         support = self._support or self._last
         return Fold(
             slot=self._slot.id,
-            scope=self._last.scope,
+            scope=scope,
             held=tuple(self._held),
             posterior=self._posterior,
             strength=strength(self._votes),
@@ -302,7 +338,7 @@ class _Folding:
             last_at=self._last.at,
             checked_at=support.at,
             citation=support.citation,
-            disputed=self._disputed,
+            disputed=self._disputed_by is not None,
             hard=self._hard,
         )
 
@@ -315,44 +351,64 @@ class _Folding:
 
     def _observe(self, piece: Piece) -> None:
         """Let the filter see it."""
-        value = _filtered(self._slot, piece.value)
-        against = piece.polarity != "for"
-        if against and piece.value == "" and self._held:
+        value = piece.value
+        if piece.ends and value == "":
             # whatever it was has ended
-            value = _filtered(self._slot, self._held[-1].value)
+            if not self._held:
+                return
+            value = self._held[-1].value
         reliability = _reliability(piece, self._constants)
-        self._posterior = self._posterior.observe(value, reliability, against=against, at=piece.at)
+        self._posterior = self._posterior.observe(
+            _filtered(self._slot, value), reliability, against=piece.ends, at=piece.at
+        )
 
     def _support_value(self, piece: Piece, current: Held | None) -> None:
         if current is not None and value_key(current.value) == value_key(piece.value):
             self._reinforce(piece)
-            return
-        if _RANKS[piece.authority] < self._ended.get(value_key(piece.value), 0):
-            # what somebody of more weight ended does not begin again because of this
-            return
-        if current is not None and not self._may_end(piece):
-            self._disputed = True
-            self._votes.append(False)
-            return
-        if current is not None and not self._is_said(piece) and not self._wins(piece):
+        elif current is None:
+            self._begin_again(piece)
+        elif not self._may_end(piece):
+            self._dispute(piece, current)
+        elif is_said(piece) or self._wins(piece):
+            self._replace(current, piece)
+        else:
             # what was only observed takes the place once the balance of it does
-            self._disputed = True
-            return
-        if current is not None and self._is_said(piece) and piece.authority != "edit":
+            self._dispute(piece, current)
+
+    def _begin_again(self, piece: Piece) -> None:
+        """Begin a value where none holds, if whoever ended it allows that."""
+        ended = self._ended.get(value_key(piece.value))
+        if ended is None or _rank(piece) >= ended.rank:
+            self._begin(piece)
+        elif is_said(piece) and piece.at > ended.said_at:
+            # The user ended it by hand and says it again: newer, yet of less weight.
+            self._begin(piece)
+            self._disputed_by = ended.rank
+
+    def _replace(self, current: Held, piece: Piece) -> None:
+        if is_said(piece) and piece.authority != "edit":
             # what takes its place also says that it is over
             self._posterior = self._posterior.observe(
                 value_key(current.value),
                 _reliability(piece, self._constants),
                 against=True,
             )
+        before = self._support
         self._end(current, piece)
+        self._begin(piece)
+        together = before is not None and _moment(before)[:2] == _moment(piece)[:2]
+        if together and is_said(piece):
+            # nothing tells which of the two was said last
+            self._disputed_by = _rank(piece)
+
+    def _begin(self, piece: Piece) -> None:
         self._ended.pop(value_key(piece.value), None)
         self._held.append(Held(value=piece.value, since=piece.at))
         self._votes = [True]
-        self._authority = piece.authority
+        self._authority = piece.authority if piece.confident else "inferred"
         self._groups = {piece.group}
         self._support = piece
-        self._disputed = False
+        self._disputed_by = None
         self._hard = piece.hard
 
     def _reinforce(self, piece: Piece) -> None:
@@ -361,43 +417,52 @@ class _Folding:
         self._groups.add(piece.group)
         self._support = piece
         self._hard = self._hard or piece.hard
-        if _RANKS[piece.authority] >= _RANKS[self._authority]:
+        if _rank(piece) >= _RANKS[self._authority] and piece.confident:
             self._authority = piece.authority
-            self._disputed = False
+        # the newest word of the user settles a dispute; what is observed only one of its kind
+        if self._disputed_by is not None and (is_said(piece) or _rank(piece) >= self._disputed_by):
+            self._disputed_by = None
 
     def _contradict(self, piece: Piece, current: Held | None) -> None:
         speaks_of = current is not None and (
             piece.value == "" or value_key(piece.value) == value_key(current.value)
         )
-        if not speaks_of:
-            self._ended[value_key(piece.value)] = _RANKS[piece.authority]
-            return
-        if not self._may_end(piece) or not (self._is_said(piece) or self._fell(current)):
-            self._disputed = True
-            self._votes.append(False)
-            return
-        self._end(current, piece)
-        self._disputed = False
-        self._hard = False
+        if current is None or not speaks_of:
+            self._note_end(piece.value, piece)
+        elif self._may_end(piece) and (is_said(piece) or self._fell(current)):
+            self._end(current, piece)
+            self._disputed_by = None
+            self._hard = False
+        else:
+            self._dispute(piece, current)
 
-    def _end(self, current: Held | None, piece: Piece) -> None:
-        if current is not None:
-            self._held[-1] = replace(current, until=piece.at, because=piece.id)
-            self._ended[value_key(current.value)] = _RANKS[piece.authority]
+    def _dispute(self, piece: Piece, current: Held) -> None:
+        """What has too little weight to end what holds may make it unsure."""
+        if _rank(piece) < _RANKS[self._authority] and not piece.confident:
+            # a hedge takes nothing from what was said outright
+            return
+        self._votes.append(False)
+        if is_said(piece) or self._fell(current):
+            self._disputed_by = max(self._disputed_by or 0, _rank(piece))
+
+    def _end(self, current: Held, piece: Piece) -> None:
+        self._held[-1] = replace(current, until=piece.at, because=piece.id)
+        self._note_end(current.value, piece)
+
+    def _note_end(self, value: Value, piece: Piece) -> None:
+        name, rank = value_key(value), _rank(piece)
+        if piece.confident and (name not in self._ended or self._ended[name].rank <= rank):
+            self._ended[name] = _Ended(rank, piece.made_at or piece.at)
 
     def _may_end(self, piece: Piece) -> bool:
         """Whether it has the authority to end what holds."""
         if self._hard:
             return piece.authority == "edit"
-        return _RANKS[piece.authority] >= _RANKS[self._authority]
-
-    def _is_said(self, piece: Piece) -> bool:
-        return _RANKS[piece.authority] >= _SAID and piece.confident
+        return _rank(piece) >= _RANKS[self._authority]
 
     def _wins(self, piece: Piece) -> bool:
         ranked = self._posterior.ranked()
         return bool(ranked) and ranked[0][0] == _filtered(self._slot, piece.value)
 
-    def _fell(self, current: Held | None) -> bool:
-        value = current.value if current is not None else ""
-        return self._posterior.probability(_filtered(self._slot, value)) < _UNSURE
+    def _fell(self, current: Held) -> bool:
+        return self._posterior.probability(_filtered(self._slot, current.value)) < _UNSURE

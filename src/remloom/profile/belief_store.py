@@ -4,15 +4,21 @@ A kept fold has all its evidence among its refs, so it goes with the first piece
 is still there it can only lack pieces, never have too many: hence a kept fold is right exactly if
 it counts as many pieces as are placed there, and all are right exactly if the sums agree. For this
 to hold, evidence never changes, and never moves to another belief; and where it is taken from under
-one, and its record stays, the kept fold goes in the same transaction.
+one, and its record stays, the kept folds that rest on it go in the same transaction.
+
+What ends a list as a whole ("no pets any more") ends each item: it is placed once, under the
+item without a value, and folded into all others of its scope. Its own fold is kept only together
+with theirs, so its count answers for them. A narrower scope is an exception, and stays.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
 from hashlib import blake2b
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +29,16 @@ from ..model import Resource
 from ..store.batch import Batch
 from ..store.contract import Reads, Store
 from .belief import Belief, Fold, Piece, fold, piece_of, view
-from .evidence import EVIDENCE, Evidence, belief_key, from_record, key_of_subject, placed
+from .claim import Value
+from .evidence import (
+    EVIDENCE,
+    Evidence,
+    belief_key,
+    from_record,
+    key_of_subject,
+    key_prefix,
+    placed,
+)
 from .reliability import Constants
 from .slots import Registry, Slot
 
@@ -32,6 +47,8 @@ __all__ = ["BELIEF", "MARK", "BeliefStore", "Mark"]
 # namespaces of the entries
 BELIEF = "profile.belief"  # a fold that is kept
 MARK = "profile.mark"  # what the user decided about a belief, besides what holds
+
+_STEP = timedelta(microseconds=1)  # the shortest time there is
 
 _PIECE = msgspec.json.Decoder(Piece)
 
@@ -54,6 +71,9 @@ class _Kept(Struct, frozen=True, array_like=True):
 
 
 _KEPT = msgspec.json.Decoder(_Kept)
+
+# the evidence that is placed under a belief, by its key
+LookUp: TypeAlias = Callable[[str], list[Piece]]
 
 
 class BeliefStore:
@@ -115,9 +135,17 @@ class BeliefStore:
         entries = self._store.kv.list(MARK, KeyRange(prefix=f"{key_of_subject(subject)}/"))
         return {entry.key: msgspec.json.decode(entry.value, type=Mark) for entry in entries}
 
-    def evidence(self, belief: str) -> list[Evidence]:
-        """The evidence on a belief, by time."""
-        pieces = sorted(self._pieces(self._store, belief), key=lambda piece: (piece.at, piece.id))
+    def evidence(self, belief: str, *, wider: bool = False) -> list[Evidence]:
+        """The evidence on a belief, by time.
+
+        Args:
+            wider: with that on the whole list whose item it is.
+        """
+        with self._store.snapshot():
+            pieces = self._pieces(self._store, belief)
+            if wider:
+                pieces += self._covering(belief, pieces, self._reader(self._store))
+        pieces = sorted(pieces, key=lambda piece: (piece.at, piece.order, piece.id))
         records = (self._store.records.get("resources", piece.id) for piece in pieces)
         return [from_record(record) for record in records if isinstance(record, Resource)]
 
@@ -146,7 +174,17 @@ class BeliefStore:
         """The key of the belief that evidence bears on."""
         slot = self._slots.get_or_extra(evidence.slot)
         item = evidence.value if slot.kind == "list" else None
-        return belief_key(evidence.subject, slot.id, evidence.scope, item)
+        return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
+
+    def now_in(self, subject: str, slot: Slot, scope: str, value: Value) -> datetime:
+        """The time of an edit that is made now: after all that is there, even if the clock was set
+        back.
+        """
+        item = value if slot.kind == "list" else None
+        key = belief_key(key_of_subject(subject), slot.id, scope, item)
+        pieces = self._pieces(self._store, key)
+        behind = (max(piece.at, piece.made_at or piece.at) + _STEP for piece in pieces)
+        return max([datetime.now(UTC), *behind])
 
     def place(self, evidence: Evidence) -> Entry:
         """The entry that places a piece of evidence; it is written with its record."""
@@ -163,7 +201,10 @@ class BeliefStore:
 
         def work(reads: Reads) -> Batch:
             pieces = {key: self._pieces(reads, key) for key in beliefs}
-            return self._batch(pieces)
+            covered = [self._covered(key, some) for key, some in pieces.items()]
+            for prefix in filter(None, covered):
+                pieces |= self._all_pieces(reads, prefix)
+            return self._batch(pieces, self._reader(reads))
 
         self._store.update(work)
 
@@ -181,9 +222,10 @@ class BeliefStore:
 
     def _folds_at(self, subject: str, as_of: datetime) -> dict[str, Fold]:
         """The fold of each belief about a person as of a time."""
+        everything = self._all_pieces(self._store, f"{key_of_subject(subject)}/")
         folds = {}
-        for key, pieces in self._all_pieces(self._store, f"{key_of_subject(subject)}/").items():
-            folded = self._fold(pieces, as_of)
+        for key, pieces in everything.items():
+            folded = self._fold(key, pieces, _of(everything), as_of)
             if folded is not None:
                 folds[key] = folded
         return folds
@@ -200,15 +242,18 @@ class BeliefStore:
 
         def work(reads: Reads) -> Batch:
             kept = self._kept(reads, prefix)
+            everything = self._all_pieces(reads, prefix)
             missing = {
                 key: pieces
-                for key, pieces in self._all_pieces(reads, prefix).items()
+                for key, pieces in everything.items()
                 if key not in kept or kept[key].pieces != len(pieces)
             }
-            made = {key: self._keep(pieces) for key, pieces in missing.items()}
+            wide = tuple(filter(None, (self._covered(*one) for one in missing.items())))
+            missing |= {key: some for key, some in everything.items() if key.startswith(wide)}
+            batch, made = self._keep(missing, _of(everything))
             mended.clear()
             mended.update(kept | made)
-            return Batch(entries=self._entries(missing, made))
+            return batch
 
         if self._store.capabilities.writable:
             self._store.update(work)
@@ -217,27 +262,58 @@ class BeliefStore:
                 work(self._store)
         return mended
 
-    def _batch(self, pieces: Mapping[str, list[Piece]]) -> Batch:
+    def _batch(self, pieces: Mapping[str, list[Piece]], look_up: LookUp) -> Batch:
         """What keeps the folds of these beliefs; one without evidence is kept no longer."""
-        made = {key: self._keep(some) for key, some in pieces.items() if some}
-        gone = tuple((BELIEF, key) for key, some in pieces.items() if not some)
-        return Batch(entries=self._entries(pieces, made), deleted_entries=gone)
+        some = {key: pieces for key, pieces in pieces.items() if pieces}
+        gone = tuple((BELIEF, key) for key in pieces if key not in some)
+        batch, _ = self._keep(some, look_up)
+        return Batch(entries=batch.entries, deleted_entries=gone)
 
-    def _entries(
-        self, pieces: Mapping[str, list[Piece]], kept: Mapping[str, _Kept]
-    ) -> tuple[Entry, ...]:
+    def _keep(
+        self, pieces: Mapping[str, list[Piece]], look_up: LookUp
+    ) -> tuple[Batch, dict[str, _Kept]]:
+        """Fold these beliefs; returns what keeps them too."""
         entries = []
-        for key, one in kept.items():
-            refs = tuple(piece.id for piece in pieces[key])
-            entries.append(Entry(BELIEF, key, msgspec.json.encode(one), refs))
-        return tuple(entries)
+        kept = {}
+        for key, own in pieces.items():
+            kept[key] = _Kept(self._fold(key, own, look_up), len(own), self._version)
+            wider = self._covering(key, own, look_up)
+            refs = dict.fromkeys(piece.id for piece in (*own, *wider))
+            entries.append(Entry(BELIEF, key, msgspec.json.encode(kept[key]), tuple(refs)))
+        return Batch(entries=tuple(entries)), kept
 
-    def _keep(self, pieces: list[Piece]) -> _Kept:
-        return _Kept(self._fold(pieces), len(pieces), self._version)
+    def _fold(
+        self, key: str, own: list[Piece], look_up: LookUp, as_of: datetime | None = None
+    ) -> Fold | None:
+        return fold(
+            self._slot(own[0].slot),
+            own,
+            self._constants,
+            covering=self._covering(key, own, look_up),
+            as_of=as_of,
+        )
 
-    def _fold(self, pieces: Iterable[Piece], as_of: datetime | None = None) -> Fold | None:
-        some = list(pieces)
-        return fold(self._slot(some[0].slot), some, self._constants, as_of=as_of)
+    def _covering(self, key: str, own: list[Piece], look_up: LookUp) -> list[Piece]:
+        """The evidence on a list as a whole, if this is an item of one."""
+        if not own or own[0].value == "" or not self._is_list(own[0].slot):
+            return []
+        person, _, _ = key.partition("/")
+        whole = belief_key(person, self._slot(own[0].slot).id, own[0].scope, "")
+        return [piece for piece in look_up(whole) if piece.ends]
+
+    def _covered(self, key: str, own: list[Piece]) -> str:
+        """What the keys begin with of all items that this ends; empty: it ends no list."""
+        if not own or own[0].value != "" or not self._is_list(own[0].slot):
+            return ""
+        person, _, _ = key.partition("/")
+        return key_prefix(person, self._slot(own[0].slot).id)
+
+    def _is_list(self, slot: str) -> bool:
+        return self._slot(slot).kind == "list"
+
+    def _reader(self, reads: Reads) -> LookUp:
+        """Reads the evidence under a belief, each once."""
+        return cache(partial(self._pieces, reads))
 
     def _slot(self, id: str) -> Slot:
         return self._slots.get_or_extra(id)
@@ -253,3 +329,7 @@ class BeliefStore:
             belief, _, _ = entry.key.rpartition("/")
             pieces[belief].append(_PIECE.decode(entry.value))
         return pieces
+
+
+def _of(pieces: Mapping[str, list[Piece]]) -> LookUp:
+    return lambda key: pieces.get(key, [])

@@ -48,6 +48,7 @@ def edit(
     subject: str,
     scope: str,
     at: datetime,
+    made_at: datetime,
     hard: bool = False,
     note: str = "",
 ) -> Evidence:
@@ -55,6 +56,7 @@ def edit(
 
     Args:
         kind: of `KINDS`.
+        at, made_at: when it was so, and when the user says so.
         note: why, in the user's words.
 
     Raises:
@@ -81,6 +83,7 @@ def edit(
         scope=scope,
         citation=f"{kind} by hand",
         at=at,
+        made_at=made_at if made_at != at else None,
         # confirming it three times on a day makes it no surer than once
         group=f"edit {at:%Y-%m-%d}",
         hard=hard,

@@ -34,6 +34,7 @@ __all__ = [
     "from_claim",
     "from_record",
     "key_of_subject",
+    "key_prefix",
     "placed",
     "to_record",
     "value_key",
@@ -75,6 +76,9 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         message_ids: of the turn that says it.
         at: when it was said.
         group: what is said in one sitting, or copied, counts once: those have one group.
+        ordinal: where its passage stands among those of its source; tells what was said first of
+            what has one time.
+        made_at: when an edit was made that says what was so at another time; None: at that time.
         hard: nothing but another edit ends it, and it does not fade.
         note: why the user changed it, in their words.
         run: the run that wrote it.
@@ -100,9 +104,16 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: datetime
     group: str = ""
     confident: bool = True
+    ordinal: int = 0
+    made_at: datetime | None = None
     hard: bool = False
     note: str = ""
     run: str = ""
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Where it stands in its source: the later of two of one time counts."""
+        return self.ordinal, self.span[0]
 
 
 def from_claim(
@@ -139,6 +150,7 @@ def from_claim(
         at=min(at, now),
         group=_group(passage, at),
         confident=claim.confident,
+        ordinal=passage.ordinal,
     )
 
 
@@ -186,15 +198,21 @@ def from_record(record: Resource) -> Evidence:
     return msgspec.convert(fields, Evidence)
 
 
-def belief_key(subject: str, slot: str, scope: str, item: Value | None = None) -> str:
+def belief_key(person: str, slot: str, scope: str, item: Value | None = None) -> str:
     """The key of the belief that evidence bears on: no words can be read out of it.
 
     Args:
-        item: of a list, each of whose items is a belief; None for other slots.
+        person: `key_of_subject` of whom it is believed.
+        item: of a list, each of whose items is a belief; empty is the list as a whole; None for
+            other slots.
     """
-    parts = [slot, scope, "" if item is None else value_key(item)]
-    joined = "\0".join(parts)
-    return f"{key_of_subject(subject)}/{_digest(joined)}"
+    name = "" if item is None else value_key(item)
+    return key_prefix(person, slot) + _digest("\0".join((slot, scope, name)))
+
+
+def key_prefix(person: str, slot: str) -> str:
+    """What the keys of all beliefs of a person in a slot begin with."""
+    return f"{person}/{_digest(slot)[:8]}"
 
 
 def key_of_subject(subject: str) -> str:

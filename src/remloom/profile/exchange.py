@@ -61,7 +61,7 @@ _TITLES: dict[Hub, str] = {
     "soft_identity": "Soft identity",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
-_BELIEF_KEY = re.compile(r"[0-9a-f]{20}/[0-9a-f]{20}")
+_BELIEF_KEY = re.compile(r"[0-9a-f]{20}/[0-9a-f]{28}")
 # what reading never sets, so what no export has either
 _BY_HAND = ("edit", "confirmed")
 

@@ -196,7 +196,7 @@ class Scanner:
             return
         subject = found.subject or found.passage.subject
         slot = self._slots.find(claim.key)
-        authority = self._authority(claim, original)
+        authority = self._authority(claim, slot, original)
         if slot is not None and not may_say(slot, authority):
             self._writer.count(refused=1)
             return
@@ -219,12 +219,16 @@ class Scanner:
             now=self._now,
         )
 
-    def _authority(self, claim: Claim, passage: Passage) -> Authority:
+    def _authority(self, claim: Claim, slot: Slot | None, passage: Passage) -> Authority:
         if passage.is_behaviour:
             return "observed"
-        # what a model says that a person does is its conclusion
-        is_inferred = self._stages and claim.signal == "implicit_behavior"
-        return "inferred" if is_inferred else "statement"
+        if claim.signal != "implicit_behavior":
+            return "statement"
+        if self._stages:
+            # what a model says that a person does is its conclusion
+            return "inferred"
+        # One choice does not tell what is preferred. Of a list it takes nothing's place.
+        return "observed" if slot is not None and slot.kind != "list" else "statement"
 
     def _failures(self, failed: Iterable[tuple[Passage, Exception]]) -> Iterator[Entry]:
         for passage, error in failed:

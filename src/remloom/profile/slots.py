@@ -75,7 +75,9 @@ class Registry:
         ('developer_posture.primary_languages', None)
         """
         id = self._names.find(key)
-        return self.slots[id] if id is not None else None
+        if id is not None:
+            return self.slots[id]
+        return self._named_extra(key) if key.startswith(EXTRAS) else None
 
     def extra(self, key: str) -> Slot:
         """Make the slot `extras.<key>` for a key that no slot is for: any text, in soft identity.
@@ -96,6 +98,12 @@ class Registry:
             usage="soft",
             question=f"What should agents know of your {' '.join(words)}?",
         )
+
+    def _named_extra(self, id: str) -> Slot | None:
+        try:
+            return self.extra(id)  # noqa: S610 - no query of Django
+        except InvalidInputError:
+            return None
 
     def get_or_extra(self, name: str) -> Slot:
         """Return the slot of a name, or the extra of that key where there is none."""
