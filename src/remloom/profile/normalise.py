@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 from uuid_utils import UUID, uuid5
 
-from ..errors import BudgetError, InvalidInputError, ModelError
+from ..errors import BudgetError, GoneError, InvalidInputError, ModelError
 from ..kv import Entry
 from ..llm import Call, Quote
 from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
@@ -43,6 +43,7 @@ __all__ = ["MappingDraft", "NormaliseResult", "Normaliser"]
 
 _TOGETHER = 320  # claims that are normalised, and written, at once
 _OF_ONE_CALL = 16
+_ATTEMPTS = 20  # of a write, while claims go that it is about
 _WORD = re.compile(r"\w+")
 # Words of keys that would grant something. What agents may do, the user sets by hand: an extra that
 # says so would look like a permission.
@@ -277,19 +278,41 @@ class Normaliser:
         known_failed: set[str],
     ) -> None:
         """Write what was decided; what was not stays as it is."""
+        before = {claim.subject: self._current(claim.subject) for claim in claims}
+        for claim in claims:
+            decision = decisions.get(claim.id)
+            if isinstance(decision, _Placed):
+                self._report(claim, decision, before[claim.subject])
+            elif decision is not None and decision.count:
+                self._writer.count(**{decision.count: 1})
+        for _ in range(_ATTEMPTS):
+            # a claim goes with the passage that says it, which may be forgotten meanwhile
+            there = [
+                claim
+                for claim in claims
+                if self._store.records.get("resources", claim.id) is not None
+            ]
+            try:
+                return self._record(there, decisions, known_failed)
+            except GoneError as error:
+                gone = error
+        raise gone
+
+    def _record(
+        self,
+        claims: Sequence[Evidence],
+        decisions: dict[str, _Decision],
+        known_failed: set[str],
+    ) -> None:
         new: list[Evidence] = []
         entries: list[Entry] = []
         deleted: list[EntryKey] = []
-        before = {claim.subject: self._current(claim.subject) for claim in claims}
         for claim in claims:
             decision = decisions.get(claim.id)
             if decision is None:
                 continue
             if isinstance(decision, _Placed):
                 new += [_made_of(claim, decision.slot, value) for value in decision.values]
-                self._report(claim, decision, before[claim.subject])
-            elif decision.count:
-                self._writer.count(**{decision.count: 1})
             if isinstance(decision, _Refused) and decision.reason:
                 # without a model nothing about it has changed
                 if self._llm is not None or claim.id not in known_failed:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import BudgetError, InvalidInputError
+from ..errors import BudgetError, GoneError, InvalidInputError
 from ..kv import Entry
 from ..model import ReadReport, Resource
 from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
@@ -33,6 +33,7 @@ from .slots import Registry, Slot
 __all__ = ["KIND", "Extract", "Extracted", "Found", "Progress", "ScanResult", "Scanner", "may_say"]
 
 KIND = "observe"  # of the runs
+_ATTEMPTS = 20  # of a write, while passages are forgotten that it is about
 _TOGETHER = 64  # passages that are looked at, and written, at once
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -169,11 +170,7 @@ class Scanner:
             for passage in passages
             if passage.record.id not in unfinished
         ]
-        new = self._recorder.record(
-            evidence,
-            entries=[*seen, *self._failures(extracted.failed)],
-            deleted=[failed_item_key(KIND, entry.refs[0]) for entry in seen],
-        )
+        new = self._write(evidence, seen, list(self._failures(extracted.failed)))
         staged = sum(not one.slot for one in new)
         looked_at = len(passages) - len(extracted.left)
         counts = {"evidence": len(new) - staged, "staged": staged}
@@ -184,6 +181,25 @@ class Scanner:
         if extracted.spent is not None:
             raise extracted.spent
         return new
+
+    def _write(
+        self, evidence: Sequence[Evidence], seen: Sequence[Entry], failures: Sequence[Entry]
+    ) -> list[Evidence]:
+        """Write what was found; of passages that were forgotten meanwhile nothing is."""
+        ids = {ref for entry in (*seen, *failures) for ref in entry.refs}
+        for _ in range(_ATTEMPTS):
+            there = {id for id in ids if self._store.records.get("resources", id) is not None}
+            kept = [entry for entry in seen if there.issuperset(entry.refs)]
+            failed = [entry for entry in failures if there.issuperset(entry.refs)]
+            try:
+                return self._recorder.record(
+                    [one for one in evidence if one.passage in there],
+                    entries=[*kept, *failed],
+                    deleted=[failed_item_key(KIND, entry.refs[0]) for entry in kept],
+                )
+            except GoneError as error:
+                gone = error
+        raise gone
 
     def _evidence(
         self, found: Found, original: Passage, masked: MaskedPassages

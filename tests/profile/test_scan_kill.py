@@ -1,0 +1,33 @@
+"""A scan with a model that is killed at any point, and begun again, ends as if it had not been."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
+
+
+@pytest.mark.crash
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_killed_scan_goes_on_where_it_was_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, HERE / "scan_killing.py", tmp_path, str(KILLS), "7"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert len(told["whole"]["beliefs"]) == 150
+    assert len(told["trials"]) == KILLS
+    for trial in told["trials"]:
+        assert trial["killed"], trial
+        assert trial["same"], trial
+        assert trial["staged"] == trial["left"] == 0, trial
+        assert trial["problems"] == [], trial
+        assert trial["paid_twice"] == 0, trial
