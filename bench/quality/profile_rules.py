@@ -4,7 +4,15 @@
 
 Statements of our own making, each with its claims: a claim is right if its key, value and polarity
 are those of one that the statement makes. What is `allowed` counts neither way. The rules were
-tuned on the half for development alone.
+tuned on the half for development alone. The rows with a `set` were written before the rules were
+mended for them; when each set was first seen, precision and recall were
+
+    chat    0.833  0.424
+    topics  0.857  0.391
+    mixed   0.778  0.412
+
+They have counted as development since then: what the rules do with them now is not what they do
+with text that they have never seen.
 """
 
 from __future__ import annotations

@@ -155,3 +155,32 @@ def test_every_value_has_a_canonical_form() -> None:
         for claim in extract(statement["text"], at=AT):
             if claim.key in slots and claim.value:
                 assert slots.canonical(claim.key, claim.value) != ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here's the mail I got:\n\nHi,\nmy name is Gregor Stahl and I live in Rome.\n\nWhat now?",
+        "Thanks! Now translate this to French: I live in London.",
+        "Dad: I'm out. Me: I don't drink milk. What's a funny comeback?",
+        "In the email, call me Ms Ortiz.",
+        "my kids love dinosaurs and hate broccoli",
+        "be brief, I'm in a hurry",
+        "Show me the whole file again.",
+        "I am in Edinburgh, it rains.",
+        "I'm not a lawyer, but is that legal?",
+    ],
+)
+def test_words_of_others_and_orders_for_once_claim_nothing(text: str) -> None:
+    assert claims(text) == set()
+
+
+def test_that_somebody_is_not_allergic_is_a_claim_against() -> None:
+    key = "food_and_dining.restrictions.allergies"
+    assert claims("no i'm not allergic to peanuts") == {(key, "peanuts", "against")}
+    assert {
+        value for _, value, _ in claims("I'm allergic to shellfish and, annoyingly, kiwis.")
+    } == {
+        "shellfish",
+        "kiwis",
+    }

@@ -20,8 +20,10 @@ _SHORT = 12  # words of a passage that may be nothing else than a wish
 
 # irony that is written down
 _IRONY = re.compile(r"/s\s*$|[🙄😒🤡]")
+# said behind a wish, as a sentence of its own
+_FOR_EVER = re.compile(r"\s*(?:ever|never|always|every time|from now on)\b[.! ]*$", re.IGNORECASE)
 # "As a nurse, I …": who is a nurse is told by what follows
-_AS = re.compile(r"as an?\b", re.IGNORECASE)
+_AS = re.compile(r"as an?\b(?![\w -]{2,40} (?:I|we)\b)", re.IGNORECASE)
 
 
 class Clause(Struct, frozen=True):
@@ -56,6 +58,7 @@ class _Grammar:
         self.question = words("questions")
         self.request = words("requests")
         self.self = words("selves")
+        self.speaker = words("speakers")
         self.elided = words("elided")
 
 
@@ -75,6 +78,8 @@ def clauses(text: str) -> Iterator[Clause]:
 
 def _of_line(line: str, start: int, alone: bool) -> Iterator[Clause]:
     ends = sentence_ends(line) if len(line) <= _LONG else [*marked_ends(line), len(line)]
+    if len(ends) > 1 and _FOR_EVER.match(line, ends[-2]):
+        ends = [*ends[:-2], ends[-1]]
     position = 0
     corrects = False
     for end in ends:
@@ -98,10 +103,10 @@ def _of_sentence(sentence: str, start: int, corrects: bool, alone: bool) -> Iter
     for place, (begin, end) in enumerate(bounds):
         begin += _lead(sentence[begin:end])
         inner = sentence[begin:end].rstrip()
-        if not inner or (_AS.match(inner) and not _is_of_self(sentence, bounds[place + 1 :])):
+        if not inner or _is_of_another(inner, sentence, bounds[place + 1 :]):
             continue
         prefix = subject if _grammar().elided.match(inner) else ""
-        subject = "I " if prefix or _grammar().self.match(inner) else ""
+        subject = "I " if prefix or _grammar().speaker.match(inner) else ""
         yield Clause(
             text=prefix + inner,
             start=start + begin,
@@ -109,7 +114,8 @@ def _of_sentence(sentence: str, start: int, corrects: bool, alone: bool) -> Iter
             shift=start + begin - len(prefix),
             confident=not _grammar().hedge.search(sentence[bounds[place][0] : end]),
             corrects=corrects,
-            alone=alone,
+            # "…, I'm in a hurry" is why it is wanted this once
+            alone=alone and not _has_reason(sentence, bounds[place + 1 :]),
             sentence=sentence,
         )
 
@@ -131,8 +137,15 @@ def _meant(sentence: str) -> list[tuple[int, int]]:
     return _bounds(sentence)[:-1]
 
 
-def _is_of_self(sentence: str, bounds: list[tuple[int, int]]) -> bool:
-    return bool(bounds) and bool(_grammar().self.match(sentence, *bounds[0]))
+def _is_of_another(inner: str, sentence: str, rest: list[tuple[int, int]]) -> bool:
+    """Whether it is "As a nurse, …", and goes on with somebody else."""
+    if not _AS.match(inner):
+        return False
+    return not (rest and _grammar().self.match(sentence, *rest[0]))
+
+
+def _has_reason(sentence: str, rest: list[tuple[int, int]]) -> bool:
+    return any(_grammar().self.match(sentence, *bounds) for bounds in rest)
 
 
 def _bounds(sentence: str) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..claim import Claim, Polarity
 from .clauses import Clause, clauses
 from .lexicon import lookup, read_items, split_version
-from .passage import own_words
+from .passage import HIDDEN, own_words
 from .patterns import Pattern, patterns
 from .phrases import words
 from .readings import READINGS
@@ -96,11 +96,11 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
 
 def _is_standing(pattern: Pattern, clause: Clause) -> bool:
     """Whether a wish is for all answers, as far as the pattern asks for it."""
-    if not pattern.standing:
+    if not pattern.standing and not pattern.explicit:
         return True
     if _ONE_TASK.search(clause.text):
         return False
-    return clause.alone or bool(_STANDING.search(clause.sentence))
+    return (clause.alone and not pattern.explicit) or bool(_STANDING.search(clause.sentence))
 
 
 def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) -> list[_Said]:
@@ -123,7 +123,11 @@ def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> s
     """The words of a group as the passage has them; empty if the pattern has no such group."""
     if group not in found.re.groupindex or found[group] is None:
         return ""
-    return passage[found.start(group) + clause.shift : found.end(group) + clause.shift]
+    start, end = found.span(group)
+    # a pattern for a quotation begins with one; elsewhere what is hidden ends what is caught
+    if not found[group].startswith(HIDDEN):
+        end = start + len(found[group].partition(HIDDEN)[0])
+    return passage[start + clause.shift : end + clause.shift]
 
 
 def _read_words(
@@ -152,7 +156,7 @@ def _denied(
 ) -> list[_Said]:
     """What "…, not in Bonn" says: the same of another value, which is not so."""
     words = _caught(denied, "value", clause, passage)
-    if pattern.value or "\\g" in pattern.key:
+    if pattern.value or pattern.parse == "wish" or "\\g" in pattern.key:
         return []
     others = _read_words(words, pattern, denied, "against", False)
     return [other for other in others if other.key == first.key]

@@ -15,7 +15,8 @@ from .phrases import alternatives
 __all__ = ["Meaning", "WordClass", "lists", "lookup", "read_items", "split_version", "word_classes"]
 
 _SEPARATOR = re.compile(
-    r",\s*(?:and\s+|or\s+)?|\s+(?:and|or|with|plus|as well as|along with|und)\s+|\s*[&/+]\s+"
+    r",?\s+and,\s+(?:\w+,\s+)?|,\s*(?:and\s+|or\s+)?"
+    r"|\s+(?:and|or|with|plus|as well as|along with|und)\s+|\s*[&/+]\s+"
 )
 _LEAD = re.compile(rf"(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
 _TAIL = re.compile(rf"(?:\s+|^){alternatives('tails')}\b.*|[.!?)\s]+$", re.IGNORECASE | re.DOTALL)

@@ -26,6 +26,8 @@ _FOREIGN = (
     re.compile(r"(?m)^.*[;{}] *$"),
     re.compile(r"(?m)^ *\*[^*\n]+\* *$"),
     re.compile(r"(?m)^.*[♪♫].*$"),
+    # a conversation in one line
+    re.compile(r"\b[A-Z]\w{1,15}: [^\n]{1,300}?\b(?:Me|You): [^\n]*"),
     re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
     re.compile(r"`[^`\n]*\s[^`\n]*`"),
 )
@@ -33,6 +35,15 @@ _FOREIGN = (
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,2000})\"|“([^“”\n]{1,2000})”|«([^«»\n]{1,2000})»|‘([^‘’\n]{1,2000})’"
     r"|(?<!\w)’([^’\n]{2,2000})’(?!\w)"
+)
+# A letter begins with a line that greets, or with the head of a mail.
+_GREETING = re.compile(
+    r"(?mi)^ *(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening))\b[^\n.?:]{0,40}$"
+)
+_LETTER = re.compile(
+    r"(?mi)^ *(?:dear|sehr geehrte[rs]?|liebe[rs]?)\b[^\n.?:]{0,40}$"
+    r"|^ *(?:subject|from|to|cc|sent|date|betreff|von|an|gesendet): "
+    r"|^[^\n]{0,20}\bforwarded (?:message|mail)\b"
 )
 _SPOKEN_LINE = re.compile(r"(?m)^[ ]*(?:\[[^\]\n]{1,30}\] ?)?([A-Z][\w .-]{0,25}):[ ]")
 
@@ -46,6 +57,12 @@ class _Orders:
         self.material = re.compile(rf"{begin}{alternatives('material')}\b", re.IGNORECASE)
         self.made = re.compile(
             rf"{begin}{alternatives('made')}\b[^\n:]{{0,200}}[:\n]", re.IGNORECASE
+        )
+        order = f"(?:{alternatives('made')}|{alternatives('material')})"
+        # one blank at most: with more, each line end of a long gap would be looked over anew
+        polite = f"(?:{alternatives('politeness')}[,!]? ){{0,3}}(?:now |then )?"
+        self.later = re.compile(
+            rf"(?<=[.!?\n])[ ]?{polite}{order}\b[^\n:]{{0,100}}[:\n]", re.IGNORECASE
         )
         self.speech = re.compile(rf"\b{alternatives('speech')}\b[^.:\n]{{0,30}}:", re.IGNORECASE)
 
@@ -91,13 +108,18 @@ def _hide_ranges(text: str, ranges: list[tuple[int, int]]) -> str:
 def _material(text: str) -> Iterator[tuple[int, int]]:
     """What is given to be worked on ("Translate …", "Write a mail: …"), or said: "She wrote: …"."""
     orders = _orders()
-    order = orders.material.match(text) or orders.made.match(text)
+    order = orders.material.match(text) or orders.made.match(text) or orders.later.search(text)
     if order:
         yield order.end(), len(text)
+    letter = _LETTER.search(text) or _GREETING.search(text, len(text) - len(text.lstrip()) + 1)
+    if letter:
+        yield letter.start(), len(text)
     end = 0
     for speech in orders.speech.finditer(text):
         if speech.end() > end:
-            end = text.find("\n\n", speech.end())
+            # what begins on a line of its own may have paragraphs
+            begins_below = text[speech.end() : speech.end() + 2].strip(" ").startswith("\n")
+            end = -1 if begins_below else text.find("\n\n", speech.end())
             end = len(text) if end < 0 else end
             yield speech.end(), end
 

@@ -31,6 +31,7 @@ class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
     other: Literal["", "against", "retire"] = ""
     signal: Signal = "explicit_preference"
     standing: bool = False
+    explicit: bool = False
     dated: bool = False
     again: bool = False
 

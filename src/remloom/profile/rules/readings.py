@@ -83,7 +83,8 @@ def _wish(text: str) -> Pairs:
     about_one = re.search(
         r"\b(?:this|here|these|the following|above|below)\b", plain, re.IGNORECASE
     )
-    if about_one or HIDDEN in plain or not 0 < len(plain.split()) <= 14:
+    # with a quotation cut off it would be another wish
+    if about_one or plain.endswith(("'", '"', "“", "«")) or not 0 < len(plain.split()) <= 14:
         return []
     return [("", plain)]
 
@@ -125,11 +126,20 @@ def _known_place(text: str) -> Pairs:
     """A place behind "I'm in", where anything may stand: well known, and nobody is on a visit."""
     if _VISIT.search(text):
         return []
+    return _land(text)
+
+
+def _land(text: str) -> Pairs:
+    """A place where somebody comes from: well known, as "I'm from" takes a team or a shop too."""
     return [
         (key, place)
         for key, place in _place(text)
         if place.partition(",")[0].casefold() in _places()
     ]
+
+
+def _nationality(text: str) -> Pairs:
+    return [("", text)] if text.casefold() in lists()["nationalities"] else []
 
 
 def _role(text: str) -> Pairs:
@@ -278,9 +288,11 @@ READINGS: dict[str, Callable[[str], Pairs]] = {
     "items": _items,
     "known name": _known_name,
     "known place": _known_place,
+    "land": _land,
     "learnt": _learnt,
     "name": _name,
     "names": _names,
+    "nationality": _nationality,
     "organisation": _organisation,
     "phrase": _phrase,
     "place": _place,
