@@ -204,6 +204,7 @@ class AsyncProfiles(_AsyncNoun[Profiles]):
     get = _noun_in_thread(Profiles.get)
     history = _noun_in_thread(Profiles.history)
     context = _noun_in_thread(Profiles.context)
+    get_remme_context = _noun_in_thread(Profiles.get_remme_context)
     subjects = _noun_in_thread(Profiles.subjects)
     slots = _noun_in_thread(Profiles.slots)
     why = _noun_in_thread(Profiles.why)

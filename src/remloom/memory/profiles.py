@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from ..profile.slots import Registry, Slot
     from ..runs.writer import Writer
     from .reading import Reading
+    from .recall import Recalling
     from .writing import Writing
 
 __all__ = ["Profiles"]
 
 _EDIT_RUN = "profile"  # kind of the runs of edits
 _WAIT = 5.0  # seconds that an edit waits for another one
+_MEMORIES = 5  # of the context of seed 4
 _PAUSE = 0.02  # seconds between two tries
 
 
@@ -50,9 +52,12 @@ class Profiles:
     or the end of its path: "dietary_style". See docs/profile.md.
     """
 
-    def __init__(self, engine: Engine, writing: Writing, reading: Reading) -> None:
+    def __init__(
+        self, engine: Engine, writing: Writing, reading: Reading, recalling: Recalling
+    ) -> None:
         self._engine = engine
         self._reading = reading
+        self._recalling = recalling
         self._store = engine.store
         self._writing = writing
 
@@ -173,6 +178,18 @@ class Profiles:
             budget_tokens=budget_tokens,
             as_of=as_of,
         )
+
+    def get_remme_context(self, query: str) -> str:
+        """Give the context of seed 4 for a query: USER MEMORIES, and USER PREFERENCES.
+
+        The five memories that answer the query best, and verbosity, diet with allergies, tech stack
+        and communication, as far as they are for the query. Source: seed 4, "Agent Injection".
+
+        Raises:
+            InvalidInputError: an empty or overlong query.
+        """
+        recall = self._recalling.recall(query, None, {"limit": _MEMORIES})
+        return Injection(self._engine).remme_text(query, [hit.content for hit in recall.hits])
 
     def subjects(self) -> list[str]:
         """List the people of whom something is known, by name."""

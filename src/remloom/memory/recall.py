@@ -10,6 +10,7 @@ from ..errors import UnknownNameError
 from ..model import Recall
 from .arguments import check_kind
 from .engine import Engine
+from .injection import Injection
 
 if TYPE_CHECKING:
     from ..retrieve import Recaller, Reranker
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Recalling"]
 
 CONTEXT_TOKENS = 1500  # budget of a context
+_PROFILE_SHARE = 1 / 2  # of a budget, for what is known of the user, at most
 CONTEXT_HITS = 20  # hits of a context, at most
 
 
@@ -33,29 +35,55 @@ class Recalling:
         self, question: str, options: RecallOptions | None, changes: RecallChanges
     ) -> Recall:
         """Recall; see `Memory.recall`."""
+        options = self._options(options, changes)
+        if options.profile:
+            likes = Injection(self._engine).preferences(question)
+            options = replace(options, preferences={**likes, **options.preferences})
+        reranker = self._load_reranker(options.rerank)
+        return self._open_recaller().recall(question, options, reranker=reranker)
+
+    def _options(self, options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
+        """The options, given as a value, as keywords, or both."""
         from ..retrieve.options import RecallOptions
 
         for name in changes:
             if name not in RecallOptions.__struct_fields__:
                 raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
         if options is None:
-            options = RecallOptions(**changes)
-        else:
-            options = replace(check_kind(options, RecallOptions), **changes)
-        reranker = self._load_reranker(options.rerank)
-        return self._open_recaller().recall(question, options, reranker=reranker)
+            return RecallOptions(**changes)
+        return replace(check_kind(options, RecallOptions), **changes)
 
     def context(self, question: str, options: RecallOptions | None, changes: RecallChanges) -> str:
         """Recall as text for a prompt; see `Memory.context`."""
         from ..retrieve.options import RecallOptions
-        from ..retrieve.prompt_context import text_of
+        from ..retrieve.prompt_context import count_tokens, text_of
 
         if options is None:
             changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
         elif check_kind(options, RecallOptions).budget_tokens is None:
             # options made for `recall` have no budget, and a prompt always needs one
             changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
-        return text_of(self.recall(question, options, changes))
+        options = self._options(options, changes)
+        if not options.profile:
+            return text_of(self.recall(question, options, {}))
+        known = self._profile_text(question, options)
+        if options.budget_tokens is not None:
+            # what is known of the user is a part of the budget, what is recalled has the rest
+            rest = options.budget_tokens - count_tokens(known, options.count_tokens)
+            options = replace(options, budget_tokens=max(rest, 1))
+        recalled = text_of(self.recall(question, options, {}))
+        return f"{known}\n{recalled}" if known else recalled
+
+    def _profile_text(self, question: str, options: RecallOptions) -> str:
+        from ..profile.context import CONTEXT_TOKENS
+
+        budget = CONTEXT_TOKENS
+        if options.budget_tokens is not None:
+            budget = max(1, min(budget, int(options.budget_tokens * _PROFILE_SHARE)))
+        context = Injection(self._engine).context(
+            question, budget_tokens=budget, count_tokens=options.count_tokens
+        )
+        return context.text
 
     def _open_recaller(self) -> Recaller:
         engine = self._engine

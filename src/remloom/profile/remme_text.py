@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..text.secrets import mask
 from .context import ContextSpec
 from .context_line import clean, shown_value
 from .profile import Profile, within
@@ -38,7 +39,7 @@ def remme_text(
     What is not for the purpose of the query is not known here.
     """
     known = _Known(profile, slots, spec)
-    quoted = [f'- "{clean(memory)[:_LONGEST_MEMORY]}"' for memory in memories]
+    quoted = [f'- "{mask(clean(memory))[0][:_LONGEST_MEMORY]}"' for memory in memories]
     stack = known.values(_LANGUAGES, _FRAMEWORKS)
     diet = known.values(_DIET)
     allergies = known.values(_NEVER_EATEN)

@@ -43,6 +43,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         hops: of mode "iterated"; default 2.
         neighbours: resources before and after each hit to return with it; default 1.
         preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
+        profile: also mind what is known of the user: what they like and dislike are `preferences`
+            (those given here go first), and `context` begins with `profile.context`.
         half_life: days after which a record's recency counts half; default: 30 in mode
             "contextual", else age does not count.
         rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>",
@@ -69,6 +71,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     hops: int = 2
     neighbours: int = 1
     preferences: Mapping[str, float] = {}
+    profile: bool = False
     half_life: float | None = None
     rerank: Reranker | str | None = None
     abstain: bool = True
@@ -139,6 +142,7 @@ class RecallChanges(TypedDict, total=False):
     hops: int
     neighbours: int
     preferences: Mapping[str, float]
+    profile: bool
     half_life: float | None
     rerank: Reranker | str | None
     abstain: bool
