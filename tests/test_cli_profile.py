@@ -206,6 +206,19 @@ def test_a_profile_is_exported_to_be_read_or_to_be_taken_in(known: Path) -> None
     assert len(as_json("profile", "export")["evidence"]) == 5
 
 
+def test_what_no_slot_is_for_becomes_an_extra_and_nothing_waits(home: Path) -> None:
+    turn = {"role": "user", "content": "My blood type is B+.", "timestamp": "2026-10-01T09:00:00Z"}
+    (home / "blood.json").write_text(json.dumps([turn]))
+    assert "of them extras" in run("profile", "scan", "blood.json").stdout
+    assert run("profile", "staged").stdout == "nothing waits to be normalised\n"
+    assert run("profile", "normalise").stdout.startswith("nothing waits to be normalised")
+    assert "B+" in run("profile", "show").stdout
+    again = run("profile", "bootstrap")
+    assert again.exit_code == 0, again.output
+    assert "pieces of evidence" not in again.stdout, "nothing is there twice"
+    assert run("profile", "scan", "--model").exit_code == 8
+
+
 def test_an_extra_is_promoted_to_a_slot(known: Path) -> None:
     assert run("profile", "candidates").stdout.startswith("no extra has three")
     run("profile", "set", "extras.blood_type", "B+")
@@ -213,3 +226,14 @@ def test_an_extra_is_promoted_to_a_slot(known: Path) -> None:
     assert result.stdout.startswith("extras.blood_type is own.blood_type now; `remloom dream roll")
     assert run("profile", "why", "blood group").stdout.startswith("Blood group: B+")
     assert run("profile", "promote", "extras.shoe_size").exit_code == 3
+
+
+def test_what_an_agent_is_given_is_shown_with_its_size(known: Path) -> None:
+    shown = run("profile", "context", "where do I live?").stdout
+    assert "Lisbon" in shown
+    assert "peanuts" in shown, "an allergy is always given"
+    assert "october.json:4" in shown
+    assert " tokens, for " in shown
+    given = as_json("profile", "context", "--agent", "CoderAgent", "--budget", "60")
+    assert given["tokens"] <= 60
+    assert run("profile", "context", "--purpose", "mischief").exit_code == 2

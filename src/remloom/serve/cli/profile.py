@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from click import Choice, argument, option
-from click.exceptions import Exit
+from click import Choice, IntRange, argument, option
 
 # only for the commands that they register
-from . import profile_edits  # noqa: F401 - registers its commands
+from . import profile_edits, profile_scans  # noqa: F401 - they register their commands
 from .app import Call, command
 from .profile_group import (
     AS_OF,
@@ -21,7 +20,6 @@ from .profile_group import (
     slot_argument,
     subject_option,
 )
-from .reading import progress_bar
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from ...profile.profile import Explanation
 
 __all__: list[str] = []
-
-FAILED = 1  # exit code when something was parked, or the run stopped before its end
 
 _scopes = option(
     "--scope",
@@ -128,35 +124,42 @@ def changes(call: Call, since: datetime | None, subject: str) -> None:
     call.show(msgspec.to_builtins(changes), view)
 
 
-@command("scan", to=profile)
-@argument("path", required=False)
-@option(
-    "--category",
-    default="note",
-    metavar="NAME",
-    help="Category of the texts in PATH. Chats and exports say themselves what they are.",
-)
-@option("--limit", type=int, metavar="N", help="Look at so many passages at most.")
-@option("--dry-run", is_flag=True, help="Write nothing, and print what would be written.")
-def scan(call: Call, path: str | None, category: str, limit: int | None, dry_run: bool) -> None:
-    """Look at what was read since the last scan for what it says of people.
-
-    PATH is read first. A scan that was interrupted goes on where it was; nothing is taken up twice.
-    Exits with 1 when something was parked, or the scan stopped before its end.
-    """
-    with call.open(create=True) as memory, progress_bar(call, "passages") as progress:
-        result = memory.profile.observe(
-            path, category=category, limit=limit, dry_run=dry_run, progress=progress
+@command("context", to=profile)
+@argument("query", required=False)
+@option("--agent", default="", metavar="NAME", help="Which agent asks, such as CoderAgent.")
+@option("--purpose", default="", metavar="NAME", help="For what. [default: as QUERY tells]")
+@option("--budget", type=IntRange(1), metavar="TOKENS", help="Of the text, at most. [default: 400]")
+@_scopes
+@subject_option
+@as_of_option
+def context(
+    call: Call,
+    query: str | None,
+    agent: str,
+    purpose: str,
+    budget: int | None,
+    scopes: tuple[str, ...],
+    subject: str,
+    as_of: datetime | None,
+) -> None:
+    """Print what an agent that is asked QUERY is given: cited lines for its prompt."""
+    with call.open() as memory:
+        given = memory.profile.context(
+            query,
+            subject=subject,
+            agent=agent,
+            scope=scopes,
+            purpose=purpose,
+            budget_tokens=budget,
+            as_of=as_of,
         )
 
     def view() -> RenderableType:
-        from .profile_view import draw_scan
+        from .profile_view import draw_context
 
-        return draw_scan(result, dry_run=dry_run)
+        return draw_context(given)
 
-    call.show(msgspec.to_builtins(result), view)
-    if result.run.counts.get("parked") or result.run.status == "stopped":
-        raise Exit(FAILED)
+    call.show(msgspec.to_builtins(given), view)
 
 
 @command("export", to=profile)

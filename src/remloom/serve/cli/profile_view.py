@@ -15,29 +15,36 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .failures import parked_view
 from .tables import draw_pairs, draw_table
 from .text_formats import one_line, plural, short_id, short_source
 
 if TYPE_CHECKING:
     from ...profile.belief import Belief
     from ...profile.claim import Value
+    from ...profile.context import ProfileContext
     from ...profile.evidence import Evidence
+    from ...profile.normalise import NormaliseResult
     from ...profile.profile import Change, Explanation, Profile
     from ...profile.promotion import Candidate
     from ...profile.reliability import Learned
     from ...profile.scan import ScanResult
     from ...profile.slots import Slot
+    from ...runs.run import Run
 
 __all__ = [
     "belief_line",
     "draw_candidates",
     "draw_changes",
+    "draw_context",
     "draw_explanations",
     "draw_learned",
+    "draw_normalised",
     "draw_profile",
     "draw_scan",
     "draw_slot",
     "draw_slots",
+    "draw_staged",
 ]
 
 HUBS = {
@@ -50,13 +57,21 @@ TIMELINE = 48  # cells of a timeline
 SHOWN = 20  # pieces of a dry run; --json has them all
 
 _SIGNS = {"for": ("+", "green"), "against": ("-", "red"), "retire": ("x", "yellow")}
-# counts of a scan as people say them
+# counts of a run as people say them, of one and of many
 _COUNTS = {
-    "passages": "passages looked at",
-    "evidence": "pieces of evidence",
-    "staged": "claims that wait to be normalised",
-    "secrets": "secrets masked",
+    "passages": "passage looked at|passages looked at",
+    "asked": "by the model",
+    "calls": "call of the model|calls of the model",
+    "evidence": "piece of evidence|pieces of evidence",
+    "staged": "claim staged|claims staged",
+    "normalised": "normalised",
+    "extras": "of them extras",
+    "secrets": "secret masked|secrets masked",
     "refused": "refused, as only the user may say so",
+    "fabricated": "refused, as nobody said those words",
+    "unusable": "that say nothing",
+    "unknown_slot": "for a slot that there is not",
+    "invalid": "with a value that the slot cannot have",
     "deleted_before": "left out, as they were forgotten before",
     "parked": "parked",
 }
@@ -133,11 +148,25 @@ def draw_changes(changes: Sequence[Change]) -> RenderableType:
     return draw_table(("since", "what", "before", "after", "source"), rows)
 
 
+def draw_context(given: ProfileContext) -> RenderableType:
+    """Draw what an agent is given, then how much it is and what was kept back."""
+    if not given.text:
+        return Text(f"nothing is known that is for {given.purpose}", "yellow")
+    facts = [f"{given.tokens:,} tokens", f"for {given.purpose}"]
+    if given.left_out:
+        facts.append(f"{plural(given.left_out, 'line')} left out for the budget")
+    if given.withheld:
+        facts.append(f"{plural(given.withheld, 'belief')} not for this purpose")
+    parts = [Text(given.text.rstrip()), Text(", ".join(facts), "dim")]
+    if given.safety_left_out:
+        missing = plural(given.safety_left_out, "line")
+        parts.append(Text(f"{missing} of what could hurt left out: give more tokens", "red"))
+    return Group(*parts)
+
+
 def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
     """Draw what a scan did, or of a dry run what it would write."""
-    counts = result.run.counts
-    found = [f"{counts[name]:,} {words}" for name, words in _COUNTS.items() if counts.get(name)]
-    lines = [Text(", ".join(found) or "nothing new to look at")]
+    lines = [_counted(result.run, "nothing new to look at")]
     if result.read is not None:
         read = sum(item.status == "read" for item in result.read.items)
         lines.insert(0, Text(f"read {plural(read, 'document')}"))
@@ -148,15 +177,36 @@ def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
         if hidden > 0:
             lines.append(Text(f"… and {hidden:,} more (--json has them all)", "dim"))
         lines.append(Text("a dry run: nothing was written, and no source was read", "yellow"))
-        return Group(*lines)
-    if result.run.status == "stopped":
-        lines.append(Text(f"stopped: {result.run.reason}", "yellow"))
-    if counts.get("evidence") or counts.get("staged"):
-        lines += [
-            Text(f"undo: remloom dream rollback {short_id(result.run.id)}", "dim"),
-            Text("next: remloom profile show", "dim"),
-        ]
-    return Group(*lines)
+        return Group(*lines, *parked_view(result.failed))
+    return Group(*lines, *_end_of_run(result.run), *parked_view(result.failed))
+
+
+def draw_staged(claims: Sequence[Evidence]) -> RenderableType:
+    """Draw the claims that wait to be normalised."""
+    if not claims:
+        return Text("nothing waits to be normalised")
+    lines = [line for one in claims for line in _evidence_lines(one)]
+    return Group(*lines, Text("next: remloom profile normalise", "dim"))
+
+
+def draw_normalised(result: NormaliseResult, *, dry_run: bool) -> RenderableType:
+    """Draw what claims were taken for, a line each."""
+    rows = []
+    for one in result.mappings:
+        meaning = {
+            "new": one.is_new,
+            "says the same": one.is_reinforcement,
+            "contradicts": one.is_contradiction,
+        }
+        said = ", ".join(word for word, is_so in meaning.items() if is_so)
+        rows.append((one.raw_key, one.field, _value(one.value), said))
+    lines: list[RenderableType] = [_counted(result.run, "nothing waits to be normalised")]
+    if rows:
+        lines.append(draw_table(("said of", "slot", "value", "which is"), rows))
+    if dry_run:
+        lines.append(Text("a dry run: nothing was written", "yellow"))
+        return Group(*lines, *parked_view(result.failed))
+    return Group(*lines, *_end_of_run(result.run), *parked_view(result.failed))
 
 
 def draw_candidates(candidates: Sequence[Candidate]) -> RenderableType:
@@ -204,6 +254,25 @@ def draw_slot(slot: Slot) -> RenderableType:
     }
     named = [(name, Text(one_line(text))) for name, text in pairs.items() if text]
     return Group(Text(slot.id, "bold"), draw_pairs(named))
+
+
+def _counted(run: Run, nothing: str) -> Text:
+    counts = run.counts
+    found = []
+    for name, words in _COUNTS.items():
+        one, _, many = words.partition("|")
+        if counts.get(name):
+            found.append(plural(counts[name], one, many or one))
+    return Text(", ".join(found) or nothing)
+
+
+def _end_of_run(run: Run) -> Iterator[Text]:
+    """Why a run stopped, and how to take back what it wrote."""
+    if run.id and run.status == "stopped":
+        yield Text(f"stopped: {run.reason}", "yellow")
+    if any(run.counts.get(name) for name in ("evidence", "staged", "normalised")):
+        yield Text(f"undo: remloom dream rollback {short_id(run.id)}", "dim")
+        yield Text("next: remloom profile show", "dim")
 
 
 def _beliefs_table(beliefs: Sequence[Belief]) -> Table:
