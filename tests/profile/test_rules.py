@@ -169,6 +169,8 @@ def test_every_value_has_a_canonical_form() -> None:
         "Show me the whole file again.",
         "I am in Edinburgh, it rains.",
         "I'm not a lawyer, but is that legal?",
+        "Im 20. Jahrhundert war das anders.",
+        "Born in China in 1898, Henry Luce founded a magazine.",
     ],
 )
 def test_words_of_others_and_orders_for_once_claim_nothing(text: str) -> None:
