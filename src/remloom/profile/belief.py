@@ -32,6 +32,8 @@ _RANKS: dict[Authority, int] = {
 }
 # said by the user: of two such, the later counts, whatever was said before, and however often
 _SAID = _RANKS["confirmed"]
+# sittings from which on what was only seen there is believed: a visit to a site tells nothing yet
+_SITTINGS = {"browsing": 3}
 _UNSURE = 0.5  # confidence below which a belief that was sure is stale
 _HOLDS = "true"  # the value of an item of a list, which holds or does not
 
@@ -249,21 +251,23 @@ def _independent(pieces: Sequence[Piece], constants: Constants) -> list[Piece]:
     It stands where the first of them stood. Who says tea, coffee and tea again says tea twice: what
     the user says in between makes it another statement.
     """
-    strongest: dict[tuple[str, str, str, int], tuple[Piece, int]] = {}
+    strongest: dict[tuple[str, str, str, int], Piece] = {}
     turns = 0  # how often the user has said something else than before
     said: tuple[str, str] | None = None
-    for number, piece in enumerate(sorted(pieces, key=_moment)):
+    for piece in sorted(pieces, key=_moment):
         claim = (value_key(piece.value), piece.polarity)
         turn = -1
         if is_said(piece):
             turns += said is not None and claim != said
             said, turn = claim, turns
         key = (piece.group, *claim, turn)
-        other, first = strongest.get(key, (piece, number))
-        if _weight(piece, constants) >= _weight(other, constants):
-            other = piece
-        strongest[key] = (other, first)
-    return [piece for piece, _ in sorted(strongest.values(), key=lambda one: one[1])]
+        first = strongest.get(key)
+        if first is None:
+            strongest[key] = piece
+        elif _weight(piece, constants) >= _weight(first, constants):
+            # a dictionary keeps the place of the first, too
+            strongest[key] = replace(piece, at=first.at, order=first.order)
+    return list(strongest.values())
 
 
 def _weight(piece: Piece, constants: Constants) -> tuple[int, float]:
@@ -303,6 +307,7 @@ class _Folding:
         self._authority: Authority = "inferred"
         self._ended: dict[str, _Ended] = {}  # by value
         self._groups: set[str] = set()  # sittings that spoke for the current value
+        self._seen: dict[tuple[str, str], set[str]] = {}  # sittings, by source and value
         self._last: Piece | None = None
         self._support: Piece | None = None  # the last piece for the current value
         self._disputed_by: int | None = None  # the rank of what speaks against it
@@ -365,6 +370,8 @@ class _Folding:
     def _support_value(self, piece: Piece, current: Held | None) -> None:
         if current is not None and value_key(current.value) == value_key(piece.value):
             self._reinforce(piece)
+        elif not self._was_seen_enough(piece):
+            return
         elif current is None:
             self._begin_again(piece)
         elif not self._may_end(piece):
@@ -374,6 +381,12 @@ class _Folding:
         else:
             # what was only observed takes the place once the balance of it does
             self._dispute(piece, current)
+
+    def _was_seen_enough(self, piece: Piece) -> bool:
+        """Whether it was seen often enough to begin to be believed, if it was only seen."""
+        groups = self._seen.setdefault((piece.source, value_key(piece.value)), set())
+        groups.add(piece.group)
+        return piece.authority != "observed" or len(groups) >= _SITTINGS.get(piece.source, 1)
 
     def _begin_again(self, piece: Piece) -> None:
         """Begin a value where none holds, if whoever ended it allows that."""
@@ -404,9 +417,11 @@ class _Folding:
     def _begin(self, piece: Piece) -> None:
         self._ended.pop(value_key(piece.value), None)
         self._held.append(Held(value=piece.value, since=piece.at))
-        self._votes = [True]
+        # what had to be seen several times begins with all of these
+        seen = self._seen.get((piece.source, value_key(piece.value)), set())
+        self._groups = {piece.group, *(seen if piece.source in _SITTINGS else ())}
+        self._votes = [True] * len(self._groups)
         self._authority = piece.authority if piece.confident else "inferred"
-        self._groups = {piece.group}
         self._support = piece
         self._disputed_by = None
         self._hard = piece.hard

@@ -1,9 +1,11 @@
-"""Extraction without a model: what the rules find in passages."""
+"""Extraction without a model: what the rules find in passages, and what behaviour suggests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .behaviour import claims_of
+from .claim import Claim
 from .passages import Passage
 from .rules import extract
 from .scan import Extracted, Found
@@ -15,10 +17,11 @@ RULES = "rules"  # the name of this extractor
 
 def extract_by_rules(passages: Sequence[Passage]) -> Extracted:
     """Find what passages say of their subject, by rule."""
-    found = [
-        Found(passage, claim)
-        for passage in passages
-        if not passage.is_behaviour
-        for claim in extract(passage.record.content, at=passage.record.starts_at)
-    ]
+    found = [Found(passage, claim) for passage in passages for claim in _claims(passage)]
     return Extracted(tuple(found))
+
+
+def _claims(passage: Passage) -> list[Claim]:
+    if passage.is_behaviour:
+        return claims_of(passage)
+    return list(extract(passage.record.content, at=passage.record.starts_at))
