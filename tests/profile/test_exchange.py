@@ -179,3 +179,64 @@ def test_a_file_brings_in_no_entries_but_those_of_profiles(
     with pytest.raises(InvalidInputError, match="an entry of 'job'"):
         other.admin.import_(tmp_path / "changed.jsonl")
     assert shown(other) == []
+
+
+def test_a_person_is_exported_by_any_spelling_of_their_name(memory: Memory) -> None:
+    memory.profile.set("dietary_style", "vegan", subject="Ana Costa")
+    bundle = json.loads(memory.profile.export(subject="ana costa"))
+    assert [one["value"] for one in bundle["evidence"]] == ["vegan"]
+
+
+def piece(id: str, **fields: Any) -> dict[str, Any]:
+    """A piece of evidence as a file has it."""
+    return {"id": id, "key": "diet", "at": OCTOBER.isoformat(), **fields}
+
+
+def import_pieces(memory: Memory, path: Path, *pieces: dict[str, Any]) -> None:
+    bundle = {
+        "remloom_profile": 1,
+        "subject": "me",
+        "exported_at": OCTOBER.isoformat(),
+        "evidence": pieces,
+    }
+    path.write_text(json.dumps(bundle))
+    memory.profile.import_(path)
+
+
+ONE, TWO = "7f1cbd5e-0000-4000-8000-000000000001", "7f1cbd5e-0000-4000-8000-000000000002"
+
+
+def test_an_import_overwrites_no_other_record(memory: Memory, tmp_path: Path) -> None:
+    turn = next(one for one in memory.admin.records("resources") if "Berlin" in one.content)
+    made_of = piece(ONE, slot="dietary_style", value="vegan", claim=turn.id)
+    with pytest.raises(InvalidInputError, match="of another record"):
+        import_pieces(memory, tmp_path / "x.json", piece(turn.id), made_of)
+    assert turn in memory.admin.records("resources")
+
+
+def test_forgetting_what_was_imported_forgets_no_message(other: Memory, tmp_path: Path) -> None:
+    other.read_chat([Message(speaker="user", text="I live in Berlin.", at=OCTOBER)], uri="a.json")
+    turn = next(one for one in other.admin.records("resources") if "Berlin" in one.content)
+    slot = "food_and_dining.dietary_style"
+    import_pieces(other, tmp_path / "x.json", piece(ONE, slot=slot, value="vegan", claim=turn.id))
+    other.profile.forget("dietary_style")
+    assert turn in other.admin.records("resources")
+
+
+def test_nothing_is_imported_that_was_made_of_itself(other: Memory, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="made of itself"):
+        import_pieces(other, tmp_path / "x.json", piece(ONE, claim=TWO), piece(TWO, claim=ONE))
+
+
+def test_what_imported_evidence_was_made_of_keeps_no_secret_and_no_forgotten_words(
+    other: Memory, tmp_path: Path
+) -> None:
+    token = "ghp_" + "a1B2" * 9
+    made_of = piece(ONE, value="vegan", quote=f"vegan, my token is {token}")
+    slot = "food_and_dining.dietary_style"
+    pieces = made_of, piece(TWO, slot=slot, value="vegan", claim=ONE)
+    import_pieces(other, tmp_path / "x.json", *pieces)
+    assert token not in str(list(other.admin.records("resources")))
+    other.profile.forget("dietary_style")
+    import_pieces(other, tmp_path / "x.json", *pieces)
+    assert list(other.admin.records("resources")) == []

@@ -215,3 +215,20 @@ def test_slots_of_ones_own_and_what_was_promoted_go_into_another_memory(
         assert (done.slots, done.evidence) == (1, 4)
         assert other.profile.show().values("own.blood_type") == ["A+"]
         assert [b.slot for b in other.profile.show().beliefs] == ["own.blood_type"]
+
+
+def test_beliefs_follow_their_slot_when_its_definition_is_taken_back(memory: Memory) -> None:
+    desk = {"id": "own.desk", "hub": "soft_identity", "label": "Desk of mine", "half_life": 30}
+    memory.profile.define_slot(desk)
+    memory.profile.set("own.desk", "oak")
+    later = datetime.now(UTC) + timedelta(1)
+
+    def kept() -> list[float]:
+        folds = memory.profile._beliefs()._folds("me").values()
+        return [one.posterior.after(later).probability("oak") for one in folds]
+
+    before = kept()
+    memory.profile.define_slot({**desk, "half_life": 1})
+    assert kept() != before
+    memory.runs.rollback(memory.runs.list("profile", limit=1)[0].id)
+    assert kept() == before

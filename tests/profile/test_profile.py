@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory, Message
+from remloom.errors import InvalidInputError
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 CHAT = [
@@ -99,3 +100,28 @@ def test_a_belief_that_was_forgotten_comes_back_only_when_it_is_said_again(memor
     memory.read_chat([again], uri="later.json")
     memory.profile.observe()
     assert memory.profile.show().values("food_and_dining.restrictions.allergies") == ["peanuts"]
+
+
+def test_a_correction_that_cannot_be_leaves_what_is_believed(memory: Memory) -> None:
+    slot = memory.profile.set("allergies", "nuts").slot
+    with pytest.raises(InvalidInputError, match="secret"):
+        memory.profile.correct("allergies", "ghp_" + "a1B2" * 9, was="nuts")
+    assert memory.profile.show().values(slot) == ["nuts"]
+    memory.profile.correct("allergies", "almonds", was="nuts")
+    assert memory.profile.show().values(slot) == ["almonds"]
+    memory.profile.correct("allergies", "almonds", was="almonds")
+    assert memory.profile.show().values(slot) == ["almonds"]
+
+
+def test_a_scope_is_the_same_with_spaces_around_it(memory: Memory) -> None:
+    assert memory.profile.set("verbosity", "detailed", scope=" domain:coding ").value == "detailed"
+    assert memory.profile.why("verbosity", scope="domain:coding ").belief.value == "detailed"
+    assert len(memory.profile.history("verbosity", scope=" domain:coding")) == 1
+
+
+def test_what_a_slot_can_no_longer_be_can_be_ended(memory: Memory) -> None:
+    desk = {"id": "own.desk", "hub": "soft_identity", "label": "Desk of mine", "kind": "choice"}
+    memory.profile.define_slot({**desk, "values": ["oak", "pine"]})
+    memory.profile.set("own.desk", "oak")
+    memory.profile.define_slot({**desk, "values": ["steel", "glass"]})
+    assert memory.profile.reject("own.desk").state == "retired"

@@ -130,8 +130,9 @@ class Profiles:
         from ..profile.profile import changes
 
         found = self._slots().get(slot)
+        place = check_scope(scope)
         beliefs = self._beliefs().all(self._subject(subject))
-        return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, scope))
+        return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, place))
 
     # -- giving ------------------------------------------------------------------------------------
 
@@ -264,7 +265,10 @@ class Profiles:
             UnknownNameError: there is no such slot; unknown things go under "extras.<name>".
             InvalidInputError: the slot cannot have this value.
         """
-        return self._edit("set", slot, value, subject, scope, hard=hard, note=note)
+        found = self._slots().get(slot)
+        canonical = self._slots().canonical(found, value)
+        one = self._edit("set", found, canonical, subject, scope, hard=hard, note=note)
+        return self._record([one])
 
     def confirm(
         self, slot: str, value: Value | None = None, *, subject: str = "", scope: str = ""
@@ -313,11 +317,14 @@ class Profiles:
         """
         found = self._slots().get(slot)
         wrong = self._find(found, was, subject, scope)
-        if found.kind == "list":
-            self._answer("reject", slot, wrong.value, subject, scope, right=False, note=note)
-            return self._edit("correct", slot, value, subject, scope, note=note)
-        right = _same(wrong.value, self._slots().canonical(found, value))
-        return self._edit("correct", slot, value, subject, scope, note=note, was=wrong, right=right)
+        canonical = self._slots().canonical(found, value)
+        right = _same(wrong.value, canonical)
+        edits = [self._edit("correct", found, canonical, subject, scope, note=note)]
+        if found.kind == "list" and not right:
+            # another item does not end this one
+            rejected = self._edit("reject", found, wrong.value, subject, scope, note=note)
+            edits.insert(0, rejected)
+        return self._record(edits, was=wrong, right=right)
 
     def retire(
         self,
@@ -344,7 +351,8 @@ class Profiles:
                 f"{found.label} has been believed only since {belief.since.isoformat()}",
                 remedy="give a later time, or `reject` what never was so",
             )
-        return self._edit("retire", slot, belief.value, subject, scope, note=note, at=at)
+        one = self._edit("retire", found, belief.value, subject, scope, note=note, at=at)
+        return self._record([one])
 
     def pin(
         self,
@@ -413,12 +421,9 @@ class Profiles:
         from ..profile.own_slots import own_slots, slot_entry, with_slot
         from ..profile.promotion import check_change
 
-        before, beliefs = self._slots(), self._beliefs()
-        after, defined = with_slot(own_slots(self._store), slot)
-        check_change(defined, beliefs, before)
+        _, defined = with_slot(own_slots(self._store), slot)
+        check_change(defined, self._beliefs(), self._slots())
         self._run(lambda writer: writer.write(entries=[slot_entry(defined)]))
-        # how fast it fades, or how many values are likely, may be another now
-        self._beliefs(after).refresh(beliefs.keys_in(defined.id))
         return defined
 
     def remove_slot(self, id: str) -> None:
@@ -553,7 +558,6 @@ class Profiles:
             InvalidInputError: it cannot be read, or is no such JSON; says which piece is wrong.
             ConflictError: this memory has another slot of the same name.
         """
-        from ..profile.evidence import to_record
         from ..profile.exchange import Import, Imported, parse
         from ..profile.recorder import Recorder
 
@@ -572,10 +576,8 @@ class Profiles:
 
         def work(writer: Writer) -> None:
             nonlocal new
-            # what others were made of comes first: they rest on it
-            writer.write([to_record(one) for one in given.origins])
             recorder = Recorder(self._store, beliefs, writer)
-            new = len(recorder.record(evidence, entries=entries))
+            new = len(recorder.record(evidence, origins=given.origins, entries=entries))
 
         self._run(work)
         self._relearn()
@@ -751,12 +753,12 @@ class Profiles:
         if as_of is not None:
             check_aware(as_of)
         beliefs = self._beliefs().all(self._subject(subject), as_of=as_of)
-        return find(beliefs, slot, value, scope)
+        return find(beliefs, slot, value, check_scope(scope))
 
     def _edit(
         self,
         kind: str,
-        slot: str,
+        slot: Slot,
         value: Value,
         subject: str,
         scope: str,
@@ -764,22 +766,16 @@ class Profiles:
         hard: bool = False,
         note: str = "",
         at: datetime | None = None,
-        was: Belief | None = None,
-        right: bool = True,
-    ) -> Belief:
-        """Record an edit; with `was`, also whether what was believed was right."""
-        from ..profile.edits import edit, outcome_entries
-        from ..profile.recorder import Recorder
+    ) -> Evidence:
+        """Make the evidence that an edit is, made now; `at` is when it was so, default now."""
+        from ..profile.edits import edit
 
-        registry = self._slots()
-        found = registry.get(slot)
         person, place = self._subject(subject), check_scope(scope)
-        canonical = registry.canonical(found, value)
-        now = self._beliefs().now_in(person, found, place, canonical)
-        evidence = edit(
+        now = self._beliefs().now_in(person, slot, place, value)
+        return edit(
             kind,
-            found,
-            canonical,
+            slot,
+            value,
             subject=person,
             scope=place,
             at=_past(at, now),
@@ -787,19 +783,31 @@ class Profiles:
             hard=hard,
             note=check_text(note, "a note"),
         )
+
+    def _record(
+        self, edits: Sequence[Evidence], *, was: Belief | None = None, right: bool = True
+    ) -> Belief:
+        """Record edits as one run, with `was` also whether that was right; returns what the last
+        one is about.
+        """
+        from ..profile.edits import outcome_entries
+        from ..profile.recorder import Recorder
+
+        last = edits[-1]
         outcomes = []
         if was is not None:
             known = self._beliefs().evidence(was.id)
-            outcomes = outcome_entries(was, known, right=right, at=now)
+            outcomes = outcome_entries(was, known, right=right, at=last.made_at or last.at)
 
         def work(writer: Writer) -> None:
             recorder = Recorder(self._store, self._beliefs(), writer)
-            recorder.record([evidence], entries=outcomes)
+            recorder.record(edits, entries=outcomes)
 
         self._run(work)
         if outcomes:
             self._relearn()
-        return self._find(found, evidence.value, subject, scope)
+        found = self._slots().get_or_extra(last.slot)
+        return self._find(found, last.value, last.subject, last.scope)
 
     def _relearn(self) -> None:
         from ..profile.constants import exposures, relearn
@@ -818,10 +826,10 @@ class Profiles:
         note: str = "",
     ) -> Belief:
         """Record whether what is believed is right."""
-        belief = self._find(self._slots().get(slot), value, subject, scope)
-        return self._edit(
-            kind, slot, belief.value, subject, scope, note=note, was=belief, right=right
-        )
+        found = self._slots().get(slot)
+        belief = self._find(found, value, subject, scope)
+        one = self._edit(kind, found, belief.value, subject, scope, note=note)
+        return self._record([one], was=belief, right=right)
 
     def _mark(
         self, slot: str, value: Value | None, subject: str, scope: str, **changes: Any

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -67,7 +67,7 @@ class _Kept(Struct, frozen=True, array_like=True):
 
     fold: Fold | None
     pieces: int
-    version: str  # of the constants that it was made with
+    version: str  # of the constants and slots that it was made with
 
 
 _KEPT = msgspec.json.Decoder(_Kept)
@@ -88,8 +88,6 @@ class BeliefStore:
         self._store = store
         self._slots = slots
         self._constants = constants
-        # folds that were made with other constants are made anew
-        self._version = blake2b(msgspec.json.encode(constants), digest_size=8).hexdigest()
 
     # -- beliefs -----------------------------------------------------------------------------------
 
@@ -210,6 +208,18 @@ class BeliefStore:
 
     # -- folds -------------------------------------------------------------------------------------
 
+    @cached_property
+    def _version(self) -> str:
+        """Of what folds are made with besides evidence. What was made with another is made anew:
+        slots change by hand, by a rollback, and with a release.
+        """
+        slots = [
+            (slot.id, slot.kind, slot.cardinality, slot.half_life, slot.stability)
+            for slot in self._slots
+        ]
+        made_with = msgspec.json.encode((self._constants, slots))
+        return blake2b(made_with, digest_size=8).hexdigest()
+
     def _folds(self, subject: str) -> dict[str, Fold]:
         """The fold of each belief about a person, now."""
         prefix = f"{key_of_subject(subject)}/"
@@ -231,7 +241,7 @@ class BeliefStore:
         return folds
 
     def _kept(self, reads: Reads, prefix: str) -> dict[str, _Kept]:
-        """The folds that are kept, those aside that were made with other constants."""
+        """The folds that are kept, those aside that were made with other constants or slots."""
         entries = reads.kv.list(BELIEF, KeyRange(prefix=prefix))
         kept = {entry.key: _KEPT.decode(entry.value) for entry in entries}
         return {key: one for key, one in kept.items() if one.version == self._version}

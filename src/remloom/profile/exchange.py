@@ -26,11 +26,13 @@ from .constants import CONSTANTS
 from .edits import OUTCOME
 from .evidence import (
     EVIDENCE,
+    KIND,
     LONGEST_QUOTE,
     STAGED,
     Evidence,
     from_record,
     key_of_subject,
+    value_key,
 )
 from .own_slots import OWN_SLOT, own_slots, slot_entry
 from .passages import SEEN
@@ -163,6 +165,8 @@ class Import:
         self.new_slots = tuple(_new_slots(bundle.slots, store))
         self.slots = slots.with_slots(self.new_slots) if self.new_slots else slots
         self._check_marks()
+        self._given = {one.id: one.claim for one in bundle.evidence}
+        self._check_claims()
         checked = [self._checked(number, one) for number, one in enumerate(bundle.evidence, 1)]
         claims = {one.claim for one in checked if one.claim}
         self.evidence = tuple(one for one in checked if one.id not in claims)
@@ -204,6 +208,18 @@ class Import:
             if not _BELIEF_KEY.fullmatch(key) or not key.startswith(f"{person}/") or not aware:
                 raise InvalidInputError(f"the mark {key[:60]!r} is of no belief of this person")
 
+    def _check_claims(self) -> None:
+        """Refuse evidence that was made of itself: who follows claims would never arrive."""
+        arrive: set[str] = set()
+        for id in self._given:
+            path: set[str] = set()
+            while id in self._given and id not in arrive:
+                if id in path:
+                    raise InvalidInputError(f"the evidence {id!r} was made of itself")
+                path.add(id)
+                id = self._given[id]
+            arrive |= path
+
     def _checked(self, number: int, evidence: Evidence) -> Evidence:
         """A piece of evidence as this memory keeps it."""
         try:
@@ -213,13 +229,15 @@ class Import:
             raise
 
     def _valid(self, evidence: Evidence) -> Evidence:
-        if evidence.subject != self._bundle.subject:
+        if value_key(evidence.subject) != value_key(self._bundle.subject):
             raise InvalidInputError(f"it is of {evidence.subject!r}, another person")
         if evidence.at.tzinfo is None or evidence.at > self._now:
             raise InvalidInputError(f"{evidence.at.isoformat()} has no time zone, or is to come")
         if len(evidence.quote) > LONGEST_QUOTE:
             raise InvalidInputError(f"a quote has {LONGEST_QUOTE} characters at most")
-        check_scope(evidence.scope)
+        if self._is_stored(evidence.id) and not self._is_evidence(evidence.id):
+            raise InvalidInputError(f"the id {evidence.id!r} is that of another record")
+        evidence = replace(evidence, scope=check_scope(evidence.scope))
         if not evidence.slot:
             return evidence
         slot = self.slots.get(evidence.slot)
@@ -236,12 +254,15 @@ class Import:
     def _resting(self, evidence: Evidence) -> Evidence:
         """The evidence on what this memory has: a passage that is elsewhere is only cited."""
         passage = evidence.passage if self._is_stored(evidence.passage) else ""
-        given = {one.id for one in self._bundle.evidence}
-        is_there = evidence.claim in given or self._is_stored(evidence.claim)
+        is_there = evidence.claim in self._given or self._is_evidence(evidence.claim)
         return replace(evidence, passage=passage, claim=evidence.claim if is_there else "")
 
     def _is_stored(self, id: str) -> bool:
         return bool(id) and self._store.records.get("resources", id) is not None
+
+    def _is_evidence(self, id: str) -> bool:
+        record = self._store.records.get("resources", id) if id else None
+        return isinstance(record, Resource) and record.kind == KIND
 
 
 def to_markdown(profile: Profile, explained: Sequence[Explanation]) -> str:
@@ -282,7 +303,7 @@ def _all_evidence(store: Store, subject: str) -> Iterator[Evidence]:
             continue
         seen.add(id)
         evidence = from_record(record)
-        if evidence.subject == subject:
+        if value_key(evidence.subject) == value_key(subject):
             yield evidence
             if evidence.claim:
                 ids[evidence.claim] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -32,10 +32,14 @@ class Recorder:
         self,
         evidence: Iterable[Evidence],
         *,
+        origins: Iterable[Evidence] = (),
         entries: Sequence[Entry] = (),
         deleted: Sequence[EntryKey] = (),
     ) -> list[Evidence]:
         """Write evidence, and entries with it, in one transaction; returns what was new.
+
+        Args:
+            origins: what some of it was made of; written with what is new of it, placed nowhere.
 
         Raises:
             GoneError: a passage was forgotten meanwhile.
@@ -53,11 +57,24 @@ class Recorder:
                 continue
             new[one.id] = one
         places = [self._place(one) for one in new.values()]
-        records = [to_record(one) for one in new.values()]
+        made_of = self._missing(new.values(), {one.id: one for one in origins})
+        records = [to_record(one) for one in (*made_of, *new.values())]
         self._writer.write(records, entries=[*places, *entries], deleted=deleted)
         touched = {self._beliefs.key_of(one) for one in new.values() if one.slot}
         self._beliefs.refresh(touched)
         return list(new.values())
+
+    def _missing(self, new: Iterable[Evidence], origins: Mapping[str, Evidence]) -> list[Evidence]:
+        """What new evidence was made of and is not stored yet, masked. What is stored stays so."""
+        missing: dict[str, Evidence] = {}
+        for one in new:
+            claim = one.claim
+            while claim in origins and claim not in missing:
+                if self._store.records.get("resources", claim) is not None:
+                    break
+                missing[claim], _ = mask_evidence(origins[claim])
+                claim = origins[claim].claim
+        return list(missing.values())
 
     def _place(self, evidence: Evidence) -> Entry:
         """Where it belongs: under its belief, or with what waits to be normalised."""
