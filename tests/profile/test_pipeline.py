@@ -89,6 +89,25 @@ def test_what_a_model_finds_waits_until_it_is_normalised(tmp_path: Path) -> None
         assert list(memory.profile.show()) == []
 
 
+def test_a_slot_that_a_claim_has_no_word_of_is_not_taken_and_at_last_it_is_an_extra(
+    tmp_path: Path,
+) -> None:
+    wrong = [mapping(1, "output_contract.reply_language", "rabbit")]
+    said = claim("lucky charm", "rabbit", "that rabbit is my lucky charm")
+    model = scripted([said], wrong)
+    with opened(tmp_path, model, "Oh, that rabbit is my lucky charm.") as memory:
+        memory.profile.observe()
+        for attempt in range(2):
+            result = memory.profile.normalise()
+            assert result.run.counts["unsupported"] == 1
+            assert result.failed[0].attempts == attempt + 1
+            assert memory.profile.get("reply_language") is None
+        (done,) = memory.profile.normalise().mappings
+        assert (done.field, done.value) == ("extras.lucky_charm", "rabbit")
+        assert memory.profile.staged() == []
+        assert memory.runs.failed() == []
+
+
 def test_what_the_assistant_said_is_context_and_nobody_can_be_quoted_with_it(
     tmp_path: Path,
 ) -> None:
@@ -362,7 +381,7 @@ def test_what_is_no_longer_in_an_edited_source_is_no_longer_believed(tmp_path: P
 def test_a_second_scan_at_once_is_refused_and_says_why(tmp_path: Path) -> None:
     with opened(tmp_path, None, "I live in Lisbon.") as memory:
         begin_run(memory.admin.store, "observe", {})
-        with pytest.raises(ConflictError, match="observe run is going on"):
+        with pytest.raises(ConflictError, match="run of observe is going on"):
             memory.profile.observe()
 
 

@@ -48,7 +48,7 @@ def test_edits_while_a_scan_is_going_on_and_a_second_scan_is_refused(tmp_path: P
             edit.join()
         go_on.set()
         scan.join()
-        assert "observe run is going on" in refused
+        assert "run of observe is going on" in refused
         profile = memory.profile.show()
         for n in range(2):
             assert profile.values(f"extras.thing_{n}") == [f"value {n}"]

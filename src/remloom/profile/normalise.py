@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -32,6 +32,7 @@ from .claim import Value
 from .evidence import STAGED, Evidence, value_key
 from .mapping import FieldMapping
 from .recorder import Recorder
+from .relevance import Relevance
 from .scan import may_say
 from .slots import EXTRAS, Registry, Slot
 from .staging import KIND, normalised_entry, staged
@@ -43,6 +44,7 @@ __all__ = ["MappingDraft", "NormaliseResult", "Normaliser"]
 
 _TOGETHER = 320  # claims that are normalised, and written, at once
 _OF_ONE_CALL = 16
+_MOST_CHOICES = 3  # a model makes for a claim; what it still misplaces becomes an extra
 _ATTEMPTS = 20  # of a write, while claims go that it is about
 _WORD = re.compile(r"\w+")
 # Words of keys that would grant something. What agents may do, the user sets by hand: an extra that
@@ -74,7 +76,8 @@ class NormaliseResult(Struct, frozen=True, kw_only=True):
 
     Args:
         run: its run; `counts` has normalised, extras (of these), refused (what only the user may
-            say), unknown_slot, invalid (values), parked, calls. With an empty id nothing was due.
+            say), unknown_slot, unsupported (the claim has no word of the slot that was chosen),
+            invalid (values), silent, parked, calls. With an empty id nothing was due.
         mappings: what became of the claims; of a dry run, what would.
         failed: claims that still wait, with the reason.
     """
@@ -138,16 +141,16 @@ class Normaliser:
         failed = failed_items(self._store, KIND)
         tried = {item.item for item in failed if item.run == self._writer.id}
         claims = [claim for claim in staged(self._store) if claim.id not in tried]
-        known_failed = {item.item for item in failed}
+        attempts = {item.item: item.attempts for item in failed}
         for start in range(0, len(claims), _TOGETHER):
-            self._normalise(claims[start : start + _TOGETHER], known_failed)
+            self._normalise(claims[start : start + _TOGETHER], attempts)
             if progress is not None:
                 progress(min(start + _TOGETHER, len(claims)), len(claims))
         if claims:
             self._writer.write(entries=[normalised_entry(self._now)])
         return self._mappings
 
-    def _normalise(self, claims: Sequence[Evidence], known_failed: set[str]) -> None:
+    def _normalise(self, claims: Sequence[Evidence], attempts: dict[str, int]) -> None:
         """Normalise some claims, and write what comes of it in one transaction.
 
         So an interrupted run asks again what it has asked, word for word, and is given the replies
@@ -164,9 +167,10 @@ class Normaliser:
         spent: BudgetError | None = None
         if self._llm is not None:
             spent = self._ask(self._llm, unknown, decisions)
+            self._give_up(unknown, decisions, attempts)
         else:
             decisions |= {claim.id: self._as_extra(claim, claim.key) for claim in unknown}
-        self._write(claims, decisions, known_failed)
+        self._write(claims, decisions, attempts.keys())
         if spent is not None:
             raise spent
 
@@ -248,7 +252,7 @@ class Normaliser:
         self, batch: Sequence[Evidence], drafts: Sequence[MappingDraft]
     ) -> dict[str, _Decision]:
         """What the model chose for each claim, checked."""
-        silent = _Refused("", "the model did not say where it belongs")
+        silent = _Refused("silent", "the model did not say where it belongs")
         decisions: dict[str, _Decision] = {claim.id: silent for claim in batch}
         for draft in drafts:
             if not 0 < draft.item <= len(batch):
@@ -267,7 +271,24 @@ class Normaliser:
         if field not in self._slots:
             return _Refused("unknown_slot", f"the model chose {field!r}, and there is no such slot")
         slot = self._slots.get(field)
+        if not _is_supported(claim, slot):
+            reason = f"the model chose {field!r}, of which the claim has no word"
+            return _Refused("unsupported", reason)
         return self._place(claim, slot, _value(claim, slot, draft.value))
+
+    def _give_up(
+        self,
+        claims: Iterable[Evidence],
+        decisions: dict[str, _Decision],
+        attempts: dict[str, int],
+    ) -> None:
+        """Make extras of the claims that a model has misplaced too often."""
+        for claim in claims:
+            decision = decisions.get(claim.id)
+            # a model that did not answer has not chosen
+            chose = isinstance(decision, _Refused) and decision.count and decision.reason
+            if chose and attempts.get(claim.id, 0) + 1 >= _MOST_CHOICES:
+                decisions[claim.id] = self._as_extra(claim, claim.key)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -275,7 +296,7 @@ class Normaliser:
         self,
         claims: Sequence[Evidence],
         decisions: dict[str, _Decision],
-        known_failed: set[str],
+        known_failed: Collection[str],
     ) -> None:
         """Write what was decided; what was not stays as it is."""
         before = {claim.subject: self._current(claim.subject) for claim in claims}
@@ -302,7 +323,7 @@ class Normaliser:
         self,
         claims: Sequence[Evidence],
         decisions: dict[str, _Decision],
-        known_failed: set[str],
+        known_failed: Collection[str],
     ) -> None:
         new: list[Evidence] = []
         entries: list[Entry] = []
@@ -364,6 +385,17 @@ def _batches(claims: Iterable[Evidence]) -> Iterator[list[Evidence]]:
     for some in by_subject.values():
         for start in range(0, len(some), _OF_ONE_CALL):
             yield some[start : start + _OF_ONE_CALL]
+
+
+def _is_supported(claim: Evidence, slot: Slot) -> bool:
+    """Whether a claim has a word of its slot: a small model takes any slot for anything.
+
+    Where a slot says which values there are, having one of them is enough.
+    """
+    if slot.values and not slot.open:
+        return True
+    said = Relevance(f"{claim.key.replace('_', ' ')}. {claim.quote}")
+    return said.by_words(slot, "") > 0
 
 
 def _describe(slot: Slot) -> str:

@@ -109,7 +109,7 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
         if last and last.status == "running" and is_alive(last):
             since = f"{last.started_at:%Y-%m-%d %H:%M}"
             raise ConflictError(
-                f"a {kind} run is going on ({last.owner}, since {since} UTC)",
+                f"a run of {kind} is going on ({last.owner}, since {since} UTC)",
                 remedy="wait until it is done",
                 id=last.id,
             )
