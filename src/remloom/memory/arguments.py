@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError, UnknownNameError
@@ -41,11 +41,17 @@ Progress: TypeAlias = Callable[[int, int], None]  # called as progress(done, tot
 
 
 def check_aware(at: datetime) -> None:
-    """Refuse a time without a time zone."""
+    """Refuse a time without a time zone, or one that UTC does not have."""
     if not isinstance(at, datetime) or at.utcoffset() is None:
         raise InvalidInputError(
             f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
         )
+    try:
+        at.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(
+            f"{at.isoformat()} is out of range", remedy="give a time of the years 1 to 9999 in UTC"
+        ) from error
 
 
 def edge_type_names(edge_types: Sequence[str] | None) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from ..errors import ChangedError
 from ..kv import Entry
 from ..runs.write_plan import EntryKey
 from ..runs.writer import Writer
@@ -15,6 +16,8 @@ from .evidence import STAGED, Evidence, to_record
 from .masking import is_only_secret, mask_evidence
 
 __all__ = ["Recorder"]
+
+_ATTEMPTS = 20  # of a write, while the user deletes beliefs that it is about
 
 
 class Recorder:
@@ -27,6 +30,7 @@ class Recorder:
         self._store = store
         self._beliefs = beliefs
         self._writer = writer
+        self._touched: set[str] = set()  # beliefs that `refresh` folds anew
 
     def record(
         self,
@@ -35,34 +39,86 @@ class Recorder:
         origins: Iterable[Evidence] = (),
         entries: Sequence[Entry] = (),
         deleted: Sequence[EntryKey] = (),
+        refresh: bool = True,
     ) -> list[Evidence]:
         """Write evidence, and entries with it, in one transaction; returns what was new.
 
         Args:
             origins: what some of it was made of; written with what is new of it, placed nowhere.
+            refresh: False leaves the folds to `refresh`: once after many writes costs by the
+                evidence on a belief, after each of them by its square.
 
         Raises:
             GoneError: a passage was forgotten meanwhile.
         """
-        new = {}
+        shown = []
         for whole in evidence:
             one, secrets = mask_evidence(whole)
             self._writer.count(**({"secrets": secrets} if secrets else {}))
-            if is_only_secret(one.value):
-                continue
+            if not is_only_secret(one.value):
+                shown.append(one)
+        made_of = {one.id: one for one in origins}
+        new = self._write(shown, made_of, entries, deleted)
+        self._touched |= {self._beliefs.key_of(one) for one in new if one.slot}
+        if refresh:
+            self.refresh()
+        return new
+
+    def refresh(self) -> None:
+        """Fold anew what evidence was recorded on."""
+        touched, self._touched = self._touched, set()
+        self._beliefs.refresh(touched)
+
+    def _write(
+        self,
+        evidence: Sequence[Evidence],
+        origins: Mapping[str, Evidence],
+        entries: Sequence[Entry],
+        deleted: Sequence[EntryKey],
+    ) -> list[Evidence]:
+        """Write what is new; what the user deletes at this moment is looked at again."""
+        given = {(entry.namespace, entry.key) for entry in entries}
+        for _ in range(_ATTEMPTS):
+            stored = {key: self._store.kv.get(MARK, key) for key in self._keys(evidence)}
+            new, deleted_before = self._new(evidence, stored)
+            versions = {
+                (MARK, key): mark.version if mark is not None else 0
+                for key, mark in stored.items()
+                if (MARK, key) not in given
+            }
+            try:
+                self._writer.write(
+                    map(to_record, (*self._missing(new, origins), *new)),
+                    entries=[*map(self._place, new), *entries],
+                    deleted=deleted,
+                    expected_entries=versions,
+                )
+            except ChangedError as error:
+                changed = error
+            else:
+                self._writer.count(**({"deleted_before": deleted_before} if deleted_before else {}))
+                return new
+        raise changed
+
+    def _keys(self, evidence: Sequence[Evidence]) -> set[str]:
+        """The beliefs that what was read bears on."""
+        read = [one for one in evidence if one.slot and one.authority != "edit"]
+        return {self._beliefs.key_of(one) for one in read}
+
+    def _new(
+        self, evidence: Sequence[Evidence], marks: Mapping[str, Entry | None]
+    ) -> tuple[list[Evidence], int]:
+        """What is neither there nor deleted by the user; and how many they deleted."""
+        new = {}
+        deleted = 0
+        for one in evidence:
             if self._store.records.get("resources", one.id) is not None:
                 continue
-            if self._was_deleted(one):
-                self._writer.count(deleted_before=1)
+            if self._was_deleted(one, marks):
+                deleted += 1
                 continue
             new[one.id] = one
-        places = [self._place(one) for one in new.values()]
-        made_of = self._missing(new.values(), {one.id: one for one in origins})
-        records = [to_record(one) for one in (*made_of, *new.values())]
-        self._writer.write(records, entries=[*places, *entries], deleted=deleted)
-        touched = {self._beliefs.key_of(one) for one in new.values() if one.slot}
-        self._beliefs.refresh(touched)
-        return list(new.values())
+        return list(new.values()), deleted
 
     def _missing(self, new: Iterable[Evidence], origins: Mapping[str, Evidence]) -> list[Evidence]:
         """What new evidence was made of and is not stored yet, masked. What is stored stays so."""
@@ -82,12 +138,12 @@ class Recorder:
             return self._beliefs.place(evidence)
         return Entry(STAGED, evidence.id, b"{}", (evidence.id,))
 
-    def _was_deleted(self, evidence: Evidence) -> bool:
+    def _was_deleted(self, evidence: Evidence, marks: Mapping[str, Entry | None]) -> bool:
         """Whether the user deleted the belief since this was said."""
-        if not evidence.slot:
+        if not evidence.slot or evidence.authority == "edit":
             return False
-        stored = self._store.kv.get(MARK, self._beliefs.key_of(evidence))
-        if stored is None or evidence.authority == "edit":
+        stored = marks[self._beliefs.key_of(evidence)]
+        if stored is None:
             return False
         deleted_at = msgspec.json.decode(stored.value, type=Mark).deleted_at
         return deleted_at is not None and evidence.at <= deleted_at

@@ -138,6 +138,12 @@ class Scanner:
         }
         waiting = unseen(self._store, self._settings, extractor)
         ids = [id for id in waiting if id not in tried][:limit]
+        try:
+            self._look_at_all(ids, progress)
+        finally:
+            self._recorder.refresh()
+
+    def _look_at_all(self, ids: Sequence[str], progress: Progress | None) -> None:
         done = 0
         for start in range(0, len(ids), _TOGETHER):
             some = ids[start : start + _TOGETHER]
@@ -196,6 +202,7 @@ class Scanner:
                     [one for one in evidence if one.passage in there],
                     entries=[*kept, *failed],
                     deleted=[failed_item_key(KIND, entry.refs[0]) for entry in kept],
+                    refresh=False,
                 )
             except GoneError as error:
                 gone = error

@@ -163,10 +163,19 @@ class WritePlan(Struct, frozen=True):
             entries.append(images.of_creation(created))
         return entries
 
-    def to_batch(self, embedded: Batch, images: Sequence[Entry], run_id: str) -> Batch:
+    def to_batch(
+        self,
+        embedded: Batch,
+        images: Sequence[Entry],
+        run_id: str,
+        expected_entries: Mapping[EntryKey, int] = {},
+    ) -> Batch:
         """The batch to write: what changes, with vectors, images and preconditions.
 
         Nothing is written if anything that the plan rests on has changed since.
+
+        Args:
+            expected_entries: the versions of entries that it rests on; 0: not stored.
         """
         expected = Preconditions(
             existing=self._prerequisites(),
@@ -175,6 +184,7 @@ class WritePlan(Struct, frozen=True):
                 (change.edge.src, change.edge.rel_type, change.edge.dst): change.before
                 for change in self.edges
             },
+            entries=dict(expected_entries),
         )
         return replace(
             embedded,

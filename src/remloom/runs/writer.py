@@ -104,6 +104,7 @@ class Writer:
         superseded: Mapping[str, str] = {},
         entries: Iterable[Entry] = (),
         deleted: Iterable[EntryKey] = (),
+        expected_entries: Mapping[EntryKey, int] = {},
     ) -> list[str]:
         """Write records and edges as one batch that can be taken back.
 
@@ -116,17 +117,19 @@ class Writer:
             entries: key-value entries, written in the same transaction. One that says in `run`
                 which run wrote it is left alone by the rollback of another run.
             deleted: keys of entries, deleted in the same transaction.
+            expected_entries: the versions that entries must still have; 0: not stored.
 
         Returns: the ids of the records, in order.
 
         Raises:
             GoneError: a parent of a record, or a record that an entry is about, does not exist.
+            ChangedError: an entry has another version than expected.
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
         with self._writing:
             items = [*map(self._stamp, records), *edges]
             written, removed = tuple(entries), tuple(deleted)
-            ids = _retry(lambda: self._write(items, written, removed))
+            ids = _retry(lambda: self._write(items, written, removed, expected_entries))
             if superseded:
                 _retry(lambda: self._supersede(superseded))
             return ids
@@ -150,6 +153,7 @@ class Writer:
         items: Sequence[Record | Edge],
         entries: tuple[Entry, ...],
         deleted: tuple[EntryKey, ...],
+        expected_entries: Mapping[EntryKey, int],
     ) -> list[str]:
         batch = build(items, tenant=self._tenant, model=self._model)
         existing = find_existing(self._store, batch)
@@ -164,7 +168,8 @@ class Writer:
             self._collect(plan)
             return plan.ids
         images = plan.images(self._images, self._run.id)
-        written = self._commit(plan.to_batch(embedded, images, self._run.id), plan.receipt, counts)
+        whole = plan.to_batch(embedded, images, self._run.id, expected_entries)
+        written = self._commit(whole, plan.receipt, counts)
         # an entity whose name is stored already joins its namesake, under that one's id
         stored_ids = {
             item.record.id: id for item, id in zip(plan.changed, written.ids, strict=True)

@@ -1,0 +1,107 @@
+"""What is asked of a profile at the worst moment, and with the worst arguments."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from remloom import Memory, Message
+from remloom.errors import InvalidInputError
+from remloom.profile.belief_store import BELIEF
+from remloom.runs.writer import Writer
+
+MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def test_what_is_forgotten_during_a_scan_does_not_come_back_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory, Memory.open(tmp_path) as other:
+        memory.profile.set("allergies", "peanuts")
+        turn = Message(speaker="user", text="I'm allergic to peanuts. I live in Rome.", at=MARCH)
+        memory.read_chat([turn], uri="chat.json")
+        write, forgotten = Writer.write, []
+
+        def forget_first(writer: Writer, *args: object, **fields: object) -> list[str]:
+            # between the moment when the scan looks at marks, and the write
+            if writer.run.kind == "observe" and not forgotten:
+                forgotten.append(True)
+                assert other.profile.forget("allergies", "peanuts").verified
+            return write(writer, *args, **fields)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Writer, "write", forget_first)
+        scan = memory.profile.observe()
+        assert forgotten
+        assert scan.run.counts["deleted_before"] == 1
+        assert [belief.value for belief in memory.profile.beliefs()] == ["Rome"]
+        memory.profile.bootstrap()
+        assert [belief.value for belief in other.profile.beliefs()] == ["Rome"]
+
+
+def test_evidence_that_comes_in_before_the_mark_is_forgotten_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory, Memory.open(tmp_path) as other:
+        memory.profile.set("allergies", "peanuts")
+        turn = Message(speaker="user", text="I'm allergic to peanuts.", at=MARCH)
+        memory.read_chat([turn], uri="chat.json")
+        write, scanned = Writer.write, []
+
+        def scan_first(writer: Writer, *args: object, **fields: object) -> list[str]:
+            if writer.run.kind != "observe" and not scanned:
+                scanned.append(True)
+                other.profile.observe()
+            return write(writer, *args, **fields)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Writer, "write", scan_first)
+        memory.profile.forget("allergies", "peanuts")
+        assert scanned
+        assert memory.profile.beliefs() == []
+
+
+def test_a_scan_folds_each_belief_once_however_much_is_said_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from remloom.profile.belief_store import BeliefStore
+
+    refresh, folded = BeliefStore.refresh, []
+
+    def count(store: BeliefStore, keys: set[str]) -> None:
+        folded.extend(keys)
+        refresh(store, keys)
+
+    monkeypatch.setattr(BeliefStore, "refresh", count)
+    with Memory.open(tmp_path, embedder="none") as memory:
+        turns = [
+            Message(speaker="user", text="I live in Rome.", at=MARCH + timedelta(minutes=n))
+            for n in range(150)
+        ]
+        memory.read_chat(turns, uri="chat.json")
+        memory.profile.observe()
+        assert len(folded) == 1
+        assert len(memory.profile._store.kv.list(BELIEF)) == 1
+        assert len(memory.profile.why("location_region").evidence) == 150
+
+
+@pytest.mark.parametrize("scope", ["project:x\n", " project:x", "project:x  ", " "])
+def test_a_scope_is_the_same_however_it_is_spaced(tmp_path: Path, scope: str) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        place = memory.profile.set("verbosity", "concise", scope=scope).scope
+        assert place == scope.strip()
+        assert memory.profile.confirm("verbosity", scope=scope).scope == place
+        assert len(memory.profile.history("verbosity", scope=scope)) == 1
+        assert memory.profile.forget("verbosity", scope=scope).verified
+
+
+def test_times_at_the_ends_of_the_calendar(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.profile.set("location_region", "Rome")
+        first = datetime.min.replace(tzinfo=UTC)
+        assert memory.profile.context("Rome", as_of=first).text == ""
+        assert memory.profile.beliefs(as_of=datetime.max.replace(tzinfo=UTC)) != []
+        before = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
+        for read in (memory.profile.beliefs, memory.profile.export, memory.profile.context):
+            with pytest.raises(InvalidInputError, match="out of range"):
+                read(as_of=before, **({"format": "markdown"} if read.__name__ == "export" else {}))
