@@ -390,3 +390,25 @@ def test_a_model_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
         with pytest.raises(ModelNotConfiguredError):
             memory.profile.observe(model=True)
         assert re.search("Lisbon", str(memory.profile.observe(dry_run=True).evidence))
+
+
+def test_forgetting_one_item_leaves_the_others_that_were_said_with_it(tmp_path: Path) -> None:
+    said = "I get sick from peanuts, shellfish and milk"
+    foods = "peanuts, shellfish and milk"
+    model = scripted(
+        [claim("foods that hurt", foods, said)],
+        [mapping(1, "food_and_dining.restrictions.allergies", foods)],
+    )
+    with opened(tmp_path, model, said) as memory:
+        memory.profile.observe()
+        memory.profile.normalise()
+        for left in (["peanuts", "shellfish"], ["shellfish"], []):
+            gone = {"milk", "peanuts", "shellfish"} - set(left)
+            there = {belief.value for belief in memory.profile.beliefs()}
+            (item,) = there & gone
+            assert memory.profile.forget("allergies", item).verified
+            memory.profile.bootstrap()
+            memory.profile.normalise()
+            assert sorted(belief.value for belief in memory.profile.beliefs()) == left
+        # with the last of them goes the claim
+        assert "peanuts" not in memory.profile.export()

@@ -400,9 +400,7 @@ class Profiles:
             # first: what a scan finds meanwhile is not written from now on
             deleted_at = datetime.now(UTC)
             self._write_mark(belief.id, self._subject(subject), deleted_at=deleted_at)
-        evidence = self._beliefs().evidence(belief.id)
-        # a claim that evidence was made of says the same
-        ids = dict.fromkeys(self._beliefs().origin(one) for one in evidence)
+        ids = self._beliefs().forgettable(belief.id)
         return self._writing.forget(tuple(ids), dry_run=dry_run)
 
     # -- slots of one's own ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ with theirs, so its count answers for them. A narrower scope is an exception, an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -48,6 +48,8 @@ __all__ = ["BELIEF", "MARK", "BeliefStore", "Mark"]
 BELIEF = "profile.belief"  # a fold that is kept
 MARK = "profile.mark"  # what the user decided about a belief, besides what holds
 
+# of a belief's key, behind the person, that are of its slot (see `key_prefix`)
+_SLOT_DIGITS = 8
 _STEP = timedelta(microseconds=1)  # the shortest time there is
 
 _PIECE = msgspec.json.Decoder(Piece)
@@ -165,6 +167,30 @@ class BeliefStore:
             made_of = from_record(record)
             id, claim = made_of.id, made_of.claim
         return id
+
+    def forgettable(self, belief: str) -> list[str]:
+        """The ids of records that a belief goes with: its evidence, or the claims this was made of.
+
+        A claim that says something else too ("peanuts, shellfish and milk") stays: of it, only the
+        evidence on this belief goes.
+        """
+        with self._store.snapshot():
+            evidence = self.evidence(belief)
+            own = {one.id for one in evidence}
+            needed = set()
+            if any(one.claim for one in evidence):
+                needed = {self.origin(one) for one in self._beside(belief) if one.id not in own}
+            origins = [(one.id, self.origin(one)) for one in evidence]
+        return list(dict.fromkeys(id if claim in needed else claim for id, claim in origins))
+
+    def _beside(self, belief: str) -> Iterator[Evidence]:
+        """The evidence in the slot of a belief: all that is made of one claim is in one slot."""
+        person, _, rest = belief.partition("/")
+        for pieces in self._all_pieces(self._store, f"{person}/{rest[:_SLOT_DIGITS]}").values():
+            for piece in pieces:
+                record = self._store.records.get("resources", piece.id)
+                if isinstance(record, Resource):
+                    yield from_record(record)
 
     # -- evidence ----------------------------------------------------------------------------------
 
