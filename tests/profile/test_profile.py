@@ -125,3 +125,8 @@ def test_what_a_slot_can_no_longer_be_can_be_ended(memory: Memory) -> None:
     memory.profile.set("own.desk", "oak")
     memory.profile.define_slot({**desk, "values": ["steel", "glass"]})
     assert memory.profile.reject("own.desk").state == "retired"
+
+
+def test_what_is_hard_stays_so_when_it_is_set_again(memory: Memory) -> None:
+    memory.profile.set("dietary_style", "vegan", hard=True)
+    assert memory.profile.set("dietary_style", "vegan").hard

@@ -266,7 +266,8 @@ def _independent(pieces: Sequence[Piece], constants: Constants) -> list[Piece]:
             strongest[key] = piece
         elif _weight(piece, constants) >= _weight(first, constants):
             # a dictionary keeps the place of the first, too
-            strongest[key] = replace(piece, at=first.at, order=first.order)
+            hard = piece.hard or first.hard
+            strongest[key] = replace(piece, at=first.at, order=first.order, hard=hard)
     return list(strongest.values())
 
 
