@@ -173,6 +173,8 @@ def test_what_can_be_known_is_listed_and_described(home: Path) -> None:
     [
         (("why", "dietary"), 2, "did you mean"),
         (("why", "timezone"), 3, "nothing is believed of"),
+        (("why", "location_region", "Atlantis"), 3, "'Atlantis' never was"),
+        (("set", "autonomy", "always"), 2, "autonomy.delete_files"),
         (("set", "delete_files", "always!"), 2, "is one of"),
         (("set", "verbosity", "concise", "--scope", "coding"), 2, "is not a scope"),
         (("show", "--as-of", "yesterday"), 2, "is not a time"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory, Message
-from remloom.errors import InvalidInputError
+from remloom.errors import InvalidInputError, NotFoundError
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 CHAT = [
@@ -130,3 +130,24 @@ def test_what_a_slot_can_no_longer_be_can_be_ended(memory: Memory) -> None:
 def test_what_is_hard_stays_so_when_it_is_set_again(memory: Memory) -> None:
     memory.profile.set("dietary_style", "vegan", hard=True)
     assert memory.profile.set("dietary_style", "vegan").hard
+
+
+def test_every_change_cites_what_said_so(memory: Memory) -> None:
+    memory.profile.observe()
+    changes = memory.profile.changes()
+    (ended,) = [change for change in changes if change.after is None]
+    assert (ended.before, ended.citation) == ("vegetarian", "october.json#5")
+    berlin = next(change for change in changes if change.after == "Lisbon")
+    assert (berlin.before, berlin.citation) == ("Berlin", "october.json#4")
+    assert "no longer so (on 2026-10-20) [october.json#5]" in (
+        memory.profile.context("what can I eat?", as_of=OCTOBER + timedelta(days=25)).text
+    )
+
+
+def test_a_value_is_found_in_any_form_and_one_that_never_was_is_an_error(memory: Memory) -> None:
+    memory.profile.observe()
+    assert memory.profile.why("dietary_style", "Veggie").belief.value == "vegetarian"
+    assert memory.profile.why("location_region", "berlin").belief.value == "Lisbon"
+    assert memory.profile.why("allergies", "peanut").belief.value == "peanuts"
+    with pytest.raises(NotFoundError, match="'Atlantis' never was"):
+        memory.profile.why("location_region", "Atlantis")

@@ -186,3 +186,22 @@ def test_that_somebody_is_not_allergic_is_a_claim_against() -> None:
         "shellfish",
         "kiwis",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "allergen"),
+    [
+        ("I'm allergic to sesame seeds.", "sesame seeds"),
+        ("I'm allergic to cow's milk.", "cow's milk"),
+        ("I have an allergy to latex.", "latex"),
+        ("I developed an allergy to mango last year.", "mango"),
+        ("We have a severe allergy to brazil nuts.", "brazil nuts"),
+    ],
+)
+def test_an_allergy_is_found_in_the_ways_it_is_told(text: str, allergen: str) -> None:
+    assert only(text).value == allergen
+
+
+@pytest.mark.parametrize("joke", ["mondays", "meetings", "nothing", "your sense of humour"])
+def test_not_everything_that_one_is_allergic_to_is_an_allergen(joke: str) -> None:
+    assert extract(f"I'm allergic to {joke}.", at=AT) == []

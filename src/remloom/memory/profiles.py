@@ -806,7 +806,9 @@ class Profiles:
         if outcomes:
             self._relearn()
         found = self._slots().get_or_extra(last.slot)
-        return self._find(found, last.value, last.subject, last.scope)
+        # what is set need not hold: an edit that was made hard outweighs it
+        item = last.value if found.kind == "list" else None
+        return self._find(found, item, last.subject, last.scope)
 
     def _relearn(self) -> None:
         from ..profile.constants import exposures, relearn

@@ -71,6 +71,7 @@ class Held(Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: datetime
     until: datetime | None = None  # None: it still is
     because: str = ""  # id of the evidence that ended it
+    ended_by: str = ""  # citation of the same
 
 
 class Fold(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,7 +111,7 @@ class Belief(Struct, frozen=True, kw_only=True):
         level: tentative, established or confident, by independent pieces: 1, 3, 5.
         state: see `State`.
         since, until: when it began to be believed, and when it ended.
-        because: the id of the evidence that ended it.
+        because, ended_by: the id of the evidence that ended it, and its citation.
         checked_at: when something last spoke for it.
         history: the values before, the oldest first.
         citation: of what last spoke for it.
@@ -133,6 +134,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     since: datetime
     until: datetime | None = None
     because: str = ""
+    ended_by: str = ""
     checked_at: datetime
     history: tuple[Held, ...] = ()
     citation: str = ""
@@ -208,6 +210,7 @@ def view(
         since=last.since,
         until=last.until,
         because=last.because,
+        ended_by=last.ended_by,
         checked_at=folded.checked_at,
         history=folded.held[:-1],
         citation=folded.citation,
@@ -462,7 +465,7 @@ class _Folding:
             self._disputed_by = max(self._disputed_by or 0, _rank(piece))
 
     def _end(self, current: Held, piece: Piece) -> None:
-        self._held[-1] = replace(current, until=piece.at, because=piece.id)
+        self._held[-1] = replace(current, until=piece.at, because=piece.id, ended_by=piece.citation)
         self._note_end(current.value, piece)
 
     def _note_end(self, value: Value, piece: Piece) -> None:

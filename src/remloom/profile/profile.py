@@ -14,6 +14,7 @@ from .belief import Belief, Held
 from .claim import Value
 from .evidence import Evidence, value_key
 from .slots import Slot
+from .values import canonical
 
 __all__ = ["Change", "Explanation", "Profile", "changes", "find", "scope_rank", "within"]
 
@@ -113,7 +114,7 @@ class Change(Struct, frozen=True, kw_only=True):
         before, after: the values; None: there was none.
         at: when it was said.
         because: the id of the evidence that ended the value before, if there was one.
-        citation: of what spoke last for the value after.
+        citation: of what spoke last for the value after, or ended the one before.
     """
 
     slot: str
@@ -165,13 +166,18 @@ def changes(beliefs: Iterable[Belief], since: datetime | None = None) -> list[Ch
 def find(beliefs: Sequence[Belief], slot: Slot, value: Value | None, scope: str) -> Belief:
     """The belief in a slot and scope; of a list the one of this value.
 
+    Args:
+        value: in any form that its slot takes; else what is believed, or was.
+
     Raises:
-        NotFoundError: nothing is believed there; the remedy names what is.
+        NotFoundError: nothing is believed there, or never this; the remedy names what is.
+        InvalidInputError: the slot cannot have this value.
     """
     matches = [belief for belief in beliefs if belief.slot == slot.id and belief.scope == scope]
     if value is not None:
-        same = [belief for belief in matches if value_key(belief.value) == value_key(value)]
-        matches = same if slot.kind == "list" or same else matches
+        matches = [each for each in matches if _held(each, slot, value)] or [
+            each for each in matches if _held(each, slot, canonical(slot, value))
+        ]
     if len(matches) == 1:
         return matches[0]
     known = ", ".join(repr(belief.value) for belief in beliefs if belief.slot == slot.id)
@@ -181,14 +187,28 @@ def find(beliefs: Sequence[Belief], slot: Slot, value: Value | None, scope: str)
             f"{slot.label} has several values{where}", remedy=f"say which: {known}", id=slot.id
         )
     raise NotFoundError(
-        f"nothing is believed of {slot.label} ({slot.id}){where}",
+        f"nothing is believed of {slot.label} ({slot.id}){where}"
+        + (f": {value!r} never was" if value is not None and known else ""),
         remedy=f"there is {known}" if known else "`remloom profile show` lists what is",
         id=slot.id,
     )
 
 
+def _held(belief: Belief, slot: Slot, value: Value) -> bool:
+    """Whether this value is believed, or was where there is one at a time."""
+    before = () if slot.kind == "list" else tuple(one.value for one in belief.history)
+    return value_key(value) in {value_key(one) for one in (belief.value, *before)}
+
+
 def _changes_of(belief: Belief) -> Iterator[Change]:
-    held = [*belief.history, Held(value=belief.value, since=belief.since, until=belief.until)]
+    last = Held(
+        value=belief.value,
+        since=belief.since,
+        until=belief.until,
+        because=belief.because,
+        ended_by=belief.ended_by,
+    )
+    held = [*belief.history, last]
     before: Held | None = None
     for one in held:
         follows = before is not None and before.until is not None and before.until == one.since
@@ -197,11 +217,23 @@ def _changes_of(belief: Belief) -> Iterator[Change]:
             before=before.value if before is not None and follows else None,
             after=one.value,
             at=one.since,
-            because=before.because if before is not None else "",
+            because=before.because if before is not None and follows else "",
+            citation=belief.citation if one is last else _cited(before, follows=follows),
         )
         before = one
         if one.until is not None and not _replaced(one, held):
-            yield _change(belief, before=one.value, at=one.until, because=one.because)
+            yield _change(
+                belief,
+                before=one.value,
+                at=one.until,
+                because=one.because,
+                citation=one.ended_by,
+            )
+
+
+def _cited(before: Held | None, *, follows: bool) -> str:
+    # what ended the value before said the one after
+    return before.ended_by if before is not None and follows else ""
 
 
 def _replaced(one: Held, held: Sequence[Held]) -> bool:
@@ -209,6 +241,5 @@ def _replaced(one: Held, held: Sequence[Held]) -> bool:
 
 
 def _change(belief: Belief, **fields: Any) -> Change:
-    citation = belief.citation if fields.get("after") == belief.value else ""
     values = {"slot": belief.slot, "label": belief.label, "scope": belief.scope}
-    return msgspec.convert({**values, "citation": citation, **fields}, Change)
+    return msgspec.convert({**values, **fields}, Change)

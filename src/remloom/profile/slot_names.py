@@ -38,6 +38,7 @@ _GENERAL = frozenset(
     ("default_language", "allowed_when", "disallowed_when", "allowed_in", "never_affects")
 )
 _SHORTEST_TO_MEND = 6  # letters of a word in which a slip is mended
+_MOST_NAMED = 6  # slots of a group in a suggestion
 _NEAR = 70  # of 100: as like as this to be a suggestion
 
 # the words of a name, plain and sorted: "Names of pets" and "pet_name" are alike
@@ -77,6 +78,7 @@ class SlotNames:
         self._ends: defaultdict[str, list[str]] = defaultdict(list)
         self._words: dict[_Words, str] = {}
         slots = list(slots)
+        self._ids = [slot.id for slot in slots]
         for slot in slots:
             for name in (slot.id, slot.label, *slot.aliases):
                 self._add(name, slot)
@@ -108,6 +110,12 @@ class SlotNames:
         if found is None:
             found = self._words.get(tuple(word for word in words if word not in _QUALIFIERS))
         return found or self._mend(words)
+
+    def within(self, group: str) -> list[str]:
+        """The first ids of slots that lie under this part of a path, such as autonomy."""
+        part = key(group) if group.strip() else ""
+        parents = ((id, id.split(".")[:-1]) for id in self._ids)
+        return [id for id, path in parents if part in path][:_MOST_NAMED]
 
     def nearest(self, name: str) -> list[str]:
         """The names that are most like this one, best first."""

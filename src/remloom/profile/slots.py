@@ -169,7 +169,7 @@ class Registry:
             return UnknownNameError(
                 "slot", name, shared, remedy=f"several end so, say which: {', '.join(shared)}"
             )
-        nearest = self._names.nearest(name)
+        nearest = self._names.within(name) or self._names.nearest(name)
         # without a hint all of it is listed, which is too much to read
         hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""
         extra = "what no slot is for is called extras.<key>"

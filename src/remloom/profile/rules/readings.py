@@ -230,6 +230,7 @@ def _diet(text: str) -> Pairs:
 
 def _allergens(text: str) -> Pairs:
     known = lists()["allergens"]
+    kinds = lists()["allergen_kinds"]
     pairs: Pairs = []
     for item in read_items(text):
         plain = item.casefold()
@@ -244,7 +245,9 @@ def _allergens(text: str) -> Pairs:
             plain.replace("ü", "u").removesuffix("e"),
             plain.replace("ü", "u").removesuffix("n"),
         }
-        if not forms & known:
+        *others, last = plain.split()
+        of_a_kind = len(others) in (1, 2) and {last, last.removesuffix("s")} & kinds
+        if not (forms & known or of_a_kind):
             break
         pairs.append(("", item))
     return pairs
