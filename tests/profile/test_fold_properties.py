@@ -93,7 +93,8 @@ def test_values_follow_each_other_and_only_the_last_may_hold(some: list[Piece]) 
 def test_what_the_user_set_last_holds_whatever_is_read(some: list[Piece]) -> None:
     slot = registry().get(some[0].slot)
     value = "peanuts" if slot.kind == "list" else "Faro"
-    last = {"value": value, "polarity": "for", "authority": "edit", "confident": True}
+    # an edit is a sitting of its own
+    last = {"value": value, "polarity": "for", "authority": "edit", "confident": True, "group": "e"}
     fields = {name: getattr(some[0], name) for name in Piece.__struct_fields__}
     edit = Piece(**{**fields, **last, "id": "edit", "at": START + timedelta(days=9)})
     read = [piece for piece in some if piece.authority != "edit"]
