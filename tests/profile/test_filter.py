@@ -342,3 +342,9 @@ def test_a_half_life_that_is_none_is_refused(half_life: float, count: int) -> No
 
 def test_what_lasts_for_ever_has_no_hazard() -> None:
     assert hazard_of(math.inf, 4) == 0
+
+
+@given(posteriors(), days, st.sampled_from(VALUES))
+def test_one_value_fades_as_all_of_them_do(start: Posterior, passed: float, value: str) -> None:
+    when = START + timedelta(days=passed)
+    assert start.probability(value, when) == pytest.approx(start.after(when).probability(value))

@@ -221,8 +221,7 @@ def view(
 
 def _probability(folded: Fold, slot: Slot, last: Held, now: datetime) -> float:
     # what the user set by hand does not fade
-    posterior = folded.posterior if folded.hard else folded.posterior.after(now)
-    return posterior.probability(_filtered(slot, last.value))
+    return folded.posterior.probability(_filtered(slot, last.value), None if folded.hard else now)
 
 
 def _state(folded: Fold, slot: Slot, constants: Constants, last: Held, confidence: float) -> State:
@@ -230,8 +229,10 @@ def _state(folded: Fold, slot: Slot, constants: Constants, last: Held, confidenc
         return "retired"
     if folded.disputed:
         return "disputed"
+    if confidence >= _UNSURE:
+        return "current"
     before = constants.calibrate(folded.posterior.probability(_filtered(slot, last.value)))
-    return "stale" if confidence < _UNSURE <= before else "current"
+    return "stale" if before >= _UNSURE else "current"
 
 
 def _filtered(slot: Slot, value: Value) -> str:

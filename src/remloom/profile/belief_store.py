@@ -113,8 +113,10 @@ class BeliefStore:
                 now=now,
             )
             if belief is not None:
-                mark = marks.get(key, Mark())
-                beliefs.append(replace(belief, pinned=mark.pinned, hidden=mark.hidden))
+                mark = marks.get(key)
+                if mark is not None:
+                    belief = replace(belief, pinned=mark.pinned, hidden=mark.hidden)
+                beliefs.append(belief)
         return sorted(beliefs, key=lambda belief: (belief.slot, belief.scope, str(belief.value)))
 
     def subjects(self) -> list[str]:

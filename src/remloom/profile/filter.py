@@ -128,14 +128,23 @@ class Posterior(Struct, frozen=True, kw_only=True):
         changed = {**now.values, value: now.values.get(value, 0.0) + change}
         return now._with(changed, now.at)
 
-    def probability(self, value: str) -> float:
+    def probability(self, value: str, when: datetime | None = None) -> float:
         """Return how likely it is that the slot has this value; never quite 0 or 1.
 
         Of a value that nobody mentioned: as likely as each of its kind.
+
+        Args:
+            when: as `after(when)` has it; default without time passing.
         """
         weights = {value: 0.0, **self.values}
         total = _log_total(weights.values(), self._unmentioned(weights))
-        return min(max(math.exp(weights[value] - total), _DOUBT), 1 - _DOUBT)
+        likely = math.exp(weights[value] - total)
+        if when is not None and self.at is not None and when > self.at:
+            days = (when - self.at).total_seconds() / _SECONDS_A_DAY
+            count = max(self.alternatives, len(weights))
+            kept = math.exp(-self.hazard * days * count / (count - 1))
+            likely = 1 / count + (likely - 1 / count) * kept
+        return min(max(likely, _DOUBT), 1 - _DOUBT)
 
     @property
     def rest(self) -> float:

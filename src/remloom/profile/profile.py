@@ -154,12 +154,7 @@ def scope_rank(scope: str) -> int:
 
 def changes(beliefs: Iterable[Belief], since: datetime | None = None) -> list[Change]:
     """The changes of beliefs since a time, newest first."""
-    found = [
-        change
-        for belief in beliefs
-        for change in _changes_of(belief)
-        if since is None or change.at >= since
-    ]
+    found = [change for belief in beliefs for change in _changes_of(belief, since)]
     return sorted(found, key=lambda change: change.at, reverse=True)
 
 
@@ -200,7 +195,10 @@ def _held(belief: Belief, slot: Slot, value: Value) -> bool:
     return value_key(value) in {value_key(one) for one in (belief.value, *before)}
 
 
-def _changes_of(belief: Belief) -> Iterator[Change]:
+def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
+    # most have not changed for long
+    if since is not None and (belief.until or belief.since) < since:
+        return
     last = Held(
         value=belief.value,
         since=belief.since,
@@ -210,18 +208,22 @@ def _changes_of(belief: Belief) -> Iterator[Change]:
     )
     held = [*belief.history, last]
     before: Held | None = None
-    for one in held:
+    for one, following in zip(held, [*held[1:], None], strict=True):
         follows = before is not None and before.until is not None and before.until == one.since
-        yield _change(
-            belief,
-            before=before.value if before is not None and follows else None,
-            after=one.value,
-            at=one.since,
-            because=before.because if before is not None and follows else "",
-            citation=belief.citation if one is last else _cited(before, follows=follows),
-        )
+        if since is None or one.since >= since:
+            yield _change(
+                belief,
+                before=before.value if before is not None and follows else None,
+                after=one.value,
+                at=one.since,
+                because=before.because if before is not None and follows else "",
+                citation=belief.citation if one is last else _cited(before, follows=follows),
+            )
         before = one
-        if one.until is not None and not _replaced(one, held):
+        replaced = following is not None and following.since == one.until
+        if one.until is None or replaced:
+            continue
+        if since is None or one.until >= since:
             yield _change(
                 belief,
                 before=one.value,
@@ -234,10 +236,6 @@ def _changes_of(belief: Belief) -> Iterator[Change]:
 def _cited(before: Held | None, *, follows: bool) -> str:
     # what ended the value before said the one after
     return before.ended_by if before is not None and follows else ""
-
-
-def _replaced(one: Held, held: Sequence[Held]) -> bool:
-    return any(other.since == one.until for other in held if other is not one)
 
 
 def _change(belief: Belief, **fields: Any) -> Change:

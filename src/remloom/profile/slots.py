@@ -107,6 +107,8 @@ class Registry:
 
     def get_or_extra(self, name: str) -> Slot:
         """Return the slot of a name, or the extra of that key where there is none."""
+        if name in self.slots:
+            return self.slots[name]
         id = self._names.exact(name)
         return self.slots[id] if id is not None else self.extra(name)  # noqa: S610
 
