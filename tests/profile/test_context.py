@@ -284,3 +284,19 @@ def test_each_slot_that_is_stated_reaches_a_context(stated: Memory, slot: Slot) 
     assert line is not None
     assert line.value == value_of(slot)
     assert line.text in str(context)
+
+
+def test_a_context_has_what_was_set_and_forgotten_a_moment_ago(empty: Memory) -> None:
+    def values() -> list[object]:
+        return [line.value for line in empty.profile.context().lines]
+
+    empty.profile.set("allergies", "milk")
+    assert values() == ["milk"]
+    empty.profile.set("name", "Jo")
+    assert values() == ["milk", "Jo"]
+    empty.profile.hide("name")
+    assert values() == ["milk"]
+    empty.profile.forget("allergies", "milk")
+    assert values() == []
+    empty.profile.hide("name", hidden=False)
+    assert values() == ["Jo"]

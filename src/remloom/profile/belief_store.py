@@ -14,7 +14,7 @@ with theirs, so its count answers for them. A narrower scope is an exception, an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -29,6 +29,7 @@ from ..model import Resource
 from ..store.batch import Batch
 from ..store.contract import Reads, Store
 from .belief import Belief, Fold, Piece, fold, piece_of, view
+from .belief_cache import BeliefState, cached, remember
 from .claim import Value
 from .evidence import (
     EVIDENCE,
@@ -99,9 +100,22 @@ class BeliefStore:
         Args:
             as_of: what was believed then; computed anew, from all evidence. Default now.
         """
-        folds = self._folds(subject) if as_of is None else self._folds_at(subject, as_of)
-        marks = self.marks(subject)
-        now = as_of or datetime.now(UTC)
+        if as_of is not None:
+            marks = self.marks(subject)
+            return self._viewed(subject, self._folds_at(subject, as_of), marks, as_of)
+        now = datetime.now(UTC)
+        state = self._state(subject)
+        beliefs = cached(self._store, subject, state, now)
+        if beliefs is None:
+            folds, marks = self._folds(subject, state), _marks_of(state.marks)
+            beliefs = self._viewed(subject, folds, marks, now)
+            remember(self._store, subject, state, beliefs, now)
+        return beliefs
+
+    def _viewed(
+        self, subject: str, folds: Mapping[str, Fold], marks: Mapping[str, Mark], now: datetime
+    ) -> list[Belief]:
+        """The beliefs that folds are at a time, by slot and scope."""
         beliefs = []
         for key, folded in folds.items():
             belief = view(
@@ -134,8 +148,8 @@ class BeliefStore:
 
     def marks(self, subject: str) -> dict[str, Mark]:
         """What the user decided about beliefs, by the key of the belief."""
-        entries = self._store.kv.list(MARK, KeyRange(prefix=f"{key_of_subject(subject)}/"))
-        return {entry.key: msgspec.json.decode(entry.value, type=Mark) for entry in entries}
+        prefix = f"{key_of_subject(subject)}/"
+        return _marks_of(self._store.kv.list(MARK, KeyRange(prefix=prefix)))
 
     def evidence(self, belief: str, *, wider: bool = False) -> list[Evidence]:
         """The evidence on a belief, by time.
@@ -248,14 +262,23 @@ class BeliefStore:
         made_with = msgspec.json.encode((self._constants, slots))
         return blake2b(made_with, digest_size=8).hexdigest()
 
-    def _folds(self, subject: str) -> dict[str, Fold]:
-        """The fold of each belief about a person, now."""
-        prefix = f"{key_of_subject(subject)}/"
+    def _state(self, subject: str) -> BeliefState:
+        """What the beliefs about a person follow from."""
+        within = KeyRange(prefix=f"{key_of_subject(subject)}/")
         with self._store.snapshot():
-            kept = self._kept(self._store, prefix)
-            count = self._store.kv.count(EVIDENCE, prefix)
-        if sum(one.pieces for one in kept.values()) != count:
-            kept = self._mend(prefix)
+            return BeliefState(
+                folds=self._store.kv.list(BELIEF, within),
+                marks=self._store.kv.list(MARK, within),
+                evidence=self._store.kv.count(EVIDENCE, within.prefix),
+                constants=self._version,
+                slots=self._slots,
+            )
+
+    def _folds(self, subject: str, state: BeliefState) -> dict[str, Fold]:
+        """The fold of each belief about a person, now."""
+        kept = self._decoded(state.folds)
+        if sum(one.pieces for one in kept.values()) != state.evidence:
+            kept = self._mend(f"{key_of_subject(subject)}/")
         return {key: one.fold for key, one in kept.items() if one.fold is not None}
 
     def _folds_at(self, subject: str, as_of: datetime) -> dict[str, Fold]:
@@ -270,7 +293,9 @@ class BeliefStore:
 
     def _kept(self, reads: Reads, prefix: str) -> dict[str, _Kept]:
         """The folds that are kept, those aside that were made with other constants or slots."""
-        entries = reads.kv.list(BELIEF, KeyRange(prefix=prefix))
+        return self._decoded(reads.kv.list(BELIEF, KeyRange(prefix=prefix)))
+
+    def _decoded(self, entries: Iterable[Entry]) -> dict[str, _Kept]:
         kept = {entry.key: _KEPT.decode(entry.value) for entry in entries}
         return {key: one for key, one in kept.items() if one.version == self._version}
 
@@ -371,3 +396,7 @@ class BeliefStore:
 
 def _of(pieces: Mapping[str, list[Piece]]) -> LookUp:
     return lambda key: pieces.get(key, [])
+
+
+def _marks_of(entries: Iterable[Entry]) -> dict[str, Mark]:
+    return {entry.key: msgspec.json.decode(entry.value, type=Mark) for entry in entries}

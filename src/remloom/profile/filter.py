@@ -136,6 +136,9 @@ class Posterior(Struct, frozen=True, kw_only=True):
         Args:
             when: as `after(when)` has it; default without time passing.
         """
+        if when is not None and value not in self.values:
+            # one more than there are alternatives counts only once it is asked for
+            return self.after(when).probability(value)
         weights = {value: 0.0, **self.values}
         total = _log_total(weights.values(), self._unmentioned(weights))
         likely = math.exp(weights[value] - total)
