@@ -224,7 +224,8 @@ def test_beliefs_follow_their_slot_when_its_definition_is_taken_back(memory: Mem
     later = datetime.now(UTC) + timedelta(1)
 
     def kept() -> list[float]:
-        folds = memory.profile._beliefs()._folds("me").values()
+        beliefs = memory.profile._beliefs()
+        folds = beliefs._folds("me", beliefs._state("me")).values()
         return [one.posterior.after(later).probability("oak") for one in folds]
 
     before = kept()
