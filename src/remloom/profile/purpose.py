@@ -244,6 +244,10 @@ def _name_patterns() -> tuple[re.Pattern[str], ...]:
     return (
         re.compile(rf"\b{asks} (?P<name>{_NAME})(?: {_NAME})? (?i:{acts})\b"),
         re.compile(rf"(?P<name>{_NAME})(?: {_NAME})? (?i:{acts})\b"),
+        re.compile(
+            r"(?i:who|how|how old|how tall|where|when) (?i:is|was|are|does|did|has) "
+            rf"(?P<name>{_NAME})(?: {_NAME})?(?=\W*$)"
+        ),
         re.compile(rf"(?P<name>{_NAME})(?<=['’]s)(?!\w)"),
         re.compile(rf"\b(?i:about|of|for|to|with|and|know) (?P<name>{_NAME})"),
     )
