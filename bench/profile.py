@@ -83,7 +83,7 @@ def _value(slot: Slot, rng: np.random.Generator) -> Any:
 def fill(memory: Memory, size: int, pieces: Sequence[Evidence]) -> None:
     """Write records, and the profile."""
     stores.write_all(memory, list(stores.chunks(size)))
-    store, beliefs = memory._engine.store, memory.profile._beliefs()
+    store, beliefs = memory._engine.store, memory.profile._editing.beliefs()
     writer = Writer(store, memory._engine.tenant, begin_run(store, "observe", {}), model="")
     recorder = Recorder(store, beliefs, writer)
     with run_to_end(store, writer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError
 from remloom.profile.belief_store import BELIEF
+from remloom.runs.run import run_entry
 from remloom.runs.writer import Writer
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -105,3 +107,44 @@ def test_times_at_the_ends_of_the_calendar(tmp_path: Path) -> None:
         for read in (memory.profile.beliefs, memory.profile.export, memory.profile.context):
             with pytest.raises(InvalidInputError, match="out of range"):
                 read(as_of=before, **({"format": "markdown"} if read.__name__ == "export" else {}))
+
+
+def test_of_two_marks_at_once_neither_is_lost(tmp_path: Path) -> None:
+    with (
+        Memory.open(tmp_path, embedder="none") as one,
+        Memory.open(tmp_path, embedder="none") as other,
+    ):
+        for number in range(8):
+            name = f"extras.thing_{number}"
+            one.profile.set(name, "x")
+            both = threading.Barrier(2)
+
+            def pin(name: str = name, both: threading.Barrier = both) -> None:
+                both.wait(10)
+                one.profile.pin(name)
+
+            thread = threading.Thread(target=pin)
+            thread.start()
+            both.wait(10)
+            other.profile.hide(name)
+            thread.join(30)
+            belief = one.profile.why(name).belief
+            assert (belief.pinned, belief.hidden) == (True, True), name
+
+
+def test_an_edit_after_one_that_was_killed_is_a_run_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        with monkeypatch.context() as patched:
+            # as if the process ended between the write and the end of the run
+            patched.setattr(Writer, "finish", lambda writer, *_: writer.run)
+            memory.profile.set("dietary_style", "vegan")
+        (killed,) = memory.runs.list("profile")
+        assert killed.status == "running"
+        memory.admin.store.kv.put([run_entry(killed, process="gone")])
+        memory.profile.set("pet_names", "Rex")
+        last = memory.runs.list("profile", limit=1)[0]
+        assert last.id != killed.id
+        memory.runs.rollback(last.id)
+        assert [belief.value for belief in memory.profile.show()] == ["vegan"]

@@ -32,7 +32,7 @@ def say(memory: Memory, extra: str, value: str, day: int) -> str:
     report = memory.read_chat([Message(speaker="user", text=text, at=at)], uri=f"{extra}{day}.json")
     (turn,) = [record for record in memory.admin.records("resources") if record.id in report.ids]
     store = memory.admin.store
-    beliefs = memory.profile._beliefs()
+    beliefs = memory.profile._editing.beliefs()
     writer = Writer(store, memory.admin.tenant, begin_run(store, "normalise", {}))
     evidence = from_claim(
         Claim(key=extra, value=value, quote=text, span=(0, len(text))),
@@ -224,7 +224,7 @@ def test_beliefs_follow_their_slot_when_its_definition_is_taken_back(memory: Mem
     later = datetime.now(UTC) + timedelta(1)
 
     def kept() -> list[float]:
-        beliefs = memory.profile._beliefs()
+        beliefs = memory.profile._editing.beliefs()
         folds = beliefs._folds("me", beliefs._state("me")).values()
         return [one.posterior.after(later).probability("oak") for one in folds]
 

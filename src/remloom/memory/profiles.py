@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,14 +12,14 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..model import Receipt
 from ..profile.scopes import check_scope
 from ..profile.slot import EXTRAS
-from .arguments import Progress, check_aware, check_budget, check_text
+from .arguments import Progress, check_aware, check_budget
+from .editing import Editing
 from .engine import Engine
 from .injection import Injection
 
 if TYPE_CHECKING:
     from ..llm import Budget
     from ..profile.belief import Belief
-    from ..profile.belief_store import BeliefStore, Mark
     from ..profile.claim import Value
     from ..profile.context import ProfileContext
     from ..profile.evidence import Evidence
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from ..profile.promotion import Candidate
     from ..profile.reliability import Learned
     from ..profile.scan import ScanResult
-    from ..profile.slots import Registry, Slot
+    from ..profile.slots import Slot
     from ..runs.writer import Writer
     from .reading import Reading
     from .recall import Recalling
@@ -39,10 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Profiles"]
 
-_EDIT_RUN = "profile"  # kind of the runs of edits
-_WAIT = 5.0  # seconds that an edit waits for another one
 _MEMORIES = 5  # of the context of seed 4
-_PAUSE = 0.02  # seconds between two tries
 
 
 class Profiles:
@@ -60,6 +56,7 @@ class Profiles:
         self._recalling = recalling
         self._store = engine.store
         self._writing = writing
+        self._editing = Editing(engine)
 
     # -- seeing ------------------------------------------------------------------------------------
 
@@ -76,10 +73,10 @@ class Profiles:
         from ..profile.evidence import STAGED
         from ..profile.profile import Profile
 
-        person = self._subject(subject)
+        person = self._editing.subject(subject)
         if as_of is not None:
             check_aware(as_of)
-        beliefs = self._beliefs().all(person, as_of=as_of)
+        beliefs = self._editing.beliefs().all(person, as_of=as_of)
         return Profile(
             subject=person,
             as_of=as_of or datetime.now(UTC),
@@ -116,7 +113,7 @@ class Profiles:
         Raises:
             UnknownNameError: there is no such slot.
         """
-        found = self._slots().get(slot)
+        found = self._editing.slots().get(slot)
         beliefs = self.beliefs(subject, scope=scope, as_of=as_of)
         matches = [belief for belief in beliefs if belief.slot == found.id]
         return max(matches, key=lambda belief: belief.confidence, default=None)
@@ -129,9 +126,9 @@ class Profiles:
         """
         from ..profile.profile import changes
 
-        found = self._slots().get(slot)
+        found = self._editing.slots().get(slot)
         place = check_scope(scope)
-        beliefs = self._beliefs().all(self._subject(subject))
+        beliefs = self._editing.beliefs().all(self._editing.subject(subject))
         return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, place))
 
     # -- giving ------------------------------------------------------------------------------------
@@ -194,11 +191,11 @@ class Profiles:
 
     def subjects(self) -> list[str]:
         """List the people of whom something is known, by name."""
-        return self._beliefs().subjects()
+        return self._editing.beliefs().subjects()
 
     def slots(self) -> list[Slot]:
         """List what can be known: the built-in slots, and this memory's own."""
-        return [*self._slots()]
+        return [*self._editing.slots()]
 
     def slot(self, name: str) -> Slot:
         """Return the slot of this id, alias, label or end of a path.
@@ -206,7 +203,7 @@ class Profiles:
         Raises:
             UnknownNameError: there is none, or several; the remedy names what is most like it.
         """
-        return self._slots().get(name)
+        return self._editing.slots().get(name)
 
     def why(
         self,
@@ -228,8 +225,8 @@ class Profiles:
             UnknownNameError: there is no such slot.
             NotFoundError: nothing is believed there; or a list has several items.
         """
-        found = self._slots().get(slot)
-        return self._explain(self._find(found, value, subject, scope, as_of), as_of)
+        found = self._editing.slots().get(slot)
+        return self._explain(self._editing.find(found, value, subject, scope, as_of), as_of)
 
     def changes(self, since: datetime | None = None, *, subject: str = "") -> list[Change]:
         """List how what is believed has changed since a time, newest first; default all changes.
@@ -241,7 +238,7 @@ class Profiles:
 
         if since is not None:
             check_aware(since)
-        return changes(self._beliefs().all(self._subject(subject)), since)
+        return changes(self._editing.beliefs().all(self._editing.subject(subject)), since)
 
     # -- editing -----------------------------------------------------------------------------------
 
@@ -265,10 +262,10 @@ class Profiles:
             UnknownNameError: there is no such slot; unknown things go under "extras.<name>".
             InvalidInputError: the slot cannot have this value.
         """
-        found = self._slots().get(slot)
-        canonical = self._slots().canonical(found, value)
-        one = self._edit("set", found, canonical, subject, scope, hard=hard, note=note)
-        return self._record([one])
+        found = self._editing.slots().get(slot)
+        canonical = self._editing.slots().canonical(found, value)
+        one = self._editing.edit("set", found, canonical, subject, scope, hard=hard, note=note)
+        return self._editing.record([one])
 
     def confirm(
         self, slot: str, value: Value | None = None, *, subject: str = "", scope: str = ""
@@ -278,7 +275,7 @@ class Profiles:
         Raises:
             NotFoundError: nothing is believed there.
         """
-        return self._answer("confirm", slot, value, subject, scope, right=True)
+        return self._editing.answer("confirm", slot, value, subject, scope, right=True)
 
     def reject(
         self,
@@ -294,7 +291,7 @@ class Profiles:
         Raises:
             NotFoundError: nothing is believed there.
         """
-        return self._answer("reject", slot, value, subject, scope, right=False, note=note)
+        return self._editing.answer("reject", slot, value, subject, scope, right=False, note=note)
 
     def correct(
         self,
@@ -315,16 +312,16 @@ class Profiles:
             NotFoundError: nothing is believed there: `set` says what holds.
             InvalidInputError: the slot cannot have this value.
         """
-        found = self._slots().get(slot)
-        wrong = self._find(found, was, subject, scope)
-        canonical = self._slots().canonical(found, value)
+        found = self._editing.slots().get(slot)
+        wrong = self._editing.find(found, was, subject, scope)
+        canonical = self._editing.slots().canonical(found, value)
         right = _same(wrong.value, canonical)
-        edits = [self._edit("correct", found, canonical, subject, scope, note=note)]
+        edits = [self._editing.edit("correct", found, canonical, subject, scope, note=note)]
         if found.kind == "list" and not right:
             # another item does not end this one
-            rejected = self._edit("reject", found, wrong.value, subject, scope, note=note)
+            rejected = self._editing.edit("reject", found, wrong.value, subject, scope, note=note)
             edits.insert(0, rejected)
-        return self._record(edits, was=wrong, right=right)
+        return self._editing.record(edits, was=wrong, right=right)
 
     def retire(
         self,
@@ -342,8 +339,8 @@ class Profiles:
             NotFoundError: nothing is believed there.
             InvalidInputError: `at` has no time zone, is in the future, or before it began.
         """
-        found = self._slots().get(slot)
-        belief = self._find(found, value, subject, scope)
+        found = self._editing.slots().get(slot)
+        belief = self._editing.find(found, value, subject, scope)
         if at is not None:
             check_aware(at)
         if at is not None and at < belief.since:
@@ -351,8 +348,8 @@ class Profiles:
                 f"{found.label} has been believed only since {belief.since.isoformat()}",
                 remedy="give a later time, or `reject` what never was so",
             )
-        one = self._edit("retire", found, belief.value, subject, scope, note=note, at=at)
-        return self._record([one])
+        one = self._editing.edit("retire", found, belief.value, subject, scope, note=note, at=at)
+        return self._editing.record([one])
 
     def pin(
         self,
@@ -364,7 +361,7 @@ class Profiles:
         scope: str = "",
     ) -> Belief:
         """Give a belief to every agent, whatever it is asked; `pinned=False` takes that back."""
-        return self._mark(slot, value, subject, scope, pinned=pinned)
+        return self._editing.mark(slot, value, subject, scope, pinned=pinned)
 
     def hide(
         self,
@@ -376,7 +373,7 @@ class Profiles:
         scope: str = "",
     ) -> Belief:
         """Give a belief to no agent any more, without forgetting it; `hidden=False` undoes it."""
-        return self._mark(slot, value, subject, scope, hidden=hidden)
+        return self._editing.mark(slot, value, subject, scope, hidden=hidden)
 
     def forget(
         self,
@@ -394,13 +391,12 @@ class Profiles:
         Raises:
             NotFoundError: nothing is believed there.
         """
-        found = self._slots().get(slot)
-        belief = self._find(found, value, subject, scope)
+        found = self._editing.slots().get(slot)
+        belief = self._editing.find(found, value, subject, scope)
         if not dry_run:
             # first: what a scan finds meanwhile is not written from now on
-            deleted_at = datetime.now(UTC)
-            self._write_mark(belief.id, self._subject(subject), deleted_at=deleted_at)
-        ids = self._beliefs().forgettable(belief.id)
+            self._editing.write_mark(belief, deleted_at=datetime.now(UTC))
+        ids = self._editing.beliefs().forgettable(belief.id)
         return self._writing.forget(tuple(ids), dry_run=dry_run)
 
     # -- slots of one's own ------------------------------------------------------------------------
@@ -421,8 +417,8 @@ class Profiles:
         from ..profile.promotion import check_change
 
         _, defined = with_slot(own_slots(self._store), slot)
-        check_change(defined, self._beliefs(), self._slots())
-        self._run(lambda writer: writer.write(entries=[slot_entry(defined)]))
+        check_change(defined, self._editing.beliefs(), self._editing.slots())
+        self._editing.run(lambda writer: writer.write(entries=[slot_entry(defined)]))
         return defined
 
     def remove_slot(self, id: str) -> None:
@@ -440,11 +436,11 @@ class Profiles:
                 remedy="the slots that come with Remloom stay: hide what is believed there",
                 id=id,
             )
-        if self._beliefs().keys_in(id):
+        if self._editing.beliefs().keys_in(id):
             raise ConflictError(
                 f"there is evidence in {id}", remedy="forget what is believed there first"
             )
-        self._run(lambda writer: writer.write(deleted=[(OWN_SLOT, id)]))
+        self._editing.run(lambda writer: writer.write(deleted=[(OWN_SLOT, id)]))
 
     def candidates(self) -> list[Candidate]:
         """List the extras that three independent pieces of evidence or more speak for.
@@ -453,7 +449,7 @@ class Profiles:
         """
         from ..profile.promotion import candidates
 
-        return candidates(self._beliefs(), self._slots())
+        return candidates(self._editing.beliefs(), self._editing.slots())
 
     def promote(
         self, extra: str, *, id: str = "", label: str = "", kind: str = "", **fields: Any
@@ -479,9 +475,9 @@ class Profiles:
         from ..profile.promotion import Promotion, slot_for
         from ..profile.recorder import Recorder
 
-        registry = self._slots()
+        registry = self._editing.slots()
         found = registry.extra(extra)  # noqa: S610 - no query of Django
-        beliefs = self._beliefs()
+        beliefs = self._editing.beliefs()
         if not extra.startswith(EXTRAS) or not beliefs.keys_in(found.id):
             raise NotFoundError(
                 f"nothing is known of an extra {extra!r}",
@@ -491,14 +487,14 @@ class Profiles:
         slot = slot_for(found, {"id": id, "label": label, "kind": kind, **fields})
         slots, slot = with_slot(own_slots(self._store), slot)
         promotion = Promotion(self._store, found, slot, slots=slots, beliefs=beliefs)
-        after = self._beliefs(slots)
+        after = self._editing.beliefs(slots)
 
         def work(writer: Writer) -> None:
             entries = list(promotion.entries(after))
             recorder = Recorder(self._store, after, writer)
             recorder.record(promotion.evidence, entries=entries, deleted=promotion.deleted)
 
-        self._run(work)
+        self._editing.run(work)
         return slot
 
     # -- exchange ----------------------------------------------------------------------------------
@@ -537,7 +533,9 @@ class Profiles:
                 remedy='as "json", which has all times, or "markdown"',
             )
         if form == "json":
-            text = to_json(bundle_of(self._store, self._beliefs(), self._subject(subject)))
+            text = to_json(
+                bundle_of(self._store, self._editing.beliefs(), self._editing.subject(subject))
+            )
         else:
             profile = self.show(subject, as_of=as_of)
             explained = [self._explain(belief, as_of) for belief in profile.beliefs]
@@ -565,8 +563,8 @@ class Profiles:
         except OSError as error:
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
         bundle = parse(text)
-        given = Import(bundle, self._store, self._slots())
-        beliefs = self._beliefs(given.slots)
+        given = Import(bundle, self._store, self._editing.slots())
+        beliefs = self._editing.beliefs(given.slots)
         marks = beliefs.marks(bundle.subject)
         entries = list(given.entries(marks))
         evidence = given.not_forgotten(beliefs, marks)
@@ -578,8 +576,8 @@ class Profiles:
             recorder = Recorder(self._store, beliefs, writer)
             new = len(recorder.record(evidence, origins=given.origins, entries=entries))
 
-        self._run(work)
-        self._relearn()
+        self._editing.run(work)
+        self._editing.relearn()
         return Imported(
             subject=bundle.subject,
             evidence=new,
@@ -714,171 +712,13 @@ class Profiles:
             dry_run=dry_run,
         )
 
-    def _slots(self) -> Registry:
-        from ..profile.own_slots import registry_of
-
-        return registry_of(self._store)
-
-    def _beliefs(self, slots: Registry | None = None) -> BeliefStore:
-        from ..profile.belief_store import BeliefStore
-        from ..profile.constants import constants_of
-
-        return BeliefStore(self._store, slots or self._slots(), constants_of(self._store))
-
     def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
         from ..profile.profile import Explanation
 
-        evidence = self._beliefs().evidence(belief.id, wider=True)
+        evidence = self._editing.beliefs().evidence(belief.id, wider=True)
         known = [one for one in evidence if as_of is None or one.at <= as_of]
-        slot = self._slots().get_or_extra(belief.slot)
+        slot = self._editing.slots().get_or_extra(belief.slot)
         return Explanation(belief=belief, slot=slot, evidence=tuple(known))
-
-    def _subject(self, name: str) -> str:
-        """The person that is meant: whoever goes by one of the user's names is the user."""
-        from ..profile.subjects import resolve
-
-        return resolve(check_text(name, "a subject"), self._engine.settings)
-
-    def _find(
-        self,
-        slot: Slot,
-        value: Value | None,
-        subject: str,
-        scope: str,
-        as_of: datetime | None = None,
-    ) -> Belief:
-        from ..profile.profile import find
-
-        if as_of is not None:
-            check_aware(as_of)
-        beliefs = self._beliefs().all(self._subject(subject), as_of=as_of)
-        return find(beliefs, slot, value, check_scope(scope))
-
-    def _edit(
-        self,
-        kind: str,
-        slot: Slot,
-        value: Value,
-        subject: str,
-        scope: str,
-        *,
-        hard: bool = False,
-        note: str = "",
-        at: datetime | None = None,
-    ) -> Evidence:
-        """Make the evidence that an edit is, made now; `at` is when it was so, default now."""
-        from ..profile.edits import edit
-
-        person, place = self._subject(subject), check_scope(scope)
-        now = self._beliefs().now_in(person, slot, place, value)
-        return edit(
-            kind,
-            slot,
-            value,
-            subject=person,
-            scope=place,
-            at=_past(at, now),
-            made_at=now,
-            hard=hard,
-            note=check_text(note, "a note"),
-        )
-
-    def _record(
-        self, edits: Sequence[Evidence], *, was: Belief | None = None, right: bool = True
-    ) -> Belief:
-        """Record edits as one run, with `was` also whether that was right; returns what the last
-        one is about.
-        """
-        from ..profile.edits import outcome_entries
-        from ..profile.recorder import Recorder
-
-        last = edits[-1]
-        outcomes = []
-        if was is not None:
-            known = self._beliefs().evidence(was.id)
-            outcomes = outcome_entries(was, known, right=right, at=last.made_at or last.at)
-
-        def work(writer: Writer) -> None:
-            recorder = Recorder(self._store, self._beliefs(), writer)
-            recorder.record(edits, entries=outcomes)
-
-        self._run(work)
-        if outcomes:
-            self._relearn()
-        found = self._slots().get_or_extra(last.slot)
-        # what is set need not hold: an edit that was made hard outweighs it
-        item = last.value if found.kind == "list" else None
-        return self._find(found, item, last.subject, last.scope)
-
-    def _relearn(self) -> None:
-        from ..profile.constants import exposures, relearn
-
-        relearn(self._store, lambda: exposures(self._beliefs(), self._slots()))
-
-    def _answer(
-        self,
-        kind: str,
-        slot: str,
-        value: Value | None,
-        subject: str,
-        scope: str,
-        *,
-        right: bool,
-        note: str = "",
-    ) -> Belief:
-        """Record whether what is believed is right."""
-        found = self._slots().get(slot)
-        belief = self._find(found, value, subject, scope)
-        one = self._edit(kind, found, belief.value, subject, scope, note=note)
-        return self._record([one], was=belief, right=right)
-
-    def _mark(
-        self, slot: str, value: Value | None, subject: str, scope: str, **changes: Any
-    ) -> Belief:
-        found = self._slots().get(slot)
-        belief = self._find(found, value, subject, scope)
-        self._write_mark(belief.id, self._subject(subject), **changes)
-        return self._find(found, belief.value, subject, scope)
-
-    def _write_mark(self, belief: str, subject: str, **changes: Any) -> Mark:
-        from msgspec.structs import replace
-
-        from ..profile.belief_store import Mark
-        from ..profile.edits import mark_entry
-
-        mark = replace(self._beliefs().marks(subject).get(belief, Mark()), **changes)
-        self._run(lambda writer: writer.write(entries=[mark_entry(belief, mark)]))
-        return mark
-
-    def _run(self, work: Callable[[Writer], object]) -> None:
-        """Do an edit as a run, after one that is under way."""
-        from ..runs.lifecycle import run_to_end
-        from ..runs.run import begin_run
-        from ..runs.writer import Writer
-
-        until = time.monotonic() + _WAIT
-        while True:
-            try:
-                run = begin_run(self._store, _EDIT_RUN, {})
-                break
-            except ConflictError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(_PAUSE)
-        writer = Writer(self._store, self._engine.tenant, run, model=self._engine.embedder_name)
-        with run_to_end(self._store, writer):
-            work(writer)
-
-
-def _past(at: datetime | None, now: datetime) -> datetime:
-    if at is None:
-        return now
-    check_aware(at)
-    if at > now:
-        raise InvalidInputError(
-            f"{at.isoformat()} is in the future", remedy="give when it ended, or nothing for now"
-        )
-    return at
 
 
 def _same(first: Value, second: Value) -> bool:
