@@ -148,3 +148,39 @@ def test_an_edit_after_one_that_was_killed_is_a_run_of_its_own(
         assert last.id != killed.id
         memory.runs.rollback(last.id)
         assert [belief.value for belief in memory.profile.show()] == ["vegan"]
+
+
+def test_as_of_a_time_nothing_counts_that_was_said_later(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        turn = Message(speaker="user", text="I live in Porto.", at=MARCH)
+        memory.read_chat([turn], uri="march.json")
+        memory.profile.observe()
+        memory.profile.retire("location_region", at=MARCH + timedelta(days=10))
+        assert memory.profile.get("location_region") is None
+        then = MARCH + timedelta(days=30)
+        # it had ended, but nobody had said so yet
+        home = memory.profile.get("location_region", as_of=then)
+        assert home is not None
+        assert home.value == "Porto"
+        assert len(memory.profile.why("location_region", as_of=then).evidence) == 1
+
+
+def test_an_extra_that_was_forgotten_does_not_come_back_as_a_slot(tmp_path: Path) -> None:
+    said = [("user", "My blood type is B+."), ("Ana", "My blood type is A+.")]
+    turns = [
+        Message(speaker=speaker, text=text, at=MARCH + timedelta(minutes=number))
+        for number, (speaker, text) in enumerate(said)
+    ]
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_chat(turns, uri="march.json")
+        memory.profile.observe()
+        memory.profile.forget("extras.blood_type")
+        slot = memory.profile.promote("extras.blood_type")
+        memory.profile.bootstrap()
+        assert memory.profile.show().values(slot.id) == []
+        assert memory.profile.show("Ana").values(slot.id) == ["A+"]
+        # saying it again brings it back
+        again = Message(speaker="user", text="My blood type is B+.", at=datetime.now(UTC))
+        memory.read_chat([again], uri="later.json")
+        memory.profile.observe()
+        assert memory.profile.show("user").values(slot.id) == ["B+"]

@@ -65,7 +65,7 @@ class Profiles:
 
         Args:
             subject: a name; default the user.
-            as_of: show what was believed then. It is computed anew from all evidence of before.
+            as_of: show what was believed then: computed anew from all that had been said by then.
 
         Raises:
             InvalidInputError: `as_of` has no time zone.
@@ -716,7 +716,7 @@ class Profiles:
         from ..profile.profile import Explanation
 
         evidence = self._editing.beliefs().evidence(belief.id, wider=True)
-        known = [one for one in evidence if as_of is None or one.at <= as_of]
+        known = [one for one in evidence if as_of is None or (one.made_at or one.at) <= as_of]
         slot = self._editing.slots().get_or_extra(belief.slot)
         return Explanation(belief=belief, slot=slot, evidence=tuple(known))
 

@@ -59,6 +59,11 @@ class Piece(Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=Tr
     made_at: datetime | None = None
 
     @property
+    def known_at(self) -> datetime:
+        """When it was said: what it says may be of another time."""
+        return self.made_at or self.at
+
+    @property
     def ends(self) -> bool:
         """Whether it says that something is not so, or no longer."""
         return self.polarity != "for"
@@ -167,11 +172,12 @@ def fold(
 
     Args:
         covering: evidence that ends the whole list whose item this is; alone it makes no belief.
+        as_of: only what had been said by then.
     """
-    own = [piece for piece in pieces if as_of is None or piece.at <= as_of]
+    own = [piece for piece in pieces if as_of is None or piece.known_at <= as_of]
     if not own:
         return None
-    wider = [piece for piece in covering if as_of is None or piece.at <= as_of]
+    wider = [piece for piece in covering if as_of is None or piece.known_at <= as_of]
     folding = _Folding(slot, constants)
     for piece in _independent([*own, *wider], constants):
         folding.take(piece)
@@ -472,7 +478,7 @@ class _Folding:
     def _note_end(self, value: Value, piece: Piece) -> None:
         name, rank = value_key(value), _rank(piece)
         if piece.confident and (name not in self._ended or self._ended[name].rank <= rank):
-            self._ended[name] = _Ended(rank, piece.made_at or piece.at)
+            self._ended[name] = _Ended(rank, piece.known_at)
 
     def _may_end(self, piece: Piece) -> bool:
         """Whether it has the authority to end what holds."""

@@ -41,7 +41,7 @@ from .evidence import (
     placed,
 )
 from .reliability import Constants
-from .slots import Registry, Slot
+from .slots import EXTRAS, Registry, Slot
 
 __all__ = ["BELIEF", "MARK", "BeliefStore", "Mark"]
 
@@ -216,6 +216,13 @@ class BeliefStore:
         item = evidence.value if slot.kind == "list" else None
         return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
 
+    def former_keys(self, evidence: Evidence) -> list[str]:
+        """The keys of the beliefs that this one was while its slot was an extra."""
+        slot = self._slots.get_or_extra(evidence.slot)
+        person = key_of_subject(evidence.subject)
+        extras = [alias for alias in slot.aliases if alias.startswith(EXTRAS)]
+        return [belief_key(person, extra, evidence.scope) for extra in extras]
+
     def now_in(self, subject: str, slot: Slot, scope: str, value: Value) -> datetime:
         """The time of an edit that is made now: after all that is there, even if the clock was set
         back.
@@ -223,7 +230,7 @@ class BeliefStore:
         item = value if slot.kind == "list" else None
         key = belief_key(key_of_subject(subject), slot.id, scope, item)
         pieces = self._pieces(self._store, key)
-        behind = (max(piece.at, piece.made_at or piece.at) + _STEP for piece in pieces)
+        behind = (max(piece.at, piece.known_at) + _STEP for piece in pieces)
         return max([datetime.now(UTC), *behind])
 
     def place(self, evidence: Evidence) -> Entry:

@@ -103,7 +103,11 @@ class Recorder:
     def _keys(self, evidence: Sequence[Evidence]) -> set[str]:
         """The beliefs that what was read bears on."""
         read = [one for one in evidence if one.slot and one.authority != "edit"]
-        return {self._beliefs.key_of(one) for one in read}
+        return {key for one in read for key in self._keys_of(one)}
+
+    def _keys_of(self, evidence: Evidence) -> list[str]:
+        """The belief that it bears on; also what that was called before it became a slot."""
+        return [self._beliefs.key_of(evidence), *self._beliefs.former_keys(evidence)]
 
     def _new(
         self, evidence: Sequence[Evidence], marks: Mapping[str, Entry | None]
@@ -142,8 +146,6 @@ class Recorder:
         """Whether the user deleted the belief since this was said."""
         if not evidence.slot or evidence.authority == "edit":
             return False
-        stored = marks[self._beliefs.key_of(evidence)]
-        if stored is None:
-            return False
-        deleted_at = msgspec.json.decode(stored.value, type=Mark).deleted_at
-        return deleted_at is not None and evidence.at <= deleted_at
+        stored = [mark for key in self._keys_of(evidence) if (mark := marks[key]) is not None]
+        times = [msgspec.json.decode(mark.value, type=Mark).deleted_at for mark in stored]
+        return any(time is not None and evidence.at <= time for time in times)

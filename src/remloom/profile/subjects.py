@@ -17,16 +17,14 @@ _ASSISTANT = frozenset(
 def resolve(name: str, settings: Settings) -> str:
     """The subject that a name stands for: the user for an empty one, and for each of theirs."""
     text = " ".join(name.split())
-    own = (ME, settings.profile_subject, *settings.profile_names.split(","))
-    names = {value_key(name) for name in own}
+    own = (settings.profile_subject, *settings.profile_names.split(","))
+    names = _USER.union(map(value_key, own))
     return ME if not text or value_key(text) in names else text
 
 
 def subject_of_speaker(speaker: str, settings: Settings) -> str:
     """Of whom the words of a speaker tell; empty for a program's."""
-    if is_assistant(speaker):
-        return ""
-    return ME if value_key(speaker) in _USER else resolve(speaker, settings)
+    return "" if is_assistant(speaker) else resolve(speaker, settings)
 
 
 def is_assistant(speaker: str) -> bool:
