@@ -31,6 +31,7 @@ from remloom.errors import RemloomError
 from remloom.memory.admin import Admin
 from remloom.memory.dreams import Dreams
 from remloom.memory.jobs import Jobs
+from remloom.memory.profiles import Profiles
 from remloom.memory.runs import Runs
 from remloom.predicates import Eq, Query
 
@@ -175,6 +176,16 @@ def _one(
     return Call(run, before, **more)
 
 
+def _profile(run: Callable[[World], Any], **more: Any) -> Call:
+    """A call about the user, of whom two allergies are known."""
+
+    def prepare(world: World) -> None:
+        for allergen in ("peanuts", "sesame"):
+            world.memory.profile.set("food_allergies", allergen)
+
+    return Call(lambda world, *_: run(world), prepare, **more)
+
+
 _ALL = "it reads or writes everything"
 _MODEL = "its time is the language model's"
 _PLACE = "it is about where memories are kept, and no memory is open"
@@ -299,6 +310,47 @@ CALLS: dict[str, Call] = {
         grows="the searches that it is made of",
     ),
     "context": _one(lambda w: w.memory.context(w.any_of(w.questions)), grows="as recall"),
+    # what is known of people: by how much is known of them, not by what else is remembered
+    "profile.show": _profile(lambda w: w.memory.profile.show()),
+    "profile.beliefs": _profile(lambda w: w.memory.profile.beliefs()),
+    "profile.get": _profile(lambda w: w.memory.profile.get("food_allergies")),
+    "profile.history": _profile(lambda w: w.memory.profile.history("food_allergies")),
+    "profile.changes": _profile(lambda w: w.memory.profile.changes()),
+    "profile.why": _profile(lambda w: w.memory.profile.why("food_allergies", "peanuts")),
+    "profile.context": _profile(lambda w: w.memory.profile.context("What shall I cook?")),
+    "profile.get_remme_context": _profile(
+        lambda w: w.memory.profile.get_remme_context("What shall I cook?"), grows="as recall"
+    ),
+    "profile.subjects": _profile(lambda w: w.memory.profile.subjects()),
+    "profile.slots": _profile(lambda w: w.memory.profile.slots()),
+    "profile.slot": _profile(lambda w: w.memory.profile.slot("food_allergies")),
+    "profile.set": _profile(lambda w: w.memory.profile.set("food_allergies", "peanuts")),
+    "profile.confirm": _profile(lambda w: w.memory.profile.confirm("food_allergies", "peanuts")),
+    "profile.reject": _profile(lambda w: w.memory.profile.reject("food_allergies", "peanuts")),
+    "profile.correct": _profile(
+        lambda w: w.memory.profile.correct("food_allergies", "peanuts", was="peanuts")
+    ),
+    "profile.retire": _profile(lambda w: w.memory.profile.retire("food_allergies", "peanuts")),
+    "profile.pin": _profile(lambda w: w.memory.profile.pin("food_allergies", "peanuts")),
+    "profile.hide": _profile(lambda w: w.memory.profile.hide("food_allergies", "peanuts")),
+    "profile.forget": _profile(
+        lambda w: w.memory.profile.forget("food_allergies", "peanuts"), grows="as forget"
+    ),
+    "profile.define_slot": _profile(
+        lambda w: w.memory.profile.define_slot(
+            {"id": "own.desk", "hub": "soft_identity", "label": "Desk of mine"}
+        )
+    ),
+    "profile.remove_slot": Call(left_out="a write, as define_slot"),
+    "profile.candidates": _profile(lambda w: w.memory.profile.candidates()),
+    "profile.promote": Call(left_out="of an extra, by its evidence"),
+    "profile.export": _profile(lambda w: w.memory.profile.export()),
+    "profile.import_": Call(left_out="of a profile, by its evidence"),
+    "profile.observe": Call(left_out="it looks through all that was read for what is new"),
+    "profile.bootstrap": Call(left_out=_ALL),
+    "profile.staged": _profile(lambda w: w.memory.profile.staged()),
+    "profile.normalise": Call(left_out="of what waits"),
+    "profile.learned": _profile(lambda w: w.memory.profile.learned()),
     # what is done later, and what was done
     "jobs.add": _one(lambda w: w.memory.jobs.add("affinity", key=f"job {w.number()}")),
     "jobs.remove": _one(
@@ -347,7 +399,14 @@ CALLS: dict[str, Call] = {
 
 def methods() -> set[str]:
     """The public methods of `Memory`, of its nouns, and of `Home`."""
-    nouns = {"runs.": Runs, "jobs.": Jobs, "dreams.": Dreams, "admin.": Admin, "Home.": Home}
+    nouns = {
+        "runs.": Runs,
+        "jobs.": Jobs,
+        "dreams.": Dreams,
+        "profile.": Profiles,
+        "admin.": Admin,
+        "Home.": Home,
+    }
     listed = (_public(prefix, noun) for prefix, noun in nouns.items())
     return _public("", Memory).union(*listed)
 
