@@ -1,0 +1,20 @@
+"""Reading documents as a person does: an outline, a search, the lines that matter, an answer."""
+
+from .coverage import Coverage
+from .events import EventType, ReadEvent
+from .passage import Passage
+from .result import Cited, Reading, Sentence
+from .rows import Rows
+from .step import ReadStep
+
+__all__ = [
+    "Cited",
+    "Coverage",
+    "EventType",
+    "Passage",
+    "ReadEvent",
+    "ReadStep",
+    "Reading",
+    "Rows",
+    "Sentence",
+]

@@ -1,0 +1,88 @@
+"""Readings: the answer to a question about documents, and what it rests on."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from ..model import cited
+from .step import ReadStep
+
+__all__ = ["Cited", "Found", "Reading", "Sentence"]
+
+# where a quote was found: in the lines that are cited, word for word or nearly; in other lines
+# that were read, which are cited now; nowhere
+Found: TypeAlias = Literal["verbatim", "close", "moved", "unfounded"]
+
+
+class Cited(Struct, frozen=True, kw_only=True):
+    """Lines that are cited, and the quote that was looked for in them."""
+
+    uri: str
+    document: str  # its name
+    first: int  # lines, from 1, both included
+    last: int
+    quote: str = ""
+    found: Found = "unfounded"
+    page: int = 0  # from 1; 0 where there are no pages
+
+    @property
+    def source(self) -> str:
+        """`uri:first-last`, or `uri#page=n` where the document has pages."""
+        if self.page:
+            return cited(self.uri, {"pages": (self.page, self.page)})
+        return cited(self.uri, {"lines": (self.first, self.last)})
+
+    def as_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = msgspec.to_builtins(self)
+        return shown | {"source": self.source}
+
+
+class Sentence(Struct, frozen=True, kw_only=True):
+    """A sentence of an answer with what it rests on."""
+
+    text: str
+    citations: tuple[Cited, ...] = ()
+    doubt: str = ""  # why it should not be trusted; empty: it was checked and holds
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """The answer to a question about documents. The first five fields and `history` are seed 3's.
+
+    Without an answer in what was read, `found` is False and `answer` says what was searched.
+    """
+
+    question: str
+    answer: str = ""
+    found: bool = False
+    iterations: int = 0
+    unique_lines: int = 0  # that were read
+    total_words: int = 0  # in them
+    elapsed_time: float = 0.0  # seconds
+    sentences: tuple[Sentence, ...] = ()
+    doubts: tuple[str, ...] = ()  # reasons not to trust the answer, or parts of it
+    steps: tuple[ReadStep, ...] = ()
+    # share of each document's words that was read, 0 to 1, by its name
+    coverage: dict[str, float] = {}
+    tokens: int = 0  # in and out, of all calls
+    calls: int = 0  # of the model
+    session: str = ""
+
+    @property
+    def history(self) -> tuple[ReadStep, ...]:
+        """The steps, under the name of seed 3."""
+        return self.steps
+
+    @property
+    def citations(self) -> tuple[Cited, ...]:
+        """All that is cited, in the order of the sentences, each once."""
+        every = (citation for sentence in self.sentences for citation in sentence.citations)
+        return tuple(dict.fromkeys(every))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The reading as JSON has it, with what is cited and where it stands."""
+        shown: dict[str, Any] = msgspec.to_builtins(self)
+        shown["history"] = shown.pop("steps")
+        return shown | {"citations": [citation.as_dict() for citation in self.citations]}
