@@ -254,6 +254,24 @@ def test_a_word_that_others_say_is_theirs(memory: Memory) -> None:
     assert memory.forget(memory.admin.store.records.chunks("chat")[1].id).verified
 
 
+@pytest.mark.parametrize("apart", [timedelta(minutes=1), timedelta(hours=9)], ids=["one", "many"])
+def test_nothing_of_a_turn_is_left_where_other_turns_repeat_its_sentences(
+    memory: Memory, apart: timedelta
+) -> None:
+    said = ("Dinner was great", "It rained all day", "I moved to Berlin", "Anna likes tea", "My dog is old")
+    turns = [
+        Message(
+            speaker=("Ann", "Ben", "Cleo")[number % 3],
+            text=f"{said[number % 5]}. {said[number // 5 % 5]}.",
+            at=MONDAY + number * apart,
+        )
+        for number in range(40)
+    ]
+    memory.read_chat(turns, uri="chat")
+    ids = [turn.id for turn in memory.admin.store.records.chunks("chat")]
+    assert [memory.forget(id).remaining for id in ids[::2]] == [()] * 20
+
+
 def test_forgetting_twice_at_once_is_one_forgetting(memory: Memory) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

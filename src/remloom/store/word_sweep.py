@@ -16,11 +16,11 @@ from unicodedata import normalize
 
 import msgspec
 
-from ..model import Edge, Entity, Record, Resource, edge_types
+from ..model import Edge, Entity, Moment, Record, Resource, edge_types
 from ..text.analysis import STOP_WORDS
 from .contract import Store
 from .merge import keys_of
-from .specs import EdgeSpec, SearchSpec
+from .specs import ChunkRange, EdgeSpec, SearchSpec
 
 __all__ = ["ForgottenWords", "comparable_words", "find_remaining_words"]
 
@@ -29,6 +29,9 @@ _PHRASE = 4  # words in a row that tell, wherever else each of them is said
 _PROBES = 48  # texts of what was forgotten that the index is asked for
 _PROBE_WORDS = 12  # of each
 _HITS = 8  # looked at for each
+# texts that are asked whether they say a word: the next number only if all of the last do not
+_ASKED = (8, 64, 512, 4_096)
+_BESIDE_TURN = 4  # turns on each side, of which what a turn is understood by was made
 _BESIDE = 400  # records beside what was forgotten that are looked at
 _EDGES = 1_000  # at their labels that are looked at
 _MOST = 50_000  # words remembered
@@ -76,7 +79,7 @@ def find_remaining_words(
         sweep.add_source(record)
     for record in records:
         for field, text in _derived_texts(record):
-            sweep.look(f"{record.schema} {record.id}, {field}", text)
+            sweep.look(f"{record.schema} {record.id}, {field}", text, made_for=record)
     for edge in _edges_near(store, keys):
         if edge.rel_type in edge_types.MADE:
             for text in _edge_texts(edge):
@@ -109,17 +112,27 @@ class _Sweep:
             self._words.update(words)
             self._phrases.update(_phrases(words))
 
-    def look(self, location: str, text: str) -> None:
-        """Look for forgotten words in a text that was made of others."""
+    def look(self, location: str, text: str, *, made_for: Record | None = None) -> None:
+        """Look for forgotten words in a text that was made of others.
+
+        Args:
+            made_for: the record that it is a field of.
+        """
+        left = self._find_left(text)
+        if left and made_for is not None:
+            for source in _made_of(self._store, made_for):
+                self.add_source(source)
+            left = self._find_left(text)
+        if left:
+            self.remaining[location] = left
+
+    def _find_left(self, text: str) -> str:
+        """The first forgotten words in a text that no source is known to say."""
         words = comparable_words(text)
         for phrase in _phrases(words):
             if phrase in self._forgotten.phrases and phrase not in self._phrases:
-                self.remaining[location] = " ".join(phrase)
-                return
-        for word in words:
-            if self._is_left(word):
-                self.remaining[location] = word
-                return
+                return " ".join(phrase)
+        return next(filter(self._is_left, words), "")
 
     def _is_left(self, word: str) -> bool:
         if not _is_telling(word) or word not in self._forgotten.words or word in self._words:
@@ -219,7 +232,8 @@ def _derived_texts(record: Record) -> Iterator[tuple[str, str]]:
     """What was made of other records: field and text."""
     if isinstance(record, Resource):
         if record.is_chunk:
-            yield "context", record.context
+            # a line a turn: what one ends with and the next begins with, nobody said in a row
+            yield from (("context", line) for line in record.context.splitlines())
             yield from (("related_entities", name) for name in record.related_entities)
         yield "heading", str(record.metadata.get("heading", ""))
     elif isinstance(record, Entity):
@@ -258,8 +272,29 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(msgspec.to_builtins(value))
 
 
+def _made_of(store: Store, record: Record) -> Iterator[Record]:
+    """The sources that texts of a record were made of, as far as the record itself tells."""
+    if isinstance(record, Moment):
+        refs = (store.records.get(None, id) for id in record.resource_refs[:_BESIDE])
+        yield from (source for source in refs if source is not None)
+    elif isinstance(record, Resource) and record.uri:
+        before = ChunkRange(before=record.ordinal, limit=_BESIDE_TURN, last=True)
+        yield from store.records.chunks(record.uri, before)
+        after = ChunkRange(after=record.ordinal, limit=_BESIDE_TURN)
+        yield from store.records.chunks(record.uri, after)
+
+
 def _is_said(store: Store, word: str) -> bool:
-    """Whether a source that stays says a word."""
-    matches = store.search.text(word, SearchSpec(limit=_HITS))
-    texts = (text for match in matches for text in _own_texts(match.record))
-    return any(word in comparable_words(text) for text in texts)
+    """Whether a source that stays says a word.
+
+    What only stands beside such a source, in its context, is found by the word too, and may be
+    found first.
+    """
+    for limit in _ASKED:
+        matches = store.search.text(word, SearchSpec(limit=limit))
+        texts = (text for match in matches for text in _own_texts(match.record))
+        if any(word in comparable_words(text) for text in texts):
+            return True
+        if len(matches) < limit:
+            break
+    return False
