@@ -230,6 +230,20 @@ def test_an_extra_is_promoted_to_a_slot(known: Path) -> None:
     assert run("profile", "promote", "extras.shoe_size").exit_code == 3
 
 
+def test_a_slot_of_ones_own_is_defined_and_taken_away(known: Path) -> None:
+    described = ["--label", "Desk", "--kind", "choice", "--value", "oak", "--value", "ash"]
+    result = run("profile", "define", "work.desk", *described, "--alias", "table")
+    assert result.stdout.startswith("work.desk can be known now; `remloom dream rollback ")
+    assert as_json("profile", "slots", "table")[0]["values"] == ["oak", "ash"]
+    assert run("profile", "set", "desk", "Oak").stdout.startswith("Desk: oak")
+    assert run("profile", "undefine", "work.desk").exit_code == 4, "something is believed there"
+    run("profile", "forget", "desk", "--yes")
+    assert run("profile", "undefine", "work.desk").stdout.startswith(
+        "work.desk is no slot any more"
+    )
+    assert run("profile", "undefine", "work.desk").exit_code == 3
+
+
 def test_what_an_agent_is_given_is_shown_with_its_size(known: Path) -> None:
     shown = run("profile", "context", "where do I live?").stdout
     assert "Lisbon" in shown

@@ -258,7 +258,13 @@ def test_a_word_that_others_say_is_theirs(memory: Memory) -> None:
 def test_nothing_of_a_turn_is_left_where_other_turns_repeat_its_sentences(
     memory: Memory, apart: timedelta
 ) -> None:
-    said = ("Dinner was great", "It rained all day", "I moved to Berlin", "Anna likes tea", "My dog is old")
+    said = (
+        "Dinner was great",
+        "It rained all day",
+        "I moved to Berlin",
+        "Anna likes tea",
+        "My dog is old",
+    )
     turns = [
         Message(
             speaker=("Ann", "Ben", "Cleo")[number % 3],

@@ -240,3 +240,24 @@ def test_what_imported_evidence_was_made_of_keeps_no_secret_and_no_forgotten_wor
     other.profile.forget("dietary_style")
     import_pieces(other, tmp_path / "x.json", *pieces)
     assert list(other.admin.records("resources")) == []
+
+
+def test_edits_that_a_clock_which_was_set_back_has_ahead_come_in_and_stay_in_their_order(
+    memory: Memory, other: Memory, tmp_path: Path
+) -> None:
+    memory.profile.set("verbosity", "concise")
+    memory.profile.set("verbosity", "detailed")
+    memory.profile.export(tmp_path / "me.json")
+    bundle = json.loads((tmp_path / "me.json").read_text())
+    for one in bundle["evidence"]:
+        one["at"] = (datetime.fromisoformat(one["at"]) + timedelta(hours=5)).isoformat()
+    (tmp_path / "ahead.json").write_text(json.dumps(bundle))
+    other.profile.import_(tmp_path / "ahead.json")
+    assert other.profile.show().values("output_contract.verbosity") == ["detailed"]
+    assert other.profile.set("verbosity", "concise").value == "concise"
+
+
+def test_markdown_has_the_same_words_once(memory: Memory) -> None:
+    memory.profile.set("extras.desk", "oak", note="by the window")
+    memory.profile.set("extras.desk", "oak", note="by the window")
+    assert memory.profile.export(format="markdown").count("by the window") == 1

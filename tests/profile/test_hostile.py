@@ -87,11 +87,13 @@ def test_a_scan_folds_each_belief_once_however_much_is_said_of_it(
         assert len(memory.profile.why("location_region").evidence) == 150
 
 
-@pytest.mark.parametrize("scope", ["project:x\n", " project:x", "project:x  ", " "])
-def test_a_scope_is_the_same_however_it_is_spaced(tmp_path: Path, scope: str) -> None:
+@pytest.mark.parametrize(
+    "scope", ["project:x\n", " project:x", "project:x  ", "project: X", "Project :ｘ", " "]
+)
+def test_a_scope_is_the_same_however_it_is_written(tmp_path: Path, scope: str) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         place = memory.profile.set("verbosity", "concise", scope=scope).scope
-        assert place == scope.strip()
+        assert place == ("project:x" if scope.strip() else "")
         assert memory.profile.confirm("verbosity", scope=scope).scope == place
         assert len(memory.profile.history("verbosity", scope=scope)) == 1
         assert memory.profile.forget("verbosity", scope=scope).verified
@@ -184,3 +186,32 @@ def test_an_extra_that_was_forgotten_does_not_come_back_as_a_slot(tmp_path: Path
         memory.read_chat([again], uri="later.json")
         memory.profile.observe()
         assert memory.profile.show("user").values(slot.id) == ["B+"]
+
+
+@pytest.mark.parametrize("speaker", ["User:", "ＵＳＥＲ", "user\u202e", " Human : "])
+def test_the_user_is_known_however_an_export_writes_their_name(
+    tmp_path: Path, speaker: str
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        said = Message(speaker=speaker, text="I live in Rome.", at=MARCH)
+        memory.read_chat([said], uri="chat.json")
+        memory.profile.observe()
+        assert memory.profile.subjects() == ["me"]
+
+
+def test_a_name_is_one_however_it_is_written_and_what_is_no_name_is_nobodys(
+    tmp_path: Path,
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        speakers = ["Anna", "Ａｎｎａ", "\u202aAnna\u202c:", "x" * 10_000, "\u202e", "Assistant:"]
+        turns = [
+            Message(speaker=speaker, text="I live in Rome.", at=MARCH + timedelta(minutes=n))
+            for n, speaker in enumerate(speakers)
+        ]
+        memory.read_chat(turns, uri="chat.json")
+        memory.profile.observe()
+        assert memory.profile.subjects() == ["Anna"]
+        assert len(memory.profile.why("location_region", subject="ANNA:").evidence) == 3
+        for wrong in ("x" * 10_000, "\u202e"):
+            with pytest.raises(InvalidInputError, match="not the name of a person"):
+                memory.profile.show(wrong)

@@ -233,3 +233,14 @@ def test_beliefs_follow_their_slot_when_its_definition_is_taken_back(memory: Mem
     assert kept() != before
     memory.runs.rollback(memory.runs.list("profile", limit=1)[0].id)
     assert kept() == before
+
+
+def test_what_is_believed_is_read_once_though_a_memory_has_slots_of_its_own(memory: Memory) -> None:
+    memory.profile.define_slot({"id": "work.desk", "hub": "soft_identity", "label": "Desk"})
+    memory.profile.set("work.desk", "by the window")
+    first = memory.profile.show().beliefs
+    assert all(
+        one is other for one, other in zip(first, memory.profile.show().beliefs, strict=True)
+    )
+    memory.profile.define_slot({"id": "work.desk", "hub": "preferences", "label": "My desk"})
+    assert [one.label for one in memory.profile.show().beliefs] == ["My desk"]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remloom import Memory, Message
-from remloom.errors import InvalidInputError
+from remloom.errors import GoneError, InvalidInputError
+from remloom.profile.evidence import Evidence
+from remloom.profile.recorder import Recorder
+from remloom.runs.writer import Writer
 
+OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
 
 def observed(tmp_path: Path, text: str) -> Memory:
     memory = Memory.open(tmp_path, embedder="none")
-    turn = Message(speaker="user", text=text, at=datetime(2026, 10, 1, 9, tzinfo=UTC))
+    turn = Message(speaker="user", text=text, at=OCTOBER)
     memory.read_chat([turn], uri="chat.json")
     return memory
 
@@ -50,3 +55,31 @@ def test_what_is_only_a_secret_is_no_value(tmp_path: Path) -> None:
         assert KEY not in str(belief.value)
         (evidence,) = memory.profile.why("extras.access").evidence
         assert KEY not in evidence.note
+
+
+def test_a_secret_is_counted_once_when_its_evidence_has_to_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        editing = memory.profile._editing
+        write = Writer.write
+        forgotten = iter([GoneError("a passage was forgotten")])
+
+        def write_later(self: Writer, *given: Any, **named: Any) -> Any:
+            for error in forgotten:
+                raise error
+            return write(self, *given, **named)
+
+        monkeypatch.setattr(Writer, "write", write_later)
+        secrets = []
+
+        def work(writer: Writer) -> None:
+            said = Evidence(id="e", slot="extras.note", value=f"call {KEY}", at=OCTOBER)
+            recorder = Recorder(memory.admin.store, editing.beliefs(), writer)
+            with pytest.raises(GoneError):
+                recorder.record([said])
+            recorder.record([said])
+            secrets.append(writer.run.counts["secrets"])
+
+        editing.run(work)
+        assert secrets == [1]

@@ -75,7 +75,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         citation: of the passage, such as "chat.json:12".
         message_ids: of the turn that says it.
         at: when it was said.
-        group: what is said in one sitting, or copied, counts once: those have one group.
+        group: what is said in one sitting counts once: that has one group; see `_group`.
         ordinal: where its passage stands among those of its source; tells what was said first of
             what has one time.
         made_at: when an edit was made that says what was so at another time; None: at that time.
@@ -249,7 +249,7 @@ def _citation(passage: Resource) -> str:
 
 
 def _group(passage: Resource, at: datetime) -> str:
-    """Name the sitting: a day of a chat, or a whole document; copies of one passage share it."""
+    """Name the sitting: a day of a chat, or a whole document; a copy of another uri is another."""
     if "speaker" in passage.metadata:
         return _digest(f"{passage.uri}\0{at.astimezone(UTC):%Y-%m-%d}")
     return _digest(passage.uri or passage.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -40,6 +40,7 @@ from .profile import Explanation, Profile
 from .reliability import Outcome
 from .scopes import check_scope
 from .slots import EXTRAS, Hub, Registry, Slot
+from .subjects import check_name
 
 __all__ = [
     "NAMESPACES",
@@ -64,6 +65,7 @@ _TITLES: dict[Hub, str] = {
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _BELIEF_KEY = re.compile(r"[0-9a-f]{20}/[0-9a-f]{28}")
+_AHEAD = timedelta(days=366)  # by which a clock may have been set back
 # what reading never sets, so what no export has either
 _BY_HAND = ("edit", "confirmed")
 
@@ -164,6 +166,7 @@ class Import:
         self._now = datetime.now(UTC)
         self.new_slots = tuple(_new_slots(bundle.slots, store))
         self.slots = slots.with_slots(self.new_slots) if self.new_slots else slots
+        self._check_subject()
         self._check_marks()
         self._given = {one.id: one.claim for one in bundle.evidence}
         self._check_claims()
@@ -201,6 +204,11 @@ class Import:
             or one.at > deleted
         ]
 
+    def _check_subject(self) -> None:
+        subject = self._bundle.subject
+        if not subject or check_name(subject) != subject:
+            raise InvalidInputError(f"{subject[:80]!r} is not the name of a person")
+
     def _check_marks(self) -> None:
         person = key_of_subject(self._bundle.subject)
         for key, mark in self._bundle.marks.items():
@@ -231,8 +239,7 @@ class Import:
     def _valid(self, evidence: Evidence) -> Evidence:
         if value_key(evidence.subject) != value_key(self._bundle.subject):
             raise InvalidInputError(f"it is of {evidence.subject!r}, another person")
-        if evidence.at.tzinfo is None or evidence.at > self._now:
-            raise InvalidInputError(f"{evidence.at.isoformat()} has no time zone, or is to come")
+        evidence = self._dated(evidence)
         if len(evidence.quote) > LONGEST_QUOTE:
             raise InvalidInputError(f"a quote has {LONGEST_QUOTE} characters at most")
         if self._is_stored(evidence.id) and not self._is_evidence(evidence.id):
@@ -250,6 +257,20 @@ class Import:
             return replace(evidence, slot=slot.id)
         value = self.slots.canonical(slot, evidence.value)
         return replace(evidence, slot=slot.id, value=value)
+
+    def _dated(self, evidence: Evidence) -> Evidence:
+        """The evidence at its time; what was read, and is to come, at now, as reading has it.
+
+        An edit keeps its time: each is made behind all that is there (see `BeliefStore.now_in`), so
+        it may be ahead of a clock that was set back, and its order among the others counts.
+        """
+        times = [time for time in (evidence.at, evidence.made_at) if time is not None]
+        for time in times:
+            if time.tzinfo is None or time > self._now + _AHEAD:
+                raise InvalidInputError(f"{time.isoformat()} has no time zone, or is to come")
+        if evidence.authority in _BY_HAND:
+            return evidence
+        return replace(evidence, at=min(evidence.at, self._now))
 
     def _resting(self, evidence: Evidence) -> Evidence:
         """The evidence on what this memory has: a passage that is elsewhere is only cited."""
@@ -336,10 +357,14 @@ def _belief_lines(explanation: Explanation) -> Iterator[str]:
     for held in belief.history:
         until = _day(held.until) if held.until is not None else "now"
         yield f"  - before: {_shown(held.value)}, {_day(held.since)} to {until}"
-    for one in explanation.evidence:
-        words = one.quote or one.note
-        said = f"“{_plain(words)}” " if words else ""
-        yield f"  - {said}({_plain(one.citation)}, {_day(one.at)})"
+    # several claims may rest on the same words, and rules and a model find the same
+    yield from dict.fromkeys(map(_evidence_line, explanation.evidence))
+
+
+def _evidence_line(evidence: Evidence) -> str:
+    words = evidence.quote or evidence.note
+    said = f"“{_plain(words)}” " if words else ""
+    return f"  - {said}({_plain(evidence.citation)}, {_day(evidence.at)})"
 
 
 def _facts(belief: Belief) -> Iterator[str]:

@@ -221,7 +221,7 @@ def _claim(draft: ClaimDraft, content: str, span: tuple[int, int]) -> Claim:
         value=" ".join(draft.value.split()),
         polarity=draft.polarity,
         signal=draft.signal,
-        scope=" ".join(draft.scope.split()),
+        scope=check_scope(draft.scope),
         quote=content[span[0] : span[1]],
         span=span,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,13 +19,13 @@ OWN_SLOT = "profile.slot"  # namespace of the entries
 
 def own_slots(reads: Reads) -> list[Slot]:
     """The slots that a memory has besides the built-in ones."""
-    return [msgspec.json.decode(entry.value, type=Slot) for entry in reads.kv.list(OWN_SLOT)]
+    return [_decoded(entry.value) for entry in reads.kv.list(OWN_SLOT)]
 
 
 def registry_of(reads: Reads) -> Registry:
-    """The slots of a memory."""
-    own = own_slots(reads)
-    return registry().with_slots(own) if own else registry()
+    """The slots of a memory: one object as long as they are the same."""
+    own = tuple(entry.value for entry in reads.kv.list(OWN_SLOT))
+    return _with_own(own) if own else registry()
 
 
 def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Registry, Slot]:
@@ -42,3 +43,12 @@ def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Regi
 def slot_entry(slot: Slot) -> Entry:
     """The entry of a slot of the memory's own."""
     return Entry(OWN_SLOT, slot.id, msgspec.json.encode(slot))
+
+
+@lru_cache(maxsize=64)
+def _with_own(own: tuple[bytes, ...]) -> Registry:
+    return registry().with_slots(map(_decoded, own))
+
+
+def _decoded(value: bytes) -> Slot:
+    return msgspec.json.decode(value, type=Slot)

@@ -12,7 +12,7 @@ from ..model import Resource
 from ..settings import Settings
 from ..store.contract import Reads, Store
 from .evidence import CATEGORY, ME
-from .subjects import is_assistant, subject_of_speaker
+from .subjects import subject_of_speaker
 
 __all__ = ["SEEN", "Passage", "passage_of", "seen_entry", "unseen"]
 
@@ -46,8 +46,7 @@ def passage_of(record: Resource, settings: Settings) -> Passage | None:
     if record.generation or record.category == CATEGORY or not record.content.strip():
         return None
     if "speaker" in record.metadata:
-        speaker = record.metadata["speaker"]
-        subject = "" if is_assistant(speaker) else subject_of_speaker(speaker, settings)
+        subject = subject_of_speaker(str(record.metadata["speaker"] or ""), settings)
         return Passage(record, subject) if subject else None
     if record.category in _BEHAVIOUR:
         return Passage(record, ME, is_behaviour=True)

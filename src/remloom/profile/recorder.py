@@ -51,14 +51,13 @@ class Recorder:
         Raises:
             GoneError: a passage was forgotten meanwhile.
         """
-        shown = []
-        for whole in evidence:
-            one, secrets = mask_evidence(whole)
-            self._writer.count(**({"secrets": secrets} if secrets else {}))
-            if not is_only_secret(one.value):
-                shown.append(one)
+        masked = [mask_evidence(whole) for whole in evidence]
+        shown = [one for one, _ in masked if not is_only_secret(one.value)]
         made_of = {one.id: one for one in origins}
         new = self._write(shown, made_of, entries, deleted)
+        # now that it is written: whoever has to try again counts nothing twice
+        secrets = sum(count for _, count in masked)
+        self._writer.count(**({"secrets": secrets} if secrets else {}))
         self._touched |= {self._beliefs.key_of(one) for one in new if one.slot}
         if refresh:
             self.refresh()

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from click import Choice, IntRange, argument, option
+from click import IntRange, argument, option
 
 # only for the commands that they register
-from . import profile_edits, profile_scans  # noqa: F401 - they register their commands
+from . import profile_edits, profile_scans, profile_slots  # noqa: F401 - they register their commands
 from .app import Call, command
 from .profile_group import (
     AS_OF,
@@ -202,56 +202,6 @@ def import_(call: Call, file: str) -> None:
         return f"{took}, {done.known:,} were there already"
 
     call.show(msgspec.to_builtins(done), view)
-
-
-@command("slots", to=profile)
-@argument("name", required=False)
-def slots(call: Call, name: str | None) -> None:
-    """List what can be known; with NAME, describe one slot."""
-    with call.open() as memory:
-        listed = [memory.profile.slot(name)] if name else memory.profile.slots()
-
-    def view() -> RenderableType:
-        from .profile_view import draw_slot, draw_slots
-
-        return draw_slot(listed[0]) if name else draw_slots(listed)
-
-    call.show(msgspec.to_builtins(listed), view)
-
-
-@command("candidates", to=profile)
-def candidates(call: Call) -> None:
-    """List the extras that enough speaks for to be slots; `profile promote` makes one."""
-    with call.open() as memory:
-        listed = memory.profile.candidates()
-
-    def view() -> RenderableType:
-        from .profile_view import draw_candidates
-
-        return draw_candidates(listed)
-
-    call.show(msgspec.to_builtins(listed), view)
-
-
-@command("promote", to=profile)
-@argument("extra")
-@option("--id", default="", metavar="ID", help="Of the slot. [default: own.NAME]")
-@option("--label", default="", metavar="TEXT", help="What people read.")
-@option(
-    "--kind",
-    type=Choice(["text", "list", "flag", "number"]),
-    default="text",
-    help="Of its values.",
-)
-def promote(call: Call, extra: str, id: str, label: str, kind: str) -> None:
-    """Make a slot of EXTRA, such as extras.blood_type; what is believed of it stays."""
-    from .text_formats import short_id
-
-    with call.open() as memory:
-        slot = memory.profile.promote(extra, id=id, label=label, kind=kind)
-        run = memory.runs.list("profile", limit=1)[0]
-    undo = f"`remloom dream rollback {short_id(run.id)}` takes it back"
-    call.show(msgspec.to_builtins(slot), lambda: f"{extra} is {slot.id} now; {undo}")
 
 
 @command("subjects", to=profile)
