@@ -1,0 +1,44 @@
+"""What a query may say: kinds of nodes with their arguments, types, functions. See allowed.json.
+
+What is not in the table does not exist: a node, an argument or a function of a newer parser is
+refused until it stands there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+__all__ = ["Allowed", "read_allowed"]
+
+# the least and the most arguments of a function, by its name
+_Arities = dict[str, tuple[int, int]]
+
+
+class Allowed(Struct, frozen=True):
+    """The table."""
+
+    nodes: dict[str, frozenset[str]]  # the arguments of each kind of node
+    types: frozenset[str]  # that may be cast to
+    functions: _Arities  # of one row
+    aggregates: _Arities
+    windows: _Arities  # that need an OVER
+
+    def arity(self, function: str) -> tuple[int, int] | None:
+        """How many arguments a function takes; None if it does not exist."""
+        tables = (self.functions, self.aggregates, self.windows)
+        return next((table[function] for table in tables if function in table), None)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all functions."""
+        return [*self.functions, *self.aggregates, *self.windows]
+
+
+@cache
+def read_allowed() -> Allowed:
+    file = Path(__file__).with_name("allowed.json")
+    return msgspec.json.decode(file.read_bytes(), type=Allowed)

@@ -1,0 +1,186 @@
+"""Which trees may run: a closed list of nodes, arguments, types and functions.
+
+Nothing that is not known passes, so that a query can reach nothing but the lines, and costs no
+more than its size lets expect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from ...errors import UnknownNameError
+from .allowed import read_allowed
+from .parse import refuse
+
+__all__ = ["check_tree", "function_name", "position"]
+
+MAX_LIMIT = 1_000_000  # of LIMIT and OFFSET
+MAX_PATTERN = 500  # characters of a pattern
+MAX_PADDED = 1_000  # characters that a text is padded to
+_NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?")
+_REGEX_FUNCTIONS = frozenset({
+    "regexp_extract", "regexp_full_match", "regexp_matches", "regexp_replace",
+})  # fmt: skip
+_JOINED = frozenset({"string_agg", "group_concat", "listagg"})  # aggregates of many texts to one
+# the kind of a node that is refused, or a function -> what is right instead
+_REMEDIES = {
+    "db": "a table is named alone",
+    "catalog": "a table is named alone",
+    "recursive": "WITH without RECURSIVE, or a join",
+    "except": "name the columns",
+    "replace": "name the columns",
+    "Bracket": "substr(text, 1, 80), or left(text, 80)",
+    "Placeholder": "write the value itself",
+    "Lateral": "a subquery, or a join",
+    "Values": "SELECT … FROM the table, with line_num IN (1, 100, 200)",
+    "Interval": "lines have no times",
+    "string_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
+    "regexp_extract_all": "regexp_extract(text, 'a.b') has the first",
+    "str_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
+}
+# what the parser calls a part of the query -> what people do
+_WORDS = {"db": "a schema", "catalog": "a database", "sample": "SAMPLE", "laterals": "LATERAL"}
+
+
+def check_tree(tree: Any, sql: str) -> None:
+    """See that a tree has nothing that is not allowed.
+
+    Raises:
+        SqlGuardError: it has; says where, and what would be right.
+    """
+    allowed = read_allowed()
+    for node in tree.walk():
+        kind = type(node).__name__
+        if kind not in allowed.nodes:
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
+            _refuse(f"{words} is not allowed", sql, node, _REMEDIES.get(kind, ""))
+        given = (name.rstrip("_") for name, value in node.args.items() if value)
+        extras = sorted(set(given) - allowed.nodes[kind])
+        if extras:
+            word = _WORDS.get(extras[0], extras[0].upper().replace("_", " "))
+            _refuse(f"{word} is not allowed here", sql, node, _REMEDIES.get(extras[0], ""))
+        check = _CHECKS.get(kind)
+        if check is not None:
+            check(node, sql)
+
+
+def function_name(node: Any) -> str:
+    """The name of the function that a node calls; empty if it calls none."""
+    return node.name.lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def position(node: Any) -> int | None:
+    """Where a node stands in the text, as well as can be told."""
+    for part in node.walk():
+        if "start" in part.meta:
+            return int(part.meta["start"])
+    return position(node.parent) if node.parent is not None else None
+
+
+def _refuse(message: str, sql: str, node: Any, remedy: str = "") -> None:
+    refuse(message, sql, position(node), remedy)
+
+
+def _check_literal(node: Any, sql: str) -> None:
+    if not node.is_string and not _NUMBER.fullmatch(node.name):
+        _refuse(f"{node.name[:40]} is not a number", sql, node)
+
+
+def _check_window_size(node: Any, sql: str) -> None:
+    number = node.expression
+    word = type(node).__name__.upper()
+    if not isinstance(number, exp.Literal) or not number.name.isdigit():
+        _refuse(f"{word} takes a whole number", sql, node, f"{word} 50")
+    if len(number.name) > 9 or int(number.name) > MAX_LIMIT:
+        _refuse(f"{word} may be {MAX_LIMIT:,} at most", sql, node, f"{word} 50")
+
+
+def _check_type(node: Any, sql: str) -> None:
+    name = getattr(node.this, "name", str(node.this))
+    if name not in read_allowed().types or node.args.get("nested"):
+        known = ", ".join(sorted(read_allowed().types))
+        _refuse(f"the type {name} is not allowed", sql, node, f"one of {known}")
+
+
+def _check_table(node: Any, sql: str) -> None:
+    if isinstance(node.this, exp.Anonymous):
+        if function_name(node.this) != "search":
+            name = node.this.name[:40]
+            _refuse(f"FROM {name}(…) is not allowed", sql, node, "FROM search('words') ranks lines")
+        _check_search(node.this, sql)
+    elif not isinstance(node.this, exp.Identifier):
+        _refuse("FROM takes a table by its name", sql, node)
+
+
+def _check_search(node: Any, sql: str) -> None:
+    example = "FROM search('payment terms', 20)"
+    words, *limit = node.expressions or [None]
+    if not isinstance(words, exp.Literal) or not words.is_string or not words.name.strip():
+        _refuse("search takes words in single quotes", sql, node, example)
+    if len(words.name) > MAX_PATTERN:
+        _refuse(f"search takes {MAX_PATTERN} characters at most", sql, node, example)
+    is_whole = limit and isinstance(limit[0], exp.Literal) and limit[0].name.isdigit()
+    if limit and (len(limit) > 1 or not is_whole or not 1 <= int(limit[0].name[:9]) <= 1_000):
+        _refuse("search takes words, and how many lines: 1 to 1,000", sql, node, example)
+
+
+def _check_call(node: Any, sql: str) -> None:
+    name = function_name(node)
+    if isinstance(node.parent, exp.Table):
+        return
+    allowed = read_allowed()
+    arity = allowed.arity(name)
+    if arity is None:
+        unknown = UnknownNameError("function", name[:60], allowed.names)
+        nearest = unknown.fields["nearest"]
+        remedy = f"did you mean {' or '.join(nearest)}?" if nearest else ""
+        _refuse(f"there is no function {name[:60]!r} here", sql, node, _REMEDIES.get(name, remedy))
+    least, most = arity or (0, 0)
+    if not least <= len(node.expressions) <= most:
+        count = f"{least}" if least == most else f"{least} to {most}"
+        _refuse(f"{name} takes {count} arguments, not {len(node.expressions)}", sql, node)
+    window = node.find_ancestor(exp.Window, exp.Select)
+    is_windowed = isinstance(window, exp.Window) and _called(window.this) is node
+    if name in allowed.windows and not is_windowed:
+        _refuse(f"{name} needs an OVER", sql, node, f"{name}(…) OVER (ORDER BY line_num)")
+    if name in _JOINED and is_windowed:
+        _refuse(f"{name} may not have an OVER", sql, node, f"{name} with GROUP BY")
+    if name in _REGEX_FUNCTIONS:
+        for pattern in node.expressions[1:]:
+            _check_pattern(pattern, sql)
+    if name in {"lpad", "rpad"}:
+        width = node.expressions[1]
+        if not width.is_int or int(width.name or MAX_PADDED + 1) > MAX_PADDED:
+            _refuse(f"{name} takes a number of at most {MAX_PADDED:,} characters", sql, node)
+
+
+def _called(node: Any) -> Any:
+    return node.this if isinstance(node, exp.Filter) else node
+
+
+def _check_match(node: Any, sql: str) -> None:
+    _check_pattern(node.expression, sql)
+
+
+def _check_pattern(node: Any, sql: str) -> None:
+    if not isinstance(node, exp.Literal):
+        remedy = "contains(text, title) looks for a text of another column"
+        _refuse("a regular expression is written out, in single quotes", sql, node, remedy)
+    if len(node.name) > MAX_PATTERN:
+        _refuse(f"a pattern may have {MAX_PATTERN} characters", sql, node)
+
+
+_CHECKS: dict[str, Callable[[Any, str], None]] = {
+    "Anonymous": _check_call,
+    "DataType": _check_type,
+    "Limit": _check_window_size,
+    "Literal": _check_literal,
+    "Offset": _check_window_size,
+    "RegexpLike": _check_match,
+    "SimilarTo": _check_match,
+    "Table": _check_table,
+}

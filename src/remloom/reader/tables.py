@@ -1,0 +1,437 @@
+"""Tables of lines that SQL reads: in memory, and shut off from everything else.
+
+Needs DuckDB (extra `reader`). A tenant's files are encrypted, so that nothing is written to disk.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from msgspec import Struct
+
+from ..errors import InvalidInputError, MissingExtraError, SqlGuardError
+from .rows import Rows
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+
+    from .sql.prepare import Prepared, Search
+
+__all__ = ["Column", "LineTables", "Ranked", "Section", "Source"]
+
+SECONDS = 10.0  # that a query may take
+MAX_ROWS = 10_000  # of an answer
+MAX_CHARACTERS = 10_000_000  # in the texts of an answer
+_MEMORY = 512  # MB that a query may take, besides the lines
+_INSISTENCE = 0.1  # seconds between the interrupts of a query that goes on
+_BLOCK = 100_000  # lines that are loaded at once
+
+
+class Section(NamedTuple):
+    """A section of a document, as the table `sections` has it."""
+
+    title: str
+    level: int  # from 1
+    first: int  # lines, from 1, both included
+    last: int
+    words: int
+    page: int = 0  # from 1; 0 where there are no pages
+
+
+class Span(NamedTuple):
+    """Lines that stand under one heading and on one page."""
+
+    first: int  # lines, from 1, both included
+    last: int
+    section: str = ""
+    page: int = 0
+
+
+class Source(Struct, frozen=True):
+    """The lines of a document, as columns."""
+
+    name: str
+    texts: Sequence[str]
+    words: np.ndarray[Any, Any]  # counts, a line each
+    marks: Mapping[str, np.ndarray[Any, Any]]  # booleans, a line each, by the name of the column
+    spans: Sequence[Span] = ()
+    sections: Sequence[Section] = ()
+    extras: Mapping[str, Sequence[Any]] = {}  # further columns, a value a line
+
+
+class Ranked(NamedTuple):
+    """A line that a search found."""
+
+    document: str  # its name
+    line: int  # from 1
+    score: float
+
+
+class Column(Struct, frozen=True):
+    """A column of a table."""
+
+    name: str
+    type: str
+    description: str
+
+
+# what ranks lines: words and how many -> the best lines, best first
+Rank = Callable[[str, int], Sequence[Ranked]]
+
+MARKS = ("is_header", "is_list_item", "is_code", "is_section_start", "is_strategic")
+LINE_COLUMNS = (
+    Column("line_num", "INTEGER", "number of the line, from 1, in its document"),
+    Column("text", "VARCHAR", "the line, indentation and all"),
+    Column("word_count", "INTEGER", "its words"),
+    Column("is_header", "BOOLEAN", "it is a heading"),
+    Column("is_list_item", "BOOLEAN", "it is an item of a list"),
+    Column("is_code", "BOOLEAN", "it is code"),
+    Column("is_section_start", "BOOLEAN", "it is a heading, or leads in what follows it"),
+    Column("is_strategic", "BOOLEAN", "it is a heading or the start of a section"),
+    Column("doc", "VARCHAR", "name of its document"),
+    Column("section", "VARCHAR", "the headings that it stands under: 'Terms > Payment'"),
+    Column("page", "INTEGER", "the page that it is on, from 1; NULL without pages"),
+)
+SECTION_COLUMNS = (
+    Column("doc", "VARCHAR", "name of the document"),
+    Column("title", "VARCHAR", "its heading"),
+    Column("level", "INTEGER", "1 for the highest"),
+    Column("first_line", "INTEGER", "number of its first line, the heading"),
+    Column("last_line", "INTEGER", "number of its last line"),
+    Column("word_count", "INTEGER", "the words in it"),
+    Column("page", "INTEGER", "the page that it begins on; NULL without pages"),
+)
+
+
+class LineTables:
+    """The table of lines, and that of sections, of some documents.
+
+    Args:
+        sources: the documents; each has a name of its own.
+        table: what the table of lines is called.
+        rank: what ranks lines for `FROM search('words')`.
+        seconds: how long a query may take.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+        InvalidInputError: the name of the table, or of a further column, cannot be used.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        table: str = "documents",
+        rank: Rank | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
+        if importlib.util.find_spec("duckdb") is None:
+            raise MissingExtraError("SQL over lines", "reader")
+        self.table = _checked_name(table)
+        self._several = len(sources) > 1
+        self._rank = rank
+        self._seconds = seconds
+        extras = _extra_columns(sources)
+        self.columns: tuple[Column, ...] = (*LINE_COLUMNS, *extras)
+        characters = sum(sum(map(len, source.texts)) for source in sources)
+        self._database = _connect(_MEMORY + 4 * characters // 1_000_000)
+        self._create(self.table, self.columns)
+        self._create("sections", SECTION_COLUMNS)
+        for source in sources:
+            for block in _line_blocks(source, extras):
+                self._load(self.table, block)
+            if source.sections:
+                self._load("sections", _section_block(source))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def prepare(self, text: str, *, fix: bool = True) -> Prepared:
+        """Check a query, and mend it; see `sql.prepare.prepare_query`."""
+        from .sql.names import Readable
+        from .sql.prepare import prepare_query
+
+        columns = {
+            self.table: tuple(column.name for column in self.columns),
+            "sections": tuple(column.name for column in SECTION_COLUMNS),
+        }
+        return prepare_query(text, Readable(self.table, columns), several=self._several, fix=fix)
+
+    def run(self, text: str, *, fix: bool = True, most: int = MAX_ROWS) -> Rows:
+        """Answer a query.
+
+        Args:
+            text: one SELECT; may stand in a Markdown fence.
+            fix: whether what would show too little or too much is mended.
+            most: how many rows are given.
+
+        Raises:
+            QuerySyntaxError, SqlGuardError: it is not SQL, or not allowed; says where.
+            InvalidInputError: it took too long, or too much memory.
+        """
+        from .sql.prepare import write_query
+
+        prepared = self.prepare(text, fix=fix)
+        cursor = self._database.cursor()
+        try:
+            ranked = [self._ranked(cursor, search) for search in prepared.searches]
+            sql = write_query(prepared.tree, ranked, most=most + 1)
+            with self._translated_errors(prepared.sql), self._limited(cursor):
+                self._check_statement(cursor, sql)
+                cursor.execute(sql)
+                columns = tuple(name for name, *_ in cursor.description or ())
+                rows, truncated = _fetch(cursor, most)
+        finally:
+            cursor.close()
+        return Rows(
+            sql=prepared.sql,
+            columns=columns,
+            rows=rows,
+            fixes=prepared.fixes,
+            truncated=truncated,
+        )
+
+    # -- loading -----------------------------------------------------------------------------------
+
+    def _create(self, table: str, columns: Sequence[Column]) -> None:
+        written = ", ".join(f'"{column.name}" {column.type}' for column in columns)
+        self._database.execute(f'CREATE TABLE "{table}" ({written})')
+
+    def _load(self, table: str, block: Mapping[str, Any]) -> None:
+        self._database.register("block", dict(block))
+        self._database.execute(f'INSERT INTO "{table}" SELECT * FROM block')
+        self._database.unregister("block")
+
+    def _ranked(self, cursor: Any, search: Search) -> str:
+        """The SELECT of the lines that a search finds, best first."""
+        import numpy as np
+
+        if self._rank is None:
+            raise InvalidInputError("there is no search here", remedy="WHERE text ILIKE '%word%'")
+        found = list(self._rank(search.words, search.limit))[: search.limit]
+        name = f"ranked_{next(_NUMBERS)}"
+        cursor.register(
+            name,
+            {
+                "rank": np.arange(1, len(found) + 1, dtype=np.int32),
+                "score": np.array([line.score for line in found], dtype=np.float64),
+                "doc": _texts([line.document for line in found]),
+                "line_num": np.array([line.line for line in found], dtype=np.int32),
+            },
+        )
+        return (
+            f"SELECT ranked.rank, ranked.score, lines.* FROM {name} AS ranked "
+            f'JOIN "{self.table}" AS lines '
+            "ON lines.doc = ranked.doc AND lines.line_num = ranked.line_num"
+        )
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def _check_statement(self, cursor: Any, sql: str) -> None:
+        """See that DuckDB reads one SELECT too, in what was written of the tree."""
+        statements = cursor.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type.name != "SELECT":
+            raise SqlGuardError("this is not one SELECT", statement=sql)
+
+    @contextmanager
+    def _limited(self, cursor: Any) -> Iterator[None]:
+        done = threading.Event()
+
+        def interrupt() -> None:
+            seconds = self._seconds
+            # an interrupt before the query has begun is lost
+            while not done.wait(seconds):
+                cursor.interrupt()
+                seconds = _INSISTENCE
+
+        clock = threading.Thread(target=interrupt, daemon=True)
+        clock.start()
+        try:
+            yield
+        finally:
+            done.set()
+            clock.join()
+
+    @contextmanager
+    def _translated_errors(self, sql: str) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise InvalidInputError(
+                f"the query took longer than {self._seconds:g} seconds",
+                remedy="read fewer lines: line_num BETWEEN 1 AND 1000, or FROM search('words')",
+            ) from None
+        except duckdb.OutOfMemoryException:
+            raise InvalidInputError(
+                "the query takes too much memory",
+                remedy="join on line_num, and read fewer lines at once",
+            ) from None
+        except duckdb.Error as error:
+            _raise_translated(error, sql, self.table)
+
+
+_NUMBERS = count(1)
+
+
+def _connect(memory: int) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "allow_community_extensions": "false",
+            "allow_persistent_secrets": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "enable_external_access": "false",
+            "memory_limit": f"{memory}MB",
+            # else a name in a query could be a variable of this program
+            "python_enable_replacements": "false",
+            "temp_directory": "",
+            "threads": "2",
+            "lock_configuration": "true",
+        },
+    )
+
+
+def _checked_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name in {"sections", "search"}:
+        raise InvalidInputError(
+            f"{name[:80]!r} cannot name the table of lines",
+            remedy="small letters, digits and underscores: 'documents'",
+        )
+    return name
+
+
+def _extra_columns(sources: Sequence[Source]) -> tuple[Column, ...]:
+    """The further columns of all documents, each of a type that has all its values."""
+    values: dict[str, list[Sequence[Any]]] = {}
+    for source in sources:
+        for name, column in source.extras.items():
+            values.setdefault(name, []).append(column)
+    return tuple(
+        Column(name, _common_type(columns), "a column of the rows that were opened")
+        for name, columns in values.items()
+    )
+
+
+def _common_type(columns: Sequence[Sequence[Any]]) -> str:
+    kinds = {type(value) for column in columns for value in column if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT"
+    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
+
+
+def _line_blocks(source: Source, extras: Sequence[Column]) -> Iterator[dict[str, Any]]:
+    import numpy as np
+
+    sections, pages = _spread(source)
+    for start in range(0, len(source.texts), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        texts = source.texts[rows]
+        block = {
+            "line_num": np.arange(start + 1, start + len(texts) + 1, dtype=np.int32),
+            "text": _texts(texts),
+            "word_count": source.words[rows].astype(np.int32),
+        }
+        for name in MARKS:
+            block[name] = source.marks[name][rows].astype(bool)
+        block["doc"] = _texts([source.name] * len(texts))
+        block["section"] = sections[rows]
+        block["page"] = pages[rows]
+        for column in extras:
+            block[column.name] = _values(source.extras.get(column.name), rows, column, len(texts))
+        yield block
+
+
+def _spread(source: Source) -> tuple[Any, Any]:
+    """The section and the page of each line."""
+    import numpy as np
+
+    sections = np.full(len(source.texts), "", dtype=object)
+    pages = np.full(len(source.texts), None, dtype=object)
+    for span in source.spans:
+        lines = slice(span.first - 1, span.last)
+        sections[lines] = span.section
+        pages[lines] = span.page or None
+    return sections, pages
+
+
+def _values(values: Sequence[Any] | None, rows: slice, column: Column, size: int) -> Any:
+    found = [None] * size if values is None else list(values[rows])
+    if column.type == "VARCHAR":
+        found = [value if value is None else str(value) for value in found]
+    return _texts(found)
+
+
+def _texts(values: Sequence[Any]) -> Any:
+    import numpy as np
+
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _section_block(source: Source) -> dict[str, Any]:
+    import numpy as np
+
+    sections = source.sections
+    return {
+        "doc": _texts([source.name] * len(sections)),
+        "title": _texts([section.title for section in sections]),
+        "level": np.array([section.level for section in sections], dtype=np.int32),
+        "first_line": np.array([section.first for section in sections], dtype=np.int32),
+        "last_line": np.array([section.last for section in sections], dtype=np.int32),
+        "word_count": np.array([section.words for section in sections], dtype=np.int32),
+        "page": _texts([section.page or None for section in sections]),
+    }
+
+
+def _fetch(cursor: Any, most: int) -> tuple[tuple[tuple[Any, ...], ...], bool]:
+    """The rows of an answer as far as there is room, and whether there were more."""
+    rows: list[tuple[Any, ...]] = []
+    characters = 0
+    while (row := cursor.fetchone()) is not None:
+        characters += sum(len(value) for value in row if isinstance(value, str))
+        if len(rows) == most or (rows and characters > MAX_CHARACTERS):
+            return tuple(rows), True
+        rows.append(row)
+    return tuple(rows), False
+
+
+_ERROR = re.compile(r"^(?:[A-Z][A-Za-z]*(?: [A-Z][a-z]+)* Error: )+", re.ASCII)
+
+
+def _raise_translated(error: Exception, sql: str, table: str) -> NoReturn:
+    """Say what DuckDB found wrong, without what is of no use to whoever wrote the query."""
+    from .sql.parse import EXAMPLE
+
+    message, _, place = str(error).partition("\n\nLINE ")
+    message = _ERROR.sub("", message).split("\nCandidate")[0].strip()
+    raise SqlGuardError(
+        message[:500],
+        remedy=f"for example: {EXAMPLE.format(table=table)}",
+        statement=sql,
+        position=_place(place, sql),
+    ) from None
+
+
+def _place(place: str, sql: str) -> int | None:
+    """Where the caret of an error of DuckDB points to, in a query that it may have cut."""
+    line, _, caret = place.partition("\n")
+    number, _, shown = line.partition(": ")
+    column = caret.find("^") - len(f"LINE {number}: ")
+    word = shown[max(column, 0) :].removesuffix("...")[:20]
+    found = sql.find(word) if word else -1
+    return found if found >= 0 else None
