@@ -18,6 +18,7 @@ with text that they have never seen.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,8 +27,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from remloom.profile.claim import Claim
+from remloom.errors import InvalidInputError
+from remloom.profile.claim import Claim, Value
 from remloom.profile.rules import extract
+from remloom.profile.slots import registry
 
 STATEMENTS = Path(__file__).with_name("profile") / "statements.jsonl"
 HALVES = ("development", "held out")
@@ -86,13 +89,21 @@ def _count(score: Score, statement: dict[str, Any], found: list[Claim]) -> None:
 
 
 def name_of(claim: Claim) -> tuple[str, str, str]:
-    """What is compared of a claim."""
-    return claim.key, str(claim.value).casefold(), claim.polarity
+    """What is compared of a claim: its value as a profile keeps it."""
+    return claim.key, _canonical(claim.key, claim.value), claim.polarity
 
 
 def form(claim: dict[str, Any]) -> tuple[str, str, str]:
     """The same of a label."""
-    return claim["key"], claim["value"].casefold(), claim.get("polarity", "for")
+    return claim["key"], _canonical(claim["key"], claim["value"]), claim.get("polarity", "for")
+
+
+def _canonical(key: str, value: Value) -> str:
+    slots = registry()
+    if key in slots and value != "":
+        with contextlib.suppress(InvalidInputError):
+            value = slots.canonical(key, value)
+    return str(value).casefold()
 
 
 def main() -> int:

@@ -12,15 +12,11 @@ from .clauses import Clause, clauses
 from .lexicon import lookup, read_items, split_version
 from .passage import HIDDEN, own_words
 from .patterns import Pattern, patterns
-from .phrases import words
 from .readings import READINGS
 from .scopes import find_scope, is_of_unnamed_project, skip_scope
 
 __all__ = ["extract"]
 
-_STANDING = words("standing")
-_ONE_TASK = words("one_task")
-_ENDED = re.compile(r"\b(?:no longer|used to|any ?more|any longer)\b", re.IGNORECASE)
 _INSTEAD = re.compile(
     r"(?<!’m)(?<! am)(?<! are)(?<!’re)(?<! do)(?<! did)(?<! is)(?<! can)(?<! have)(?<! will)"
     r",?\s+(?:and\s+)?not\s+(?:in\s+|on\s+|at\s+|for\s+|an?\s+)?(?P<value>[^,]+?)[.!]*$",
@@ -67,28 +63,31 @@ def extract(
 
 
 def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim]:
-    begin = skip_scope(clause.text)
-    denied = _INSTEAD.search(clause.text, begin)
-    end = denied.start() if denied else len(clause.text)
+    if not clause.frame.lasting:
+        return
+    text = clause.form.text
+    begin = skip_scope(text)
+    denied = _INSTEAD.search(text, begin)
+    end = denied.start() if denied else len(text)
     for expression, pattern in patterns():
-        found = expression.match(clause.text, begin, end)
+        found = expression.match(text, begin, end)
         if found is None or not _is_standing(pattern, clause):
             continue
         said = _read(found, pattern, clause, passage)
         if denied and said and pattern.polarity == "for":
             said += _denied(said[0], denied, pattern, clause, passage)
-        since = _since(clause.text, at) if pattern.dated else None
+        since = _since(clause.words, at) if pattern.dated else None
         for key, value, polarity in said:
             yield Claim(
                 key=key,
                 value=value,
                 polarity=polarity,
-                signal="correction" if clause.corrects else pattern.signal,
+                signal="correction" if clause.frame.corrects else pattern.signal,
                 scope=find_scope(clause.sentence, key),
                 quote=passage[clause.start : clause.end],
                 span=(clause.start, clause.end),
                 since=since,
-                confident=clause.confident and not is_of_unnamed_project(clause.sentence),
+                confident=clause.frame.confident and not is_of_unnamed_project(clause.sentence),
             )
         if said and not pattern.again:
             return
@@ -98,15 +97,15 @@ def _is_standing(pattern: Pattern, clause: Clause) -> bool:
     """Whether a wish is for all answers, as far as the pattern asks for it."""
     if not pattern.standing and not pattern.explicit:
         return True
-    if _ONE_TASK.search(clause.text):
+    if clause.frame.for_one_task:
         return False
-    return (clause.alone and not pattern.explicit) or bool(_STANDING.search(clause.sentence))
+    return (clause.alone and not pattern.explicit) or clause.frame.standing
 
 
 def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) -> list[_Said]:
     """What a pattern makes of the words that it caught."""
     polarity: Polarity = "for" if pattern.polarity == "dislike" else pattern.polarity
-    if pattern.polarity in ("against", "dislike") and _ENDED.search(clause.text):
+    if pattern.polarity in ("against", "dislike") and clause.frame.ended:
         polarity = "retire"
     if pattern.value:
         return [_Said(pattern.key, pattern.value, polarity)]
@@ -127,7 +126,7 @@ def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> s
     # a pattern for a quotation begins with one; elsewhere what is hidden ends what is caught
     if not found[group].startswith(HIDDEN):
         end = start + len(found[group].partition(HIDDEN)[0])
-    return passage[start + clause.shift : end + clause.shift]
+    return passage[clause.places(start, end)]
 
 
 def _read_words(

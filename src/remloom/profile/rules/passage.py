@@ -15,6 +15,7 @@ __all__ = ["HIDDEN", "own_words"]
 
 # A character that no pattern takes for a word or a mark; from the private use area.
 HIDDEN = "\ue000"
+_FAR = 2_000  # characters in which what is given begins
 _SAME = str.maketrans({"'": "’", "ʼ": "’", "\u00a0": " ", "\t": " ", "\r": " ", HIDDEN: " "})
 
 # Of these, all of the match is hidden. Each looks at most to the end of its line, but for fences.
@@ -52,18 +53,17 @@ class _Orders:
     """The expressions that tell what a passage is for; compiled when they are first needed."""
 
     def __init__(self) -> None:
-        begin = rf"\s*(?:{alternatives('politeness')}[,!]? )*"
         self.role_play = re.compile(rf"\b{alternatives('role_play')}", re.IGNORECASE)
-        self.material = re.compile(rf"{begin}{alternatives('material')}\b", re.IGNORECASE)
-        self.made = re.compile(
-            rf"{begin}{alternatives('made')}\b[^\n:]{{0,200}}[:\n]", re.IGNORECASE
-        )
-        order = f"(?:{alternatives('made')}|{alternatives('material')})"
         # one blank at most: with more, each line end of a long gap would be looked over anew
         polite = f"(?:{alternatives('politeness')}[,!]? ){{0,3}}(?:now |then )?"
-        self.later = re.compile(
-            rf"(?<=[.!?\n])[ ]?{polite}{order}\b[^\n:]{{0,100}}[:\n]", re.IGNORECASE
+        begin = rf"(?:\A\s{{0,9}}|(?<=[.!?\n])[ ]?){polite}"
+        self.order = re.compile(
+            rf"{begin}(?:(?P<rewrite>{alternatives('rewriting')})|(?P<read>{alternatives('reading')})"
+            rf"|(?P<make>{alternatives('making')}))\b(?P<about>[^\n:.!?]{{0,200}})",
+            re.IGNORECASE,
         )
+        self.given = re.compile(rf"\b{alternatives('given')}\b", re.IGNORECASE)
+        self.voice = re.compile(rf"\b{alternatives('voices')}\b", re.IGNORECASE)
         self.speech = re.compile(rf"\b{alternatives('speech')}\b[^.:\n]{{0,30}}:", re.IGNORECASE)
 
 
@@ -108,9 +108,8 @@ def _hide_ranges(text: str, ranges: list[tuple[int, int]]) -> str:
 def _material(text: str) -> Iterator[tuple[int, int]]:
     """What is given to be worked on ("Translate …", "Write a mail: …"), or said: "She wrote: …"."""
     orders = _orders()
-    order = orders.material.match(text) or orders.made.match(text) or orders.later.search(text)
-    if order:
-        yield order.end(), len(text)
+    for order in orders.order.finditer(text):
+        yield from _given(order, text)
     letter = _LETTER.search(text) or _GREETING.search(text, len(text) - len(text.lstrip()) + 1)
     if letter:
         yield letter.start(), len(text)
@@ -122,6 +121,26 @@ def _material(text: str) -> Iterator[tuple[int, int]]:
             end = -1 if begins_below else text.find("\n\n", speech.end())
             end = len(text) if end < 0 else end
             yield speech.end(), end
+
+
+def _given(order: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
+    """What is given with an order: behind a colon, in the lines below, or what it is made about."""
+    orders = _orders()
+    end = order.end()
+    if text.startswith(":", end):
+        yield end, len(text)
+        return
+    below = text.find("\n", end, end + _FAR)
+    is_below = below >= 0 and bool(text[below : below + _FAR].strip())
+    if is_below:
+        yield below, len(text)
+    if order["rewrite"]:
+        yield order.start("rewrite"), end
+        # "Translate this. I live in Rome.", where nothing else can be meant
+        if not is_below and HIDDEN not in text[end:] and orders.given.search(order["about"]):
+            yield end, len(text)
+    elif order["make"] and orders.voice.search(order["about"]):
+        yield order.start("make"), end
 
 
 def _dialogue(text: str) -> Iterator[tuple[int, int]]:

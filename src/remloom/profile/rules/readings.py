@@ -36,7 +36,6 @@ _PLACE = re.compile(
 )
 # what may stand behind a place, beside the end
 _BEHIND_PLACE = re.compile(rf"\s*(?:[.!,]|$|\s{alternatives('behind_places')}\b)")
-_VISIT = words("visits")
 _MONTHS = frozenset(
     [
         *("january", "february", "march", "april", "may", "june", "july"),
@@ -48,6 +47,7 @@ _NO_ROLE = words("not_roles")
 _EMPLOYER = re.compile(
     r"\s(?:at|for)\s(?:the )?(?P<org>(?-i:[A-Z0-9][\w&.’+-]*(?:\s(?:of |& )?[A-Z][\w&.’+-]*){0,3}))"
 )
+_FORMAT_END = re.compile(r"\s+(?:format|form|answers|style|output|only|like\b.*)$", re.IGNORECASE)
 _MOST_WORDS = 5
 
 
@@ -120,13 +120,6 @@ def _place(text: str) -> Pairs:
     plain = " ".join(read_items(text)[:1]).casefold()
     known_place = _places().get(plain)
     return [("", known_place)] if known_place else []
-
-
-def _known_place(text: str) -> Pairs:
-    """A place behind "I'm in", where anything may stand: well known, and nobody is on a visit."""
-    if _VISIT.search(text):
-        return []
-    return _land(text)
 
 
 def _land(text: str) -> Pairs:
@@ -213,11 +206,10 @@ def _count(text: str) -> Pairs:
 
 
 def _format(text: str) -> Pairs:
-    items = [
-        re.sub(r"\s+(?:format|form|answers|style|output|like.*)$", "", item, flags=re.I)
-        for item in read_items(text)[:1]
-    ]
-    return [("", item) for item in items if item.casefold() in lists()["formats"]]
+    # "plain" is no part of a thing's name elsewhere
+    items = [text] if text.casefold().startswith("plain") else read_items(text)[:1]
+    names = [_FORMAT_END.sub("", item.strip(" .!")) for item in items]
+    return [("", name) for name in names if name.casefold() in lists()["formats"]]
 
 
 def _quotation(text: str) -> Pairs:
@@ -251,6 +243,10 @@ def _allergens(text: str) -> Pairs:
             break
         pairs.append(("", item))
     return pairs
+
+
+def _sleep(text: str) -> Pairs:
+    return [("", "night owl" if "night" in text.casefold() else "early bird")]
 
 
 def _animal(text: str) -> Pairs:
@@ -290,7 +286,6 @@ READINGS: dict[str, Callable[[str], Pairs]] = {
     "industry": _industry,
     "items": _items,
     "known name": _known_name,
-    "known place": _known_place,
     "land": _land,
     "learnt": _learnt,
     "name": _name,
@@ -301,6 +296,7 @@ READINGS: dict[str, Callable[[str], Pairs]] = {
     "place": _place,
     "quotation": _quotation,
     "role": _role,
+    "sleep": _sleep,
     "spoken": _spoken,
     "wish": _wish,
     "words": _words,

@@ -1,0 +1,138 @@
+"""The frame of a clause: whether its author means it, for how long, and how sure they are."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from msgspec import Struct
+
+from .normal_form import skip_lead
+from .passage import HIDDEN
+from .phrases import alternatives, words
+
+__all__ = ["Frame", "find_bounds", "find_frame", "is_correction", "is_in_jest"]
+
+_JEST = re.compile(r"/s\s*$|[🙄😒🤡🙃😏]")
+# "As a nurse, I …": who is a nurse is told by what follows
+_AS = re.compile(r"as an?\b(?![\w -]{2,40} (?:I|we)\b)", re.IGNORECASE)
+# a cut behind which something new is said, whatever was not meant before it
+_STRONG = re.compile(r"[;:–—]|\s-\s|\b(?:but|although|though|whereas|and|so)\b", re.IGNORECASE)
+
+Bounds = tuple[int, int]
+
+
+class Frame(Struct, frozen=True):
+    """What holds of a clause whatever it says."""
+
+    lasting: bool  # False for what is so today, or until something else is so
+    ended: bool  # it is no longer so
+    standing: bool  # of a wish: it is for all answers
+    for_one_task: bool  # of a wish: it is for what is asked now
+    confident: bool
+    corrects: bool
+
+
+class _Grammar:
+    """The expressions that judge sentences; compiled when they are first needed."""
+
+    def __init__(self) -> None:
+        opener = rf"(?={alternatives('openers')}\b)"
+        self.boundary = re.compile(
+            r"(?:[;–—()]|:(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|because|whereas|although|though)\s+"
+            rf"|,?\s+(?:and|so|or|while)\s+{opener}|,\s*{opener}",
+            re.IGNORECASE,
+        )
+        self.jest = words("irony")
+        self.not_meant = words("not_meant")
+        self.long_ago = words("long_ago")
+        self.condition = words("conditions")
+        self.politeness = words("polite_conditions")
+        self.question = words("questions")
+        self.request = words("requests")
+        self.self = words("selves")
+        self.hedge = words("hedges")
+        self.correction = re.compile(rf"\W*{alternatives('corrections')}", re.IGNORECASE)
+        self.passing = words("passing")
+        self.momentary = words("momentary")
+        self.beginning = words("beginnings")
+        self.ended = words("ended")
+        self.standing = words("standing")
+        self.one_task = words("one_task")
+
+
+_grammar = cache(_Grammar)
+
+
+def is_in_jest(line: str) -> bool:
+    """Whether somebody jokes in a line, of which then nothing is believed."""
+    return bool(_JEST.search(line) or _grammar().jest.search(line))
+
+
+def is_correction(sentence: str) -> bool:
+    """Whether a sentence says that something was wrong: "No, …"."""
+    return bool(_grammar().correction.match(sentence))
+
+
+def find_bounds(sentence: str) -> list[Bounds]:
+    """Where the clauses of a sentence are that its author means, in order."""
+    grammar = _grammar()
+    if grammar.not_meant.search(sentence) or grammar.long_ago.search(sentence):
+        return []
+    bounds = _meant(sentence, _asserted(sentence, _cut(sentence)))
+    return [one for place, one in enumerate(bounds) if not _is_of_another(sentence, bounds, place)]
+
+
+def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
+    """Tell the frame of a clause of a sentence."""
+    grammar = _grammar()
+    clause = sentence[slice(*bounds)]
+    passing = grammar.passing.search(clause) or (
+        grammar.momentary.search(clause) and not grammar.beginning.search(clause)
+    )
+    return Frame(
+        lasting=not passing,
+        ended=bool(grammar.ended.search(clause)),
+        standing=bool(grammar.standing.search(sentence)),
+        for_one_task=bool(passing or grammar.one_task.search(clause)),
+        confident=not grammar.hedge.search(clause),
+        corrects=corrects,
+    )
+
+
+def _cut(sentence: str) -> list[Bounds]:
+    cuts = list(_grammar().boundary.finditer(sentence))
+    starts = [0, *(cut.end() for cut in cuts)]
+    ends = [*(cut.start() for cut in cuts), len(sentence)]
+    return list(zip(starts, ends, strict=True))
+
+
+def _asserted(sentence: str, bounds: list[Bounds]) -> list[Bounds]:
+    """The clauses that are no questions: of "I live in Ghent, any good bakeries?" the first."""
+    grammar = _grammar()
+    core = skip_lead(sentence)
+    asked = sentence.rstrip().rstrip(f'"”’){HIDDEN}').endswith("?")
+    if not asked or grammar.request.match(sentence, core):
+        return bounds
+    return [] if grammar.question.match(sentence, core) else bounds[:-1]
+
+
+def _meant(sentence: str, bounds: list[Bounds]) -> list[Bounds]:
+    """The clauses before a condition, if they are more than what it is the condition of."""
+    grammar = _grammar()
+    for place, (start, end) in enumerate(bounds):
+        condition = grammar.condition.search(sentence, start, end)
+        if condition is None or grammar.politeness.match(sentence, condition.start(), end):
+            continue
+        cut = sentence[bounds[place - 1][1] : start] if place else ""
+        is_own = bool(_STRONG.search(cut))
+        return bounds[: place if is_own else max(0, place - 1)]
+    return bounds
+
+
+def _is_of_another(sentence: str, bounds: list[Bounds], place: int) -> bool:
+    """Whether it is "As a nurse, …", and goes on with somebody else."""
+    start, end = bounds[place]
+    if not _AS.match(sentence, start + skip_lead(sentence[start:end]), end):
+        return False
+    return not (bounds[place + 1 :] and _grammar().self.match(sentence, *bounds[place + 1]))
