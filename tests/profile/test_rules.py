@@ -46,6 +46,12 @@ def test_each_half_of_the_statements_holds_the_bar(half: str) -> None:
     assert score.recall >= 0.5, score.errors
 
 
+def test_turns_of_other_topics_are_mostly_found_and_hardly_ever_misread() -> None:
+    score = profile_rules.measure(profile_rules.load(profile_rules.TURNS))["all"]
+    assert score.precision >= 0.95, score.errors
+    assert score.recall >= 0.6, score.errors
+
+
 def test_quotes_scopes_hedges_and_dates_are_as_labelled() -> None:
     for statement in profile_rules.load():
         found = {profile_rules.name_of(claim): claim for claim in extract(statement["text"], at=AT)}

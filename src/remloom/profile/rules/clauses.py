@@ -19,8 +19,10 @@ _LONGEST = 500  # characters of a sentence; a longer one is a table or a list of
 _LONG = 5_000  # characters of a line whose sentences are told by their marks alone
 _SHORT = 12  # words of a passage that may be nothing else than a wish
 
-# said behind a wish, as a sentence of its own
-_FOR_EVER = re.compile(r"\s*(?:ever|never|always|every time|from now on)\b[.! ]*$", re.IGNORECASE)
+# said behind a wish, as a sentence of its own, of which it is taken for a part
+_FOR_EVER = re.compile(
+    r"\s*(?:ever|never|always|every time|from now on)[.!]+(?:\s|$)", re.IGNORECASE
+)
 
 
 class Clause(Struct, frozen=True):
@@ -65,8 +67,7 @@ def clauses(text: str) -> Iterator[Clause]:
 
 def _of_line(line: str, start: int, alone: bool) -> Iterator[Clause]:
     ends = sentence_ends(line) if len(line) <= _LONG else [*marked_ends(line), len(line)]
-    if len(ends) > 1 and _FOR_EVER.match(line, ends[-2]):
-        ends = [*ends[:-2], ends[-1]]
+    ends = [end for end in ends if not _FOR_EVER.match(line, end)]
     position = 0
     corrects = False
     for end in ends:

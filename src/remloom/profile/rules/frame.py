@@ -17,7 +17,7 @@ _JEST = re.compile(r"/s\s*$|[🙄😒🤡🙃😏]")
 # "As a nurse, I …": who is a nurse is told by what follows
 _AS = re.compile(r"as an?\b(?![\w -]{2,40} (?:I|we)\b)", re.IGNORECASE)
 # a cut behind which something new is said, whatever was not meant before it
-_STRONG = re.compile(r"[;:–—]|\s-\s|\b(?:but|although|though|whereas|and|so)\b", re.IGNORECASE)
+_STRONG = re.compile(r"[;:–—]|\s-\s|\b(?:but|yet|although|though|whereas|and|so)\b", re.IGNORECASE)
 
 Bounds = tuple[int, int]
 
@@ -39,7 +39,7 @@ class _Grammar:
     def __init__(self) -> None:
         opener = rf"(?={alternatives('openers')}\b)"
         self.boundary = re.compile(
-            r"(?:[;–—()]|:(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|because|whereas|although|though)\s+"
+            r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|:(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
             rf"|,?\s+(?:and|so|or|while)\s+{opener}|,\s*{opener}",
             re.IGNORECASE,
         )
@@ -124,8 +124,8 @@ def _meant(sentence: str, bounds: list[Bounds]) -> list[Bounds]:
         condition = grammar.condition.search(sentence, start, end)
         if condition is None or grammar.politeness.match(sentence, condition.start(), end):
             continue
-        cut = sentence[bounds[place - 1][1] : start] if place else ""
-        is_own = bool(_STRONG.search(cut))
+        before = bounds[place - 1][1] if place else 0
+        is_own = bool(_STRONG.search(sentence, before, condition.start()))
         return bounds[: place if is_own else max(0, place - 1)]
     return bounds
 

@@ -12,7 +12,6 @@ __all__ = ["NormalForm", "normalise", "skip_lead"]
 
 _SPELLINGS = {
     "i am": "I’m",
-    # "Im 20. Jahrhundert" is German
     "im": "I’m",
     "i’m": "I’m",
     "ive": "I’ve",
@@ -26,7 +25,10 @@ _SPELLINGS = {
     "u": "you",
     "ur": "your",
 }
-_SPELLING = re.compile(rf"(?<![\w’-])(?:{'|'.join(_SPELLINGS)})(?![\w’-])(?! \d\d\.)", re.IGNORECASE)
+# "Im 20. Jahrhundert" is German
+_SPELLING = re.compile(
+    rf"(?<![\w’-])(?!(?-i:Im) \d)(?:{'|'.join(_SPELLINGS)})(?![\w’-])(?! \d\d\.)", re.IGNORECASE
+)
 _MARKS = re.compile(r"[\s.!?,;:…☀-➿\U0001F300-\U0001FAFF\ufe0f]+$")
 
 
@@ -84,7 +86,9 @@ def normalise(clause: str, subject: str = "", *, is_first: bool = False) -> Norm
         form.replace(found.start(), found.end(), _SPELLINGS[found[0].casefold()])
     form.drop_fillers()
     if is_first:
-        subject = next((who for who, verbs in grammar.understood.items() if verbs.match(form.text)), "")
+        subject = next(
+            (who for who, verbs in grammar.understood.items() if verbs.match(form.text)), ""
+        )
     if subject:
         form.replace(0, 0, f"{subject} ")
     return NormalForm(form.text, tuple(form.places))

@@ -23,6 +23,7 @@ _FOREIGN = (
     re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL),
     re.compile(r"(?m)^ *>.*$"),
     re.compile(r"(?m)^ *(?://|/\*|\*/|#!|\$ |<\w|[{}\[\]]).*$"),
+    re.compile(r"(?m)^#+ .*$"),
     re.compile(r"(?m)^(?: {4}).*$"),
     re.compile(r"(?m)^.*[;{}] *$"),
     re.compile(r"(?m)^ *\*[^*\n]+\* *$"),

@@ -46,7 +46,7 @@ def patterns() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
     """Every pattern and its compiled form, in the order in which they are tried."""
     text = files(__package__).joinpath("patterns.toml").read_text("utf-8")
     file = msgspec.toml.decode(text, type=_File)
-    animals = "|".join(sorted(lists()["animals"], key=len, reverse=True))
+    animals = "|".join(sorted(lists()["animals"] | lists()["breeds"], key=len, reverse=True))
     macros = {**file.macros, "animal": f"(?:{animals})(?:s|es)?"}
     return tuple((_expand(rule.pattern, macros), rule) for rule in file.rule)
 

@@ -48,6 +48,10 @@ _EMPLOYER = re.compile(
     r"\s(?:at|for)\s(?:the )?(?P<org>(?-i:[A-Z0-9][\w&.’+-]*(?:\s(?:of |& )?[A-Z][\w&.’+-]*){0,3}))"
 )
 _FORMAT_END = re.compile(r"\s+(?:format|form|answers|style|output|only|like\b.*)$", re.IGNORECASE)
+_DEGREE = re.compile(r"(?:severe|bad|mild|terrible|chronic|slight|awful) ", re.IGNORECASE)
+_DEGREE_END = re.compile(
+    r"\s+(?:and|but|so|which|that|because|yet|though)\b.*|[,.!(].*", re.IGNORECASE
+)
 _MOST_WORDS = 5
 
 
@@ -249,9 +253,35 @@ def _sleep(text: str) -> Pairs:
     return [("", "night owl" if "night" in text.casefold() else "early bird")]
 
 
+def _condition(text: str) -> Pairs:
+    """A state of health that is known by its name; of the first item alone."""
+    item = _DEGREE.sub("", " ".join(read_items(text)[:1]))
+    return [("", item)] if item.casefold() in lists()["conditions"] else []
+
+
+def _religion(text: str) -> Pairs:
+    item = " ".join(read_items(text)[:1])
+    return [("", item)] if item.casefold() in lists()["religions"] else []
+
+
+def _degree(text: str) -> Pairs:
+    plain = _DEGREE_END.sub("", text).strip(" .,!")
+    return [("", plain)] if len(plain.split()) <= 2 * _MOST_WORDS else []
+
+
+def _family(text: str) -> Pairs:
+    return [("", text.replace(",", ""))]
+
+
+def _code_language(text: str) -> Pairs:
+    return [("", one.value) for one in lookup([text], "code")[:1]]
+
+
 def _animal(text: str) -> Pairs:
     plain = text.casefold()
     known = lists()["animals"]
+    if {plain, plain.removesuffix("s")} & lists()["breeds"]:
+        return [("", "dog")]
     one = {
         "puppies": "dog",
         "puppy": "dog",
@@ -280,8 +310,12 @@ def _places() -> dict[str, str]:
 READINGS: dict[str, Callable[[str], Pairs]] = {
     "allergens": _allergens,
     "animal": _animal,
+    "code language": _code_language,
+    "condition": _condition,
     "count": _count,
+    "degree": _degree,
     "diet": _diet,
+    "family": _family,
     "format": _format,
     "industry": _industry,
     "items": _items,
@@ -295,6 +329,7 @@ READINGS: dict[str, Callable[[str], Pairs]] = {
     "phrase": _phrase,
     "place": _place,
     "quotation": _quotation,
+    "religion": _religion,
     "role": _role,
     "sleep": _sleep,
     "spoken": _spoken,
