@@ -96,6 +96,11 @@ class LLM:
         """Tokens, in and out, spent by a run that has a budget; 0 outside of one."""
         return self._spending.tokens if self._spending else 0
 
+    @property
+    def calls(self) -> int:
+        """Calls that were paid for by a run that has a budget; 0 outside of one."""
+        return self._spending.calls if self._spending else 0
+
     def close(self) -> None:
         """Close the models opened for tasks, and one that is `owned`; a later call opens them."""
         for model in self._models.called(default=self._owned):

@@ -1,0 +1,201 @@
+"""Questions to documents: read, answer, and tell what happens meanwhile.
+
+Source: seed 3, "Event Flow".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+
+from ..errors import InvalidInputError, RemloomError
+from ..llm import LLM, Budget
+from ..retrieve.question import checked
+from .calls import Calls
+from .events import EventType
+from .evidence import Evidence
+from .limits import ReadLimits
+from .lines import Lines
+from .reading import ReadingLoop
+from .records import record_ids
+from .result import Reading, Sentence
+from .session import Session, SessionStore
+from .statistics import ReaderStatistics
+from .strategy import ReadTools, Strategy
+from .telling import Telling, error_event, event
+from .transcript import Range
+
+__all__ = ["DocumentAsker"]
+
+_MOST_PLACES = 10  # that are named where there is no answer
+
+
+class DocumentAsker:
+    """Answers questions about the documents that are open in a reader.
+
+    Args:
+        sessions: where sessions with names are kept; None: nowhere.
+
+    Attributes:
+        statistics: of all questions so far.
+    """
+
+    def __init__(self, llm: LLM, strategy: Strategy, sessions: SessionStore | None) -> None:
+        self.statistics = ReaderStatistics()
+        self._llm = llm
+        self._strategy = strategy
+        self._sessions = sessions
+        # what was asked without the name of a session
+        self._unnamed = Session()
+
+    def ask(
+        self, question: str, tools: ReadTools, limits: ReadLimits, session: str = ""
+    ) -> Telling[Reading]:
+        """Answer a question; yields events as they happen, and returns the reading.
+
+        Args:
+            session: the name of the session that it belongs to. The same question, interrupted
+                before, goes on there without paying twice.
+
+        Raises:
+            InvalidInputError: an empty or overlong question, or a name that cannot be one; before
+                anything happens.
+            ModelError: the model does not answer, or will not.
+            RemloomError: of the documents, when one was forgotten meanwhile.
+        """
+        question = checked(question)
+        state = self._find_session(session)
+        return self._tell(question, tools, limits, state)
+
+    def _tell(
+        self, question: str, tools: ReadTools, limits: ReadLimits, session: Session
+    ) -> Telling[Reading]:
+        began = time.monotonic()
+        documents = tools.documents
+        yield event(EventType.SESSION_START, session=session.name, documents=list(documents))
+        for name, lines in documents.items():
+            yield event(
+                EventType.DOCUMENT_LOADED,
+                filepath=lines.uri,
+                doc_name=name,
+                total_lines=len(lines),
+                total_words=lines.words(1, len(lines)),
+            )
+        yield event(EventType.QUESTION_START, question=question)
+        reading: Reading | None = None
+        failure: RemloomError | None = None
+        try:
+            reading = yield from self._read(question, tools, limits, session, began)
+        except RemloomError as error:
+            failure = error
+            yield error_event(error, recoverable=False)
+        elapsed = time.monotonic() - began
+        yield event(EventType.QUESTION_END, question=question, elapsed_time=elapsed)
+        yield event(EventType.SESSION_END, session=session.name, reading=reading)
+        if failure is not None or reading is None:
+            raise failure or AssertionError("neither read nor failed")
+        return reading
+
+    def _read(
+        self,
+        question: str,
+        tools: ReadTools,
+        limits: ReadLimits,
+        session: Session,
+        began: float,
+    ) -> Telling[Reading]:
+        session = self._begin(session, question, tools.documents)
+        assert session.open is not None  # noqa: S101 - it has just begun
+        budget = Budget(tokens=limits.tokens)
+        with self._llm.run(session.open.run, budget, keep=bool(session.name)) as llm:
+            calls = Calls(llm)
+            loop = ReadingLoop(question, tools, calls, limits, self._strategy, session.earlier())
+            loop.read_again(list(_cited_before(session, tools.documents)))
+            yield from loop.read()
+            evidence = loop.evidence
+            size = {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
+            yield event(EventType.SYNTHESIS_START, stage="start", **size)
+            sentences, found, answer, doubts = yield from self._write_answer(question, loop, calls)
+            yield event(EventType.SYNTHESIS_END, stage="complete", **size)
+            reading = Reading(
+                question=question,
+                answer=answer,
+                found=found,
+                iterations=len(loop.steps),
+                unique_lines=evidence.unique_lines,
+                total_words=evidence.total_words,
+                elapsed_time=time.monotonic() - began,
+                sentences=sentences,
+                doubts=(*loop.doubts, *doubts),
+                steps=tuple(loop.steps),
+                coverage=evidence.shares(),
+                tokens=llm.spent,
+                calls=llm.calls,
+                session=session.name,
+            )
+        shown = [*evidence.ranges(), *loop.headings]
+        self._end(session, reading, record_ids(tools.documents, shown))
+        self.statistics = self.statistics.add(reading)
+        yield event(
+            EventType.ANSWER,
+            answer=reading.answer,
+            found=reading.found,
+            iterations=reading.iterations,
+            total_lines=reading.unique_lines,
+            total_words=reading.total_words,
+            elapsed_time=reading.elapsed_time,
+        )
+        return reading
+
+    # -- answering ---------------------------------------------------------------------------------
+
+    def _write_answer(
+        self, question: str, loop: ReadingLoop, calls: Calls
+    ) -> Telling[tuple[tuple[Sentence, ...], bool, str, tuple[str, ...]]]:
+        """The sentences of the answer, whether there is one, its text, and doubts about it."""
+        if not loop.evidence.total_words:
+            return (), False, "There is no text in what is open.", ()
+        yield from ()
+        return (), False, _describe_best(loop.evidence), ("no answer was written",)
+
+    # -- sessions ----------------------------------------------------------------------------------
+
+    def _find_session(self, name: str) -> Session:
+        if not name:
+            return self._unnamed
+        if self._sessions is None:
+            raise InvalidInputError(
+                "there is nowhere to keep a session", remedy="ask without the name of one"
+            )
+        return self._sessions.find(name) or Session(name=name)
+
+    def _begin(self, session: Session, question: str, documents: Mapping[str, Lines]) -> Session:
+        """Note the open question, so that it can be resumed."""
+        if self._sessions is None or not session.name:
+            return session.begin(question, documents)
+        return self._sessions.begin(session, question, documents)
+
+    def _end(self, session: Session, reading: Reading, subjects: tuple[str, ...]) -> None:
+        if self._sessions is None or not session.name:
+            self._unnamed = session.end(reading, subjects)
+        else:
+            self._sessions.end(session, reading, subjects)
+
+
+def _cited_before(session: Session, documents: Mapping[str, Lines]) -> Iterator[Range]:
+    """The lines that earlier answers of a session rest on."""
+    names = {lines.uri: name for name, lines in documents.items()}
+    for asked in session.asked:
+        for uri, first, last in asked.cited:
+            if uri in names:
+                yield names[uri], first, last
+
+
+def _describe_best(evidence: Evidence) -> str:
+    """Say where what fits the question best stands."""
+    many = len(evidence.documents) > 1
+    places = [
+        f"[{name}: Lines {first}-{last}]" if many else f"[Lines {first}-{last}]"
+        for name, first, last in evidence.ranges()
+    ]
+    return f"What fits the question best: {', '.join(places[:_MOST_PLACES])}."

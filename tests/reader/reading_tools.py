@@ -1,0 +1,120 @@
+"""What the tests of readings share: a book, and what can be done with it without an SQL engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from remloom import Memory
+from remloom.errors import SqlGuardError
+from remloom.llm import LLM
+from remloom.reader.asking import DocumentAsker
+from remloom.reader.events import ReadEvent
+from remloom.reader.limits import ReadLimits
+from remloom.reader.lines import Lines, read_lines
+from remloom.reader.passage import Passage
+from remloom.reader.result import Reading
+from remloom.reader.rows import Rows
+from remloom.reader.session import SessionStore
+from remloom.reader.strategy import ReadingStrategy, ReadTools
+from remloom.reader.telling import Telling
+from remloom.testing.models import ScriptedModel
+
+_BETWEEN = re.compile(r"line_num BETWEEN (\d+) AND (\d+)")
+
+
+def book(chapters: int = 400) -> str:
+    """A book that is too long to be read whole; the rent is in its middle, and nowhere else."""
+    lines = []
+    for number in range(1, chapters + 1):
+        lines += [f"# Chapter {number}", ""]
+        topic = "The rent is 900 euros a month." if number == chapters // 2 else "Ships sailed."
+        lines += [f"Of the harbour town number {number} much was told, and little kept. {topic}"]
+        lines += [f"In year {1500 + number} a storm took the mole and the light upon it.", ""]
+    return "\n".join(lines)
+
+
+def tools_of(memory: Memory, *uris: str, **changes: Any) -> ReadTools:
+    store = memory.admin.store
+    documents = {uri: read_lines(store, uri) for uri in uris}
+
+    def find(question: str, words: int) -> list[Passage]:
+        wanted = set(re.findall(r"\w+", question.lower()))
+        return [
+            _passage(lines, number)
+            for lines in documents.values()
+            for number, text in enumerate(lines.texts, 1)
+            if wanted & set(re.findall(r"\w{4,}", text.lower()))
+        ][:5]
+
+    def query(sql: str) -> Rows:
+        found = _BETWEEN.search(sql)
+        if not found:
+            raise SqlGuardError("no such column", statement=sql, position=7, remedy="line_num")
+        first, last = map(int, found.groups())
+        rows = tuple(
+            (uri, number, lines.texts[number - 1], lines.words(number, number))
+            for uri, lines in documents.items()
+            for number in range(first, min(last, len(lines)) + 1)
+        )
+        return Rows(sql=sql, columns=("doc", "line_num", "text", "word_count"), rows=rows)
+
+    given: dict[str, Any] = {"outline": lambda tokens: ("Chapter 1 (1-5)", []), "find": find}
+    return ReadTools(**{"documents": documents, "query": query, **given, **changes})
+
+
+def _passage(lines: Lines, number: int) -> Passage:
+    text = lines.texts[number - 1]
+    return Passage(
+        uri=lines.uri, document=lines.uri, first=number, last=number, text=text,
+        words=lines.words(number, number),
+    )  # fmt: skip
+
+
+def step(query: str = "", *, satisfied: bool = False, **fields: Any) -> dict[str, Any]:
+    """A reply to `read_step`."""
+    return {
+        "thought": "reading on", "notes": "", "reading_mode": "read", "goal": "the rent",
+        "sql_query": query, "satisfied": satisfied, "next_move": "answer", **fields,
+    }  # fmt: skip
+
+
+def between(first: int, last: int) -> str:
+    return (
+        "SELECT line_num, text, word_count FROM documents "
+        f"WHERE line_num BETWEEN {first} AND {last} ORDER BY line_num"
+    )
+
+
+def asker(memory: Memory, model: ScriptedModel, strategy: Any = None) -> DocumentAsker:
+    store = memory.admin.store
+    llm = LLM(model, kv=store.kv, wait=0.0)
+    return DocumentAsker(llm, strategy or ReadingStrategy(), SessionStore(store))
+
+
+def told(telling: Telling[Reading]) -> tuple[list[ReadEvent], Reading]:
+    """All events, and the reading that they end with."""
+    events: list[ReadEvent] = []
+    while True:
+        try:
+            events.append(next(telling))
+        except StopIteration as stop:
+            return events, stop.value
+
+
+def ask(
+    memory: Memory,
+    replies: ScriptedModel | Iterable[Any],
+    question: str = "What is the rent?",
+    *,
+    session: str = "",
+    tools: ReadTools | None = None,
+    strategy: Any = None,
+    **limits: Any,
+) -> tuple[list[ReadEvent], Reading, ScriptedModel]:
+    model = replies if isinstance(replies, ScriptedModel) else ScriptedModel(replies)
+    tools = tools or tools_of(memory, "book.md")
+    telling = asker(memory, model, strategy).ask(question, tools, ReadLimits(**limits), session)
+    events, reading = told(telling)
+    return events, reading, model
