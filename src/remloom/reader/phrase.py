@@ -1,0 +1,65 @@
+"""Phrases: words as they were written, to be looked for in lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from unicodedata import normalize
+
+from ..text.analysis import IS_CJK, terms
+
+__all__ = ["Phrase"]
+
+_LINES = 3  # over which a phrase may go
+
+
+class Phrase:
+    """Words as they were written, but for case, width and blanks.
+
+    >>> phrase = Phrase("Effective Date")
+    >>> phrase.exactness("the effective date."), phrase.exactness("Date: effective now")
+    (2, 1)
+    >>> phrase.last_line(["before the effective", "date of the lease"], 1)
+    2
+    """
+
+    def __init__(self, text: str) -> None:
+        folded = _fold(text)
+        self.terms = terms(text)
+        self._words = [_pattern(word) for word in folded.split()]
+        self._row = _pattern(folded)
+
+    def exactness(self, line: str) -> int:
+        """2 if a line has the words in a row, 1 if it has all of them, else 0."""
+        line = _fold(line)
+        if self._row.search(line):
+            return 2
+        return int(all(word.search(line) for word in self._words))
+
+    def last_line(self, lines: Sequence[str], first: int) -> int:
+        """The line in which it ends, if it begins in this one, both from 1; else 0."""
+        text = ""
+        begins_before = 0
+        for line in range(first, min(first + _LINES, len(lines) + 1)):
+            text = f"{text} {_fold(lines[line - 1])}".strip()
+            begins_before = begins_before or len(text)
+            match = self._row.search(text)
+            if match:
+                return line if match.start() < begins_before else 0
+        return 0
+
+
+def _fold(text: str) -> str:
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """What matches a folded text where no word goes on beside it."""
+    before = r"(?<!\w)" if _is_spaced(text[:1]) else ""
+    after = r"(?!\w)" if _is_spaced(text[-1:]) else ""
+    return re.compile(before + re.escape(text) + after)
+
+
+def _is_spaced(char: str) -> bool:
+    """Whether blanks part words of this character."""
+    return char.isalnum() and not IS_CJK.match(char)

@@ -1,0 +1,72 @@
+"""Relevance: how well each paragraph fits a question, by its words, those around, its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..store.indexes.arrays import Ids
+from .joined import JoinedLines, Scores
+from .question_terms import read_question
+
+__all__ = ["score_paragraphs"]
+
+_AFTER = 0.3  # what a paragraph gets of the score of the one before it
+_BEFORE = 0.2  # and of the one after it
+_NEIGHBOURS = 3  # paragraphs away that still count; what they give falls with the distance
+_WIDE = 0.3  # weight of the words of the wider passage
+_MEANING = 0.7  # weight of the likeness in meaning
+
+
+def score_paragraphs(
+    joined: JoinedLines, question: str, likeness: Mapping[str, float] | None = None
+) -> Scores:
+    """Score each paragraph of documents for a question; 0 where nothing of it is.
+
+    Args:
+        likeness: of the chunks that are most like the question in meaning, by their ids.
+    """
+    asked = read_question(question)
+    spans = joined.paragraphs
+    near = _with_neighbours(joined.score(asked, spans.starts), spans.documents)
+    wide = joined.wide
+    begins = np.flatnonzero(np.diff(wide, prepend=-1))
+    around = joined.score(asked, spans.starts[begins])[wide]
+    scores = _scaled(near) + _WIDE * _scaled(around)
+    if likeness:
+        scores += _MEANING * _scaled(_spread(joined, likeness))
+    return scores
+
+
+def _spread(joined: JoinedLines, likeness: Mapping[str, float]) -> Scores:
+    """Give each paragraph the likeness of the chunk that it is in, or else the least."""
+    spans = joined.paragraphs
+    scores = np.full(len(spans), min(likeness.values()))
+    for number, lines in enumerate(joined.documents):
+        own = spans.of(number)
+        firsts, lasts, of_document = spans.firsts[own], spans.lasts[own], scores[own]
+        for chunk in lines.chunks:
+            if chunk.id in likeness:
+                first = int(np.searchsorted(lasts, chunk.first))
+                end = int(np.searchsorted(firsts, chunk.last, "right"))
+                part = of_document[first:end]
+                np.maximum(part, likeness[chunk.id], out=part)
+    return scores
+
+
+def _with_neighbours(scores: Scores, documents: Ids) -> Scores:
+    """Give each paragraph something of the scores of those around it, of the same document."""
+    spread = scores.copy()
+    for distance in range(1, _NEIGHBOURS + 1):
+        same = documents[distance:] == documents[:-distance]
+        spread[distance:] += _AFTER**distance * scores[:-distance] * same
+        spread[:-distance] += _BEFORE**distance * scores[distance:] * same
+    return spread
+
+
+def _scaled(scores: Scores) -> Scores:
+    """Scale scores to 0 to 1."""
+    low, high = scores.min(), scores.max()
+    scaled: Scores = (scores - low) / ((high - low) or 1.0)
+    return scaled

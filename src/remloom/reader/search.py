@@ -1,0 +1,161 @@
+"""Search in documents: the lines with some words, and what to read for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..predicates import In
+from ..retrieve.question import Embed, checked
+from ..store.contract import Store
+from ..store.specs import SearchSpec
+from ..text.analysis import terms
+from .joined import JoinedLines, Scores
+from .line_index import LineIndex
+from .lines import Lines
+from .passage import Passage
+from .phrase import Phrase
+from .question_terms import QuestionTerms, quoted
+from .relevance import score_paragraphs
+from .selection import best_first, select
+
+__all__ = ["LineSearch"]
+
+_CHUNKS = 200  # nearest in meaning that are asked for
+_CANDIDATES = 2_000  # best lines by BM25 that are looked at one by one
+
+
+class LineSearch:
+    """Searches the lines of documents; keeps an index of each that it was given.
+
+    Args:
+        store: where the documents' chunks and their vectors are.
+        embed: gives the vector of a question, or None: then words alone decide.
+    """
+
+    def __init__(self, store: Store, embed: Embed) -> None:
+        self._store = store
+        self._embed = embed
+        self._indexes: dict[str, tuple[Lines, LineIndex]] = {}
+        self._joined: JoinedLines | None = None
+
+    def search(self, words: str, documents: Sequence[Lines], *, limit: int = 20) -> list[Passage]:
+        """Find the lines with some of these words, best first: those that have them as they are
+        written and in a row, those that have all of them so, then the others by BM25.
+
+        A phrase in quotation marks must be there; it may go over line ends.
+
+        Raises:
+            InvalidInputError: there are no words, or the limit is below 1.
+        """
+        words = checked(words)
+        _check_count(limit, "limit")
+        if not documents:
+            return []
+        joined = self._join(documents)
+        phrases = [Phrase(phrase) for phrase in quoted(words)]
+        written = Phrase(words.replace('"', " "))
+        scores = joined.score(
+            QuestionTerms(dict.fromkeys(terms(words), 1.0), {}), joined.lines.starts
+        )
+        most = float(scores.max(initial=0.0)) or 1.0
+        found: list[tuple[float, int, int]] = []
+        for at in _candidates(joined, scores, [written, *phrases]):
+            texts = joined.documents[int(joined.lines.documents[at])].texts
+            line = int(joined.lines.firsts[at])
+            lasts = [line, *(phrase.last_line(texts, line) for phrase in phrases)]
+            score = float(scores[at]) + most * written.exactness(texts[line - 1])
+            if all(lasts) and score > 0:
+                found.append((score, at, max(lasts)))
+        found.sort(key=lambda one: (-one[0], one[1]))
+        return [
+            _passage(
+                joined, int(joined.lines.documents[at]), int(joined.lines.firsts[at]), last, score
+            )
+            for score, at, last in found[:limit]
+        ]
+
+    def find(
+        self, question: str, documents: Sequence[Lines], *, words: int = 2000
+    ) -> list[Passage]:
+        """Find what to read for a question, most promising first, of at most so many words.
+
+        Paragraphs are chosen by their words, those around them, and their meaning; while there is
+        room, what was chosen is widened. What stands side by side becomes one passage. Nothing is
+        found when the documents have nothing of the question.
+
+        Raises:
+            InvalidInputError: the question is empty, or `words` is below 1.
+        """
+        question = checked(question)
+        _check_count(words, "words")
+        joined = self._join(documents) if documents else None
+        if joined is None or not len(joined.paragraphs):
+            return []
+        scores = score_paragraphs(joined, question, self._likeness(question, joined.documents))
+        return [
+            _passage(joined, one.document, one.first, one.last, one.score)
+            for one in select(joined, scores, words)
+        ]
+
+    def _likeness(self, question: str, documents: Sequence[Lines]) -> dict[str, float]:
+        """The chunks of documents that are nearest to a question in meaning, by their ids."""
+        vector = self._embed(question)
+        if vector is None:
+            return {}
+        uris = [lines.uri for lines in documents]
+        spec = SearchSpec(schema="resources", where=In("uri", uris), limit=_CHUNKS)
+        found = self._store.search.vector(vector, spec)
+        return {match.record.id: match.score for match in found}
+
+    def _join(self, documents: Sequence[Lines]) -> JoinedLines:
+        """Join documents; those that are new, or were read anew, are indexed."""
+        joined = self._joined
+        if joined is not None and list(map(id, joined.documents)) == list(map(id, documents)):
+            return joined
+        indexes = []
+        for lines in documents:
+            known = self._indexes.get(lines.uri)
+            if known is None or known[0] is not lines:
+                known = self._indexes[lines.uri] = lines, LineIndex(lines.texts)
+            indexes.append(known[1])
+        self._joined = joined = JoinedLines(documents, indexes)
+        return joined
+
+
+def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) -> list[int]:
+    """List the lines that may be among the best, by their numbers."""
+    if not any(phrase.terms for phrase in phrases):
+        # no index has stop words
+        return list(range(len(scores)))
+    best = best_first(scores, _CANDIDATES)
+    found = set(best[scores[best] > 0].tolist())
+    for phrase in phrases:
+        if len(phrase.terms) > 1:
+            places = joined.places_in_a_row(phrase.terms)[:_CANDIDATES]
+            at = np.searchsorted(joined.lines.starts, places, "right") - 1
+            found.update(at.tolist())
+    return sorted(found)
+
+
+def _passage(joined: JoinedLines, document: int, first: int, last: int, score: float) -> Passage:
+    lines = joined.documents[document]
+    chunk = next((one for one in lines.chunks if one.first <= first <= one.last), None)
+    return Passage(
+        uri=lines.uri,
+        document=lines.name,
+        first=first,
+        last=last,
+        text=lines.text(first, last),
+        words=lines.words(first, last),
+        score=score,
+        section=chunk.heading if chunk else "",
+        page=chunk.page if chunk else 0,
+    )
+
+
+def _check_count(value: int, name: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidInputError(f"`{name}` is {value!r}", remedy="give a whole number above 0")
