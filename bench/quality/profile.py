@@ -6,129 +6,57 @@ Every turn has its claims written down, so no extractor is judged, but what beco
 change is right if the new value holds, the old one does not, what holds cites the turn that said
 so, and as of the moment before it is still the old one. Whatever else a turn changes is collateral
 damage; so is any change by a turn in which nothing is said: a joke, somebody else's words, a wish.
-Beside it: how often what is learnt from choices alone predicts the next one. With `--page` it also
-writes the tables of docs/profile.md.
+Beside it: the same judged by what an agent is given (`profile_context`); whether requests are given
+what they need and nothing else (`profile_requests`); how often what is learnt from choices alone
+predicts the next one. With `--page` it also writes the tables of docs/profile.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
-
-from remloom import Memory, Message
+from remloom import Memory
 from remloom.profile.belief import Belief, fold, piece_of
-from remloom.profile.belief_store import BeliefStore
-from remloom.profile.claim import Claim, Value
+from remloom.profile.claim import Value
 from remloom.profile.evidence import Evidence, value_key
-from remloom.profile.passages import Passage
-from remloom.profile.recorder import Recorder
 from remloom.profile.reliability import Constants
-from remloom.profile.scan import Extracted, Found, Scanner
 from remloom.profile.slots import registry
-from remloom.runs.run import begin_run
-from remloom.runs.writer import Writer
 
+from .profile_context import judge_contexts
+from .profile_lives import (
+    BARS,
+    MOMENT,
+    Score,
+    Turn,
+    load,
+    next_change,
+    remembered,
+    says,
+    subject_of,
+)
+from .profile_requests import FOUND, Given, judge_requests, known, load_requests
 from .tables import put_into_page
 
-DATA = Path(__file__).with_name("profile") / "changes.jsonl"
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
-# what has to be reached, as shares of the changes
-BARS = {"current": 0.98, "retired": 0.98, "cited": 0.99, "as of": 0.98, "all four": 0.95}
 # of the choices, once a preference is known, and once a changed one is
 BEFORE, AFTER = 0.95, 0.85
+
+# how the purpose of a question is told: by whoever asks, or by the question alone
+PURPOSES = {"with its purpose": "chat", "by the question alone": ""}
 
 USERS = 100  # who choose
 CHOICES = 10  # that are seen before each examination
 _ASKED = 5  # choices in an examination
 _SLIP = 0.05  # of the choices are not what the user prefers
-_MOMENT = timedelta(seconds=1)
 
-Turn: TypeAlias = dict[str, Any]
 # what holds: of whom, in which slot and scope, and what
 Line: TypeAlias = tuple[str, str, str, str]
-
-
-@dataclass
-class Score:
-    """Of all changes, which were right in what; and what else was changed."""
-
-    changes: list[dict[str, bool]] = field(default_factory=list)
-    collateral: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
-
-    def share(self, name: str) -> float:
-        judged = [change[name] for change in self.changes if name in change]
-        return sum(judged) / len(judged)
-
-    def missed(self) -> list[str]:
-        """The bars that are not reached."""
-        low = [f"{name} {self.share(name):.3f}" for name in BARS if self.share(name) < BARS[name]]
-        return low + self.collateral
-
-
-def load(place: Path = DATA) -> dict[str, list[Turn]]:
-    """The turns of each life, in their order."""
-    lives: dict[str, list[Turn]] = defaultdict(list)
-    for line in place.read_text(encoding="utf-8").splitlines():
-        turn = json.loads(line)
-        lives[turn["life"]].append({**turn, "at": datetime.fromisoformat(turn["at"])})
-    return lives
-
-
-@contextmanager
-def remembered(turns: Sequence[Turn]) -> Iterator[Memory]:
-    """A memory that has read the turns as one chat, and was given their claims."""
-    with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder="none") as memory:
-        messages = [
-            Message(speaker=one["speaker"], text=one["text"], at=one["at"]) for one in turns
-        ]
-        memory.read_chat(messages, uri=f"{turns[0]['life']}.json")
-        _scan(memory, turns)
-        yield memory
-
-
-def _scan(memory: Memory, turns: Sequence[Turn]) -> None:
-    claims = {turn["text"]: turn.get("claims", ()) for turn in turns}
-
-    def given(passages: Sequence[Passage]) -> Extracted:
-        found = [
-            Found(passage, _claim(row, passage.record.content), row.get("subject", ""))
-            for passage in passages
-            for row in claims[passage.record.content]
-        ]
-        return Extracted(tuple(found))
-
-    engine = memory._engine
-    beliefs = BeliefStore(engine.store, registry(), Constants())
-    run = begin_run(engine.store, "observe", {})
-    writer = Writer(engine.store, engine.tenant, run, model=None)
-    Scanner(
-        engine.store,
-        writer,
-        Recorder(engine.store, beliefs, writer),
-        extract=given,
-        extractor="given",
-        slots=registry(),
-        settings=engine.settings,
-    ).run()
-    writer.finish()
-
-
-def _claim(row: dict[str, Any], text: str) -> Claim:
-    fields = {name: value for name, value in row.items() if name != "subject"}
-    return msgspec.convert({**fields, "quote": text, "span": (0, len(text))}, Claim)
 
 
 # changes
@@ -149,10 +77,10 @@ def measure(lives: dict[str, list[Turn]]) -> Score:
 def _judge(
     memory: Memory, turns: Sequence[Turn], number: int, change: dict[str, Any], score: Score
 ) -> None:
-    subject, scope = change.get("subject", _subject(turns[number])), change.get("scope", "")
+    subject, scope = change.get("subject", subject_of(turns[number])), change.get("scope", "")
     slot = change["slot"]
-    until = _next_change(turns, number, change, subject)
-    before = turns[number]["at"] - _MOMENT
+    until = next_change(turns, number, change, subject)
+    before = turns[number]["at"] - MOMENT
     held = _values(memory, subject, slot, scope, until)
     then = _values(memory, subject, slot, scope, before)
     old, new = change["old"], change["new"]
@@ -163,39 +91,12 @@ def _judge(
         "cited": _cites(memory, turns, number, change, subject, until),
         "as of": value_key(old) in then if old is not None else value_key(new) not in then,
     }
-    judged["all four"] = all(judged.values())
-    score.changes.append(judged)
-    if not judged["all four"]:
-        bad = ", ".join(name for name, right in judged.items() if not right)
-        score.wrong.append(f"{turns[number]['life']}: {turns[number]['text']} ({bad})")
+    score.add(judged, turns[number])
 
 
 def _values(memory: Memory, subject: str, slot: str, scope: str, at: datetime) -> set[str]:
     beliefs = memory.profile.beliefs(subject, scope=[scope] if scope else (), as_of=at)
     return {value_key(belief.value) for belief in beliefs if belief.slot == slot}
-
-
-def _next_change(
-    turns: Sequence[Turn], number: int, change: dict[str, Any], subject: str
-) -> datetime:
-    """Until when the change is the last one of its values; a day after the last turn at most."""
-    values = {change["old"], change["new"]} - {None}
-    is_list = registry().get(change["slot"]).kind == "list"
-    for turn in turns[number + 1 :]:
-        for other in turn.get("changes", ()):
-            same = all(
-                first == second
-                for first, second in (
-                    (other["slot"], change["slot"]),
-                    (other.get("scope", ""), change.get("scope", "")),
-                    (other.get("subject", _subject(turn)), subject),
-                )
-            )
-            if same and (not is_list or values & {other["old"], other["new"]}):
-                at: datetime = turn["at"]
-                return at - _MOMENT
-    last: datetime = turns[-1]["at"]
-    return last + timedelta(days=1)
 
 
 def _cites(
@@ -218,16 +119,9 @@ def _cites(
     if value_key(change["new"]) not in _values(memory, subject, slot, scope, at):
         return False
     why = memory.profile.why(slot, change["new"], subject=subject, scope=scope, as_of=at)
-    said = {turn["text"] for turn in turns[number:] if _says(turn, slot, change["new"])}
+    said = {turn["text"] for turn in turns[number:] if says(turn, slot, change["new"])}
     known = {one.citation for one in why.evidence if one.quote in said}
     return why.belief.citation in known
-
-
-def _says(turn: Turn, slot: str, value: Value) -> bool:
-    return any(
-        claim["key"] == slot and value_key(claim["value"]) == value_key(value)
-        for claim in turn.get("claims", ())
-    )
 
 
 def _is(belief: Belief, value: Value) -> bool:
@@ -240,12 +134,12 @@ def _collateral(memory: Memory, turns: Sequence[Turn]) -> list[str]:
     for at in sorted({turn["at"] for turn in turns}):
         now = [turn for turn in turns if turn["at"] == at]
         spoken = {
-            (claim.get("subject", _subject(turn)), claim["key"], claim.get("scope", ""))
+            (claim.get("subject", subject_of(turn)), claim["key"], claim.get("scope", ""))
             for turn in now
             for claim in turn.get("claims", ())
             if claim.get("confident", True) and not turn.get("phenomenon", "").startswith("beh")
         }
-        moved = _lines(memory, at) ^ _lines(memory, at - _MOMENT)
+        moved = _lines(memory, at) ^ _lines(memory, at - MOMENT)
         lists = {
             (claim["key"], value_key(claim["value"]))
             for turn in now
@@ -266,10 +160,6 @@ def _lines(memory: Memory, at: datetime) -> set[Line]:
         for subject in memory.profile.subjects()
         for one in memory.profile.show(subject, as_of=at)
     }
-
-
-def _subject(turn: Turn) -> str:
-    return "me" if turn["speaker"] == "user" else str(turn["speaker"])
 
 
 # choices
@@ -337,13 +227,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Does a profile follow a person who changes?")
     parser.add_argument("--page", action="store_true", help="write docs/profile.md's figures")
     arguments = parser.parse_args()
-    score, chosen = measure(load()), choices()
-    sections = {"changes": _table(score, chosen)}
-    print(sections["changes"])
-    print("\n".join(score.wrong))
+    lives = load()
+    score, chosen = measure(lives), choices()
+    contexts = {name: judge_contexts(lives, purpose) for name, purpose in PURPOSES.items()}
+    with known() as memory:
+        given = judge_requests(memory, load_requests())
+    sections = {"changes": _table(score, contexts, chosen), "requests": _requests_table(given)}
+    print("\n\n".join(sections.values()))
+    scores = [score, *contexts.values()]
+    print("\n".join(line for one in scores for line in one.wrong))
+    print("\n".join([*given.missed, *given.leaks, *given.odd]))
     if arguments.page:
         put_into_page(sections, DOCS / "profile.md")
-    missed = score.missed()
+    missed = [line for one in scores for line in one.low()]
+    missed += score.collateral + given.leaks + given.low()
     missed += [
         f"{name} {share:.3f}"
         for name, share, bar in zip(("before", "after"), chosen, (BEFORE, AFTER), strict=True)
@@ -353,7 +250,7 @@ def main() -> None:
         raise SystemExit("\n".join(missed))
 
 
-def _table(score: Score, chosen: tuple[float, float]) -> str:
+def _table(score: Score, contexts: dict[str, Score], chosen: tuple[float, float]) -> str:
     names = {
         "current": "the new value holds",
         "retired": "the old one does not",
@@ -361,11 +258,28 @@ def _table(score: Score, chosen: tuple[float, float]) -> str:
         "as of": "as of before, it is the old one",
         "all four": "all of these",
     }
-    rows = ["| of the changes | share | to reach |", "|---|---|---|"]
-    rows += [f"| {names[name]} | {score.share(name):.3f} | {BARS[name]:.2f} |" for name in BARS]
-    rows.append(f"| other beliefs that changed | {len(score.collateral)} | 0 |")
-    rows.append(f"| choices foreseen | {chosen[0]:.3f} | {BEFORE:.2f} |")
-    rows.append(f"| choices foreseen after a change of mind | {chosen[1]:.3f} | {AFTER:.2f} |")
+    scores = [score, *contexts.values()]
+    heads = ["of the changes", "believed", *(f"given, {name}" for name in contexts), "to reach"]
+    rows = [heads, ["---"] * len(heads)]
+    for name, bar in BARS.items():
+        shares = [f"{one.share(name):.3f}" for one in scores]
+        rows.append([names[name], *shares, f"{bar:.2f}"])
+    blank = [""] * len(contexts)
+    rows.append(["other beliefs that changed", f"{len(score.collateral)}", *blank, "0"])
+    rows.append(["choices foreseen", f"{chosen[0]:.3f}", *blank, f"{BEFORE:.2f}"])
+    after = "choices foreseen after a change of mind"
+    rows.append([after, f"{chosen[1]:.3f}", *blank, f"{AFTER:.2f}"])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _requests_table(given: Given) -> str:
+    rows = [
+        "| of the requests | share | to reach |",
+        "|---|---|---|",
+        f"| what is needed is given | {given.found:.3f} | {FOUND:.2f} |",
+        f"| something private is given where it has no place | {given.leaked:.3f} | 0 |",
+        f"| something else is | {given.out_of_place:.3f} | |",
+    ]
     return "\n".join(rows)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from bench.quality.profile import AFTER, BARS, BEFORE, choices, load, measure
+from bench.quality.profile import AFTER, BEFORE, PURPOSES, choices, measure
+from bench.quality.profile_context import judge_contexts
+from bench.quality.profile_lives import BARS, load
+from bench.quality.profile_requests import FOUND, judge_requests, known, load_requests
 
 LIVES = ("ben", "eli", "fay")  # lists and what is given up, changes of a minute, scopes
 
@@ -19,6 +22,20 @@ def test_the_new_value_holds_the_old_one_does_not_and_nothing_else_moves() -> No
     assert score.collateral == []
     assert score.wrong == []
     assert all(score.share(name) >= bar for name, bar in BARS.items())
+
+
+@pytest.mark.parametrize("purpose", PURPOSES.values())
+def test_an_agent_that_asks_is_given_what_holds_with_the_turn_that_said_so(purpose: str) -> None:
+    lives = load()
+    score = judge_contexts({name: lives[name] for name in LIVES}, purpose)
+    assert score.wrong == []
+
+
+def test_requests_are_given_what_they_need_and_nothing_that_is_out_of_place() -> None:
+    with known() as memory:
+        given = judge_requests(memory, load_requests())
+    assert (given.leaks, given.odd) == ([], [])
+    assert given.found >= FOUND
 
 
 def test_what_is_learnt_from_choices_foresees_the_next_one() -> None:

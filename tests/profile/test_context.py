@@ -89,8 +89,13 @@ def test_as_of_a_time_it_is_what_was_known_then(memory: Memory) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_allergy_reaches_every_agent(memory: Memory, agent: str) -> None:
-    for query in (None, "Plan a dinner", "Suggest a recipe", "Refactor the parser"):
+    for query in (None, "Plan a dinner", "Suggest a recipe", "Surprise me", "I'm going to Noma"):
         assert "peanuts" in str(memory.profile.context(query, agent=agent)), query
+
+
+@pytest.mark.parametrize("query", ["Refactor the parser", "Who invented chess?", "Suggest a film"])
+def test_an_allergy_is_not_told_where_it_cannot_matter(memory: Memory, query: str) -> None:
+    assert "peanuts" not in str(memory.profile.context(query))
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)

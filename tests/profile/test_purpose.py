@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from remloom.errors import UnknownNameError
-from remloom.profile.purpose import purpose_of, purpose_of_agent
+from remloom.profile.purpose import check_purpose, purpose_for, purpose_of_agent
+from remloom.profile.request import Request
 
 QUERIES = {
     "letter": [
@@ -80,28 +81,98 @@ QUERIES = {
 }
 
 
+# what is known of the user is called so
+OWN = (
+    ["kids"],
+    ["job"],
+    ["manager"],
+    ["team size"],
+    ["cuisines and food they like", "ramen"],
+    ["hobbies", "chess"],
+)
+
+# a question about oneself, whatever words the name of what is known has
+OWN_QUESTIONS = [
+    "What about my kids?",
+    "my team size?",
+    "What about my cuisines and food they like?",
+    "Who is my manager?",
+    "remind me of my job again please",
+    "whats my manager called",
+    "What did I say about chess?",
+]
+# nothing here has a sign of harm or of others that is in a list; none asks in a form that gives
+CLOSED = [
+    "Turn the heating in the climbing hut down",
+    "Count the recipes in this folder",
+    "What are typical hobbies of teenagers?",
+    "Order new strings at the usual place for the orchestra",
+    "Sort the jazz records by year",
+]
+
+
 @pytest.mark.parametrize(
     ("purpose", "query"), [(name, query) for name, some in QUERIES.items() for query in some]
 )
 def test_a_query_tells_what_it_is_for(purpose: str, query: str) -> None:
-    known = ["Python", "Lisbon"]
-    assert purpose_of(query, people=["Maria"], known=known) == purpose
+    assert Request(query, people=["Maria"], known=["Python", "Lisbon"]).purpose == purpose
+
+
+@pytest.mark.parametrize("query", OWN_QUESTIONS)
+def test_a_straight_question_about_oneself_is_answered_whatever_its_words(query: str) -> None:
+    assert Request(query, own=OWN).purpose == "chat"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["Does my manager have kids?", "Write to my manager", "Delete my job", "my kids passwords"],
+)
+def test_a_request_about_more_than_oneself_is_no_such_question(query: str) -> None:
+    assert Request(query, own=OWN).purpose not in ("chat", "recommend", "example")
+
+
+@pytest.mark.parametrize("query", CLOSED)
+def test_what_is_asked_in_no_form_that_gives_is_for_nothing_soft(query: str) -> None:
+    assert Request(query, own=OWN).purpose not in ("chat", "recommend", "example")
 
 
 def test_what_restrains_goes_before_the_agent_and_the_agent_before_the_rest() -> None:
-    assert purpose_of("Suggest a film for me", agent="CoderAgent") == "coding"
-    assert purpose_of("Write a letter to my boss", agent="CoderAgent") == "letter"
-    assert purpose_of("Write a letter to my boss", purpose="chat") == "chat"
+    assert purpose_for("CoderAgent", "recommend") == "coding"
+    assert purpose_for("CoderAgent", "letter") == "letter"
+    assert purpose_for("SomeAgent", "general") == "general"
     agents = {"planner_agent": "planning", "Distiller": "coding", "RetrieverAgent": "research"}
     assert {name: purpose_of_agent(name) for name in agents} == agents
-    assert purpose_of("", agent="SomeAgent") == "general"
+    assert Request("").purpose == "general"
 
 
 def test_a_purpose_that_does_not_exist_names_those_that_do() -> None:
     with pytest.raises(UnknownNameError, match="recommend"):
-        purpose_of("", purpose="recomend")
+        check_purpose("recomend")
 
 
-@pytest.mark.parametrize("query", ["x" * 100_000, "my " * 50_000, "to " * 30_000, "A'" * 50_000])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "x" * 100_000,
+        "my " * 50_000,
+        "to " * 30_000,
+        "A'" * 50_000,
+        "what " * 20_000,
+        "for " * 25_000,
+        "'a " * 30_000,
+    ],
+)
 def test_a_long_query_takes_no_time(query: str) -> None:
-    assert purpose_of(query)
+    assert Request(query, own=OWN).purpose
+
+
+@pytest.mark.parametrize(
+    ("query", "extent"),
+    [
+        ("What is my job?", "some"),
+        ("What do you know about me?", "most"),
+        ("List everything you know about me", "all"),
+    ],
+)
+def test_a_request_says_how_much_it_asks_for(query: str, extent: str) -> None:
+    assert Request(query).extent == extent

@@ -77,19 +77,25 @@ class Injection:
     ) -> ContextSpec:
         """What a context is for."""
         from ..profile.context import ContextSpec
-        from ..profile.purpose import purpose_of
+        from ..profile.purpose import check_purpose, purpose_for
+        from ..profile.request import Request
 
         text = check_text("" if query is None else query, "a query")
-        told = purpose_of(
+        given = check_text(purpose, "a purpose")
+        asks = check_text(agent, "the name of an agent")
+        request = Request(
             text,
-            agent=check_text(agent, "the name of an agent"),
-            purpose=check_text(purpose, "a purpose"),
             people=self._others(profile.subject) if text.strip() else (),
             known=_words_of(profile),
+            own=_names_of(profile, slots),
         )
+        told = check_purpose(given) if given else purpose_for(asks, request.purpose)
         return ContextSpec(
             query=text,
             purpose=told,
+            # a purpose that is given says whom it is for
+            is_personal=bool(given) or not text.strip() or request.is_personal,
+            extent=request.extent,
             # what holds for coding counts where code is the purpose
             scopes=(*scopes, f"domain:{told}"),
             similar=self._similar(text, profile, slots),
@@ -147,6 +153,19 @@ def _words_of(profile: Profile) -> set[str]:
         if isinstance(belief.value, str) and len(belief.value) <= 80:
             words.update(belief.value.split())
     return words
+
+
+def _names_of(profile: Profile, slots: Registry) -> list[list[str]]:
+    """What each slot in which something is known is called, and what is known there."""
+    names: dict[str, list[str]] = {}
+    for belief in profile.beliefs:
+        if belief.slot not in names:
+            slot = slots.get_or_extra(belief.slot)
+            end = belief.slot.rpartition(".")[2].replace("_", " ")
+            names[belief.slot] = [slot.label, *slot.aliases, end]
+        if isinstance(belief.value, str):
+            names[belief.slot].append(belief.value)
+    return list(names.values())
 
 
 def _check_tokens(budget: int) -> int:

@@ -25,8 +25,9 @@ from .context_line import (
 )
 from .evidence import ME
 from .profile import Profile, changes, within
-from .purpose import Purpose, asks_for_everything
-from .relevance import Relevance
+from .purpose import Purpose
+from .relevance import NAMED, Relevance, Topic
+from .request import Extent
 from .slots import Registry, Slot
 from .usage import UsageRules
 
@@ -46,6 +47,7 @@ _TITLES: dict[Part, str] = {
 _ORDER: dict[Part, int] = {part: place for place, part in enumerate(_TITLES)}
 _UNSURE = 0.5  # confidence below which it is asked rather than said
 _MOST_QUESTIONS = 3
+_MOST_ENDED = 5
 _EVERYTHING = 0.5  # worth of what is asked for only as a part of all
 # places in the queue: what has to be there, whatever else has not
 _SAFETY, _PINNED, _NAMES, _REST = range(4)
@@ -96,7 +98,9 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
 
     Args:
         query: what the agent is asked; empty: nothing yet.
-        purpose: see `purpose_of`.
+        purpose: see `Purpose`.
+        is_personal: whether the query is for the user alone.
+        extent: how much of what is known the query asks for.
         scopes: what holds in these counts before what holds everywhere.
         budget_tokens: of the text, at most.
         similar: the cosine of the query to slots, by id.
@@ -106,6 +110,8 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
 
     query: str = ""
     purpose: Purpose = "general"
+    is_personal: bool = True
+    extent: Extent = "some"
     scopes: tuple[str, ...] = ()
     budget_tokens: int = CONTEXT_TOKENS
     similar: dict[str, float] = {}
@@ -145,10 +151,10 @@ class _Choice:
         self._profile = profile
         self._slots = slots
         self._spec = spec
-        self._rules = UsageRules(profile.beliefs, spec.purpose)
+        self._rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
         self._relevance = Relevance(spec.query, spec.similar)
-        self._wants_all = asks_for_everything(spec.query)
         self._has_query = bool(spec.query.strip())
+        self._topic = self._relevance.topic(slots)
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)
 
     def candidates(self) -> list[_Candidate]:
@@ -185,7 +191,9 @@ class _Choice:
     def _may_give(self, belief: Belief) -> bool:
         slot = self._slot(belief)
         named = self._relevance.by_words(slot, belief.value)
-        return self._rules.allow(belief, slot, named=named, has_query=self._has_query)
+        if self._spec.extent == "all" or (self._spec.extent == "most" and _is_safety(slot)):
+            named = max(named, _EVERYTHING)
+        return self._rules.allow(belief, slot, named=named, topic=self._topic)
 
     def _urgency(self, belief: Belief) -> int:
         """Its place in the queue."""
@@ -246,18 +254,22 @@ class _Choice:
         ]
 
     def _ended(self, allowed: Iterable[Belief]) -> list[_Candidate]:
-        """What the query is about, and has ended some time ago, with nothing in its place."""
+        """What the query is about, and has ended some time ago, the latest first: where nothing
+        took its place, or, of a list, where the query names the slot.
+        """
         known = {belief.slot for belief in allowed}
         since = self._lately()
         found = [
-            belief
+            (belief.until, belief)
             for belief in self._in_scope()
-            if belief.until is not None and belief.until < since and belief.slot not in known
-            if self._score(belief) > 0 and self._may_give(belief)
+            if belief.until is not None and belief.until < since
+            if self._score(belief) > (NAMED if belief.slot in known else 0)
+            and self._may_give(belief)
         ]
+        found.sort(key=lambda one: one[0], reverse=True)
         return [
             _Candidate((_REST, 3 + 2 * rank, 3), "relevant", partial(line_of_end, belief))
-            for rank, belief in enumerate(found)
+            for rank, (_, belief) in enumerate(found[:_MOST_ENDED])
         ]
 
     def _unsure(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
@@ -290,7 +302,7 @@ class _Choice:
         if not self._has_query:
             return 0.0
         score = self._relevance.score(self._slot(belief), belief.value)
-        return max(score, _EVERYTHING) if self._wants_all else score
+        return max(score, _EVERYTHING) if self._spec.extent != "some" else score
 
     def _slot(self, belief: Belief) -> Slot:
         return self._slots.get_or_extra(belief.slot)
@@ -379,14 +391,15 @@ class _Page:
 
 def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:
     """What somebody likes (1) and dislikes (-1), as far as it may be used for this purpose."""
-    rules = UsageRules(profile.beliefs, spec.purpose)
+    rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
+    topic: Topic = "open" if spec.query.strip() else "none"
     likes: dict[str, float] = {}
     for belief in within(profile, spec.scopes):
         slot = slots.get_or_extra(belief.slot)
         worth = _WORTHS.get(belief.slot.rpartition(".")[2], 0.0)
         if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
-        if rules.allow(belief, slot, named=0.0, has_query=bool(spec.query)):
+        if rules.allow(belief, slot, named=0.0, topic=topic):
             likes[belief.value] = worth
     return likes
 

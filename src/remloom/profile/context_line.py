@@ -108,8 +108,9 @@ def line_of_end(belief: Belief) -> ContextLine:
     until = belief.until or belief.since
     notes = [_scope_note(belief.scope), f"until {_day(until)}"]
     value = shown_value(belief.label, belief.value)
-    said = f"{_label(belief.label)}: nothing now, before: {value}"
-    return replace(_line(replace(belief, since=until), "relevant", said, notes), value=None)
+    said = f"{_label(belief.label)}: no longer so, before: {value}"
+    ended = replace(belief, since=until, citation=belief.ended_by or belief.citation)
+    return replace(_line(ended, "relevant", said, notes), value=None)
 
 
 def certainty(belief: Belief) -> str:

@@ -6,26 +6,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..text.analysis import terms
 from .claim import Value
+from .domains import domains_of, domains_of_slot, without_quotes
 from .slots import Slot
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
 
-__all__ = ["NAMED", "Relevance", "similarities"]
+__all__ = ["NAMED", "Relevance", "Topic", "similarities"]
+
+# none: there is no query; named: it names what it is about; open: it leaves that open
+Topic: TypeAlias = Literal["none", "named", "open"]
 
 # worth of what a query names: the slot, a value of it, a topic that it helps with
 _NAME = 3.0
 _VALUE = 2.0
 _TOPIC = 1.0
+_PART = 1.0  # of a value
+_DOMAIN = 0.8
 NAMED = _VALUE  # from here on a query names the slot or a value, not only a topic
 _MEANING = 2.0  # of a cosine of 1
-_LEAST_COSINE = 0.35  # below it a likeness says nothing
+# below these a likeness says nothing; of 889 slots that a hundred requests were not about, two were
+# above the first, and none above the second
+_LEAST_COSINE = 0.35
+_LEAST_COSINE_SOFT = 0.45
 _LONGEST_QUERY = 4000  # characters that are looked at, from either end
 _LONGEST_VALUE = 300
+_FEW = 3  # terms of a value that is named by any of them
 
 # what a name or a topic needs to be named by a query, and its worth
 _Phrase: TypeAlias = tuple[frozenset[str], float]
@@ -41,32 +51,54 @@ class Relevance:
     def __init__(self, query: str, similar: dict[str, float] | None = None) -> None:
         if len(query) > 2 * _LONGEST_QUERY:
             query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
+        # what is quoted is worked on, and not asked about
+        query = without_quotes(query)
         self._terms = frozenset(terms(query))
+        self._domains = domains_of(query)
         self._similar = similar or {}
         self._of_slots: dict[str, float] = {}
 
     def by_words(self, slot: Slot, value: Value) -> float:
         """How far the words of the query name a slot, its topics, or a value; 0: they do not."""
-        if slot.id not in self._of_slots:
-            self._of_slots[slot.id] = self._named(_phrases_of(slot))
-        return self._of_slots[slot.id] + self._of_value(value)
+        return self._of_slot(slot) + self._of_value(slot, value)
+
+    def topic(self, slots: Iterable[Slot]) -> Topic:
+        """Whether the query names what it is about, as far as slots are for it."""
+        if not self._terms:
+            return "none"
+        if self._domains:
+            return "named"
+        return "named" if any(self._of_slot(slot) for slot in slots) else "open"
 
     def score(self, slot: Slot, value: Value) -> float:
         """How far the query is about a value in a slot, from 0."""
         cosine = self._similar.get(slot.id, 0.0)
-        meant = _MEANING * cosine if cosine >= _LEAST_COSINE else 0.0
+        least = _LEAST_COSINE_SOFT if slot.usage == "soft" else _LEAST_COSINE
+        meant = _MEANING * cosine if cosine >= least else 0.0
         return self.by_words(slot, value) + meant
+
+    def _of_slot(self, slot: Slot) -> float:
+        if slot.id not in self._of_slots:
+            named = self._named(_phrases_of(slot))
+            shares = not named and not self._domains.isdisjoint(domains_of_slot(slot))
+            self._of_slots[slot.id] = _DOMAIN if shares else named
+        return self._of_slots[slot.id]
 
     def _named(self, phrases: Iterable[_Phrase]) -> float:
         found = [worth for needed, worth in phrases if needed <= self._terms]
         # several topics say more than one, but less than a name
         return max(found, default=0.0) + 0.1 * min(len(found), 5)
 
-    def _of_value(self, value: Value) -> float:
+    def _of_value(self, slot: Slot, value: Value) -> float:
         if not self._terms or isinstance(value, bool | int | float):
             return 0.0
-        words = _terms_of(str(value)[:_LONGEST_VALUE])
-        return _VALUE if words and words <= self._terms else 0.0
+        written = str(value)[:_LONGEST_VALUE]
+        said = [one for one, meant in slot.synonyms.items() if meant == value]
+        if any(_is_within(self._terms, one) for one in (written, *said)):
+            return _VALUE
+        words = _terms_of(written)
+        is_part = len(words) <= _FEW and not words.isdisjoint(self._terms)
+        return _PART if is_part else 0.0
 
 
 def similarities(slots: Sequence[Slot], query: str, embedder: Embedder | None) -> dict[str, float]:
@@ -105,6 +137,11 @@ def _cards_embedded(embedder: Embedder, slots: Sequence[Slot]) -> dict[str, Any]
                 ((name, card), vector) for card, vector in zip(missing, vectors, strict=True)
             )
         return {card: _embedded[name, card] for card in cards}
+
+
+def _is_within(asked: frozenset[str], text: str) -> bool:
+    words = _terms_of(text)
+    return bool(words) and words <= asked
 
 
 def _phrases_of(slot: Slot) -> tuple[_Phrase, ...]:

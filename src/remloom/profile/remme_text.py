@@ -8,6 +8,7 @@ from ..text.secrets import mask
 from .context import ContextSpec
 from .context_line import clean, shown_value
 from .profile import Profile, within
+from .relevance import Relevance
 from .slots import Registry
 from .usage import UsageRules
 
@@ -61,11 +62,14 @@ class _Known:
     """What may be given of a profile."""
 
     def __init__(self, profile: Profile, slots: Registry, spec: ContextSpec) -> None:
-        rules = UsageRules(profile.beliefs, spec.purpose)
+        rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
+        relevance = Relevance(spec.query)
+        topic = relevance.topic(slots)
         self._values: dict[str, list[str]] = {}
         for belief in within(profile, spec.scopes):
             slot = slots.get_or_extra(belief.slot)
-            if rules.allow(belief, slot, named=0.0, has_query=bool(spec.query)):
+            named = relevance.by_words(slot, belief.value)
+            if rules.allow(belief, slot, named=named, topic=topic):
                 value = shown_value(belief.label, belief.value)
                 self._values.setdefault(belief.slot, []).append(value)
 

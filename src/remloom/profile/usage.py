@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from .belief import Belief
 from .claim import Value
 from .purpose import PURPOSES, Purpose
-from .relevance import NAMED
+from .relevance import NAMED, Topic
 from .slots import Slot
 
 __all__ = ["UsageRules"]
@@ -36,7 +36,7 @@ _SOFT: frozenset[Purpose] = frozenset(("chat", "recommend", "example"))
 _NEVER: frozenset[Purpose] = frozenset(
     ("tools", "coding", "risk", "security", "letter", "somebody_else")
 )
-_HARMFUL: frozenset[Purpose] = frozenset(("risk", "security"))
+_HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
 _GUESSED = ("observed", "inferred")  # not said by the user
 
@@ -46,14 +46,18 @@ class UsageRules:
 
     Args:
         beliefs: about the person, among them the rules; those that are hidden count too.
+        is_personal: whether the query is for the user alone; see `Request.is_personal`.
     """
 
-    def __init__(self, beliefs: Iterable[Belief], purpose: Purpose) -> None:
+    def __init__(
+        self, beliefs: Iterable[Belief], purpose: Purpose, *, is_personal: bool = True
+    ) -> None:
         rules: dict[str, list[Value]] = {}
         for belief in beliefs:
             if belief.slot.startswith("usage_rules.") and belief.holds:
                 rules.setdefault(belief.slot, []).append(belief.value)
         self._purpose = purpose
+        self._is_personal = is_personal
         self._soft = _soft_purposes(rules)
         self._may_infer = rules.get(_NEVER_INFER) == [False]
 
@@ -62,12 +66,12 @@ class UsageRules:
         """Whether soft identity may be used."""
         return self._purpose in self._soft
 
-    def allow(self, belief: Belief, slot: Slot, *, named: float, has_query: bool) -> bool:
+    def allow(self, belief: Belief, slot: Slot, *, named: float, topic: Topic) -> bool:
         """Whether a belief may be given.
 
         Args:
             named: how far the words of the query name it, see `Relevance.by_words`.
-            has_query: whether there is a query at all.
+            topic: what there is to go by, see `Topic`.
         """
         if belief.hidden or not self._may_know(belief, slot):
             return False
@@ -75,15 +79,16 @@ class UsageRules:
         if slot.usage == "behaviour":
             return True
         if self._purpose in _OF_OTHERS:
-            return self._allow_for_others(slot)
+            # what is to be done on a machine must not be taken for theirs either
+            return slot.standing and not slot.sensitive
         if slot.sensitive:
-            return self._allow_sensitive(slot, named=named, has_query=has_query)
+            return self._allow_sensitive(slot, named=named, topic=topic)
         if not _is_personal(slot):
             return True
         if slot.usage == "soft" and not self.allows_soft:
             # what the user pinned is for every purpose but those that nothing lifts
             return belief.pinned and self._purpose not in _NEVER
-        return self._purpose not in _HARMFUL
+        return self._purpose not in _HARMFUL and (slot.usage == "soft" or self._is_personal)
 
     def _may_know(self, belief: Belief, slot: Slot) -> bool:
         """Whether it may be known at all: what is sensitive, or identity, is never guessed."""
@@ -92,18 +97,16 @@ class UsageRules:
         is_identity = slot.id.startswith("identity.") and not self._may_infer
         return not slot.sensitive and not is_identity
 
-    def _allow_for_others(self, slot: Slot) -> bool:
-        if slot.sensitive or _is_personal(slot):
-            return False
-        # whoever asks about another must not mistake what is the user's for theirs
-        return slot.hub != "operating_context" or self._purpose == "letter"
-
-    def _allow_sensitive(self, slot: Slot, *, named: float, has_query: bool) -> bool:
+    def _allow_sensitive(self, slot: Slot, *, named: float, topic: Topic) -> bool:
         if not slot.standing:
-            return named > 0 and self._purpose not in _NEVER
-        # an allergy is for everyone, but where a query is on something harmful, and not on it:
-        # "drop table recipes"
-        return named >= NAMED or not has_query or self._purpose not in _HARMFUL
+            return named > 0 and self._purpose not in _NEVER and self._is_personal
+        # an allergy is for everyone who is not told what for; else where it could hurt
+        if topic == "none":
+            return True
+        if self._purpose in _HARMFUL:
+            # "drop table recipes" is not about food
+            return self._is_personal and named >= NAMED
+        return self._is_personal and (named > 0 or topic == "open")
 
 
 def _is_personal(slot: Slot) -> bool:

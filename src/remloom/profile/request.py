@@ -1,0 +1,356 @@
+"""A request, as it is read for what may be given: whom it is about, who reads the answer, what harm
+it may do, and in which form it asks.
+
+What is of the user alone is given where a request asks for it in a form that is known: a question
+about oneself, a choice, an example, small talk. A sign that others are told, or that harm is done,
+closes that again; a sign that is missed opens nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ..text.analysis import STOP_WORDS, term_set
+from .domains import domain_words, domains_of, without_quotes
+from .purpose import Purpose
+
+__all__ = ["Extent", "Request"]
+
+# some: what it names; most: all but what is sensitive, "What do you know about me?"; all
+Extent: TypeAlias = Literal["some", "most", "all"]
+# the terms of a name
+_Terms: TypeAlias = frozenset[str]
+
+# in the order in which their signs are looked for
+_HARMFUL: tuple[Purpose, ...] = ("security", "risk", "persuade")
+# these say by their form that it is for the user
+_OF_USER: tuple[Purpose, ...] = ("recommend", "planning")
+_WORK: tuple[Purpose, ...] = ("coding", "tools")
+_LONGEST = 4000  # characters that are looked at, from either end
+_FOR_WHOM = 4  # words after "for" that may say so
+
+_ASIDE = re.compile(r"\b(?:tell|show|give|help|remind|let|inform|teach|ask|make|get) (?:me|us)\b")
+_OWN_NAMES = re.compile(
+    r"\b(?:who (?:is|are|'s)|what(?: is|'s| are)? the names? of) my\b"
+    r"|\bmy [\w-]+(?:'s|s')? names?\b"
+    r"|\b(?:is|are|'s) my [\w-]+ called\b|\bdo i have\b|\bhave i got\b"
+)
+_SELF = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|us|our|ours|ourselves|(?:the )?user(?:'s)?)\b"
+)
+_TOGETHER = re.compile(r"\b(?:we|us|and (?:me|i)|with me|me and|together)\b")
+_ALONE = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|(?:the )?user(?:'s)?)\b")
+# a capital within a sentence begins a name; capitals alone are an abbreviation
+_NAME = r"(?<!\w)(?![^\W\d_a-z]{2,}\b)[^\W\d_a-z][\w'’-]{0,40}"
+# as they are written in haste: "im", "whats"
+_HASTY = re.compile(r"\b(i)(m|ve)\b|\b(what|where|who|when|how)(s)\b", re.IGNORECASE)
+_WORDS = re.compile(r"\s+")
+_SENTENCE = re.compile(r"[.!?;]+\s+")
+_FOR_A = re.compile(r"\bfor (?:an?|the|my|our|this|that|some|his|her|their)\b")
+_FOR = re.compile(rf"\bfor ((?:[\w'-]+ ?){{1,{_FOR_WHOM}}})")
+
+
+class Request:
+    """What an agent is asked.
+
+    Args:
+        people: names of other people that are known.
+        known: words of what is known of the user, which are not names of people: "Python",
+            "Berlin".
+        own: of each slot in which something is known of the user, its names and values.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        *,
+        people: Collection[str] = (),
+        known: Collection[str] = (),
+        own: Iterable[Collection[str]] = (),
+    ) -> None:
+        if len(query) > 2 * _LONGEST:
+            query = f"{query[:_LONGEST]} {query[-_LONGEST:]}"
+        query = _HASTY.sub(
+            lambda found: "'".join(filter(None, found.groups())),
+            without_quotes(query.replace("’", "'")),
+        )
+        self._text = _WORDS.sub(" ", query).strip()
+        self._folded = self._text.casefold()
+        self._people = {name.casefold() for name in people}
+        self._known = {name.casefold() for name in known}
+        self._own = own
+
+    @cached_property
+    def purpose(self) -> Purpose:
+        """What is to be given is for this.
+
+        >>> Request("Write a letter to my landlord").purpose
+        'letter'
+        >>> Request("What should I cook tonight?").purpose
+        'recommend'
+        """
+        if not self._text:
+            return "general"
+        if self._asks_for_no_more_than_is_known():
+            return "chat"
+        return self._restrained() or self._work() or self._wanted() or "general"
+
+    @cached_property
+    def is_personal(self) -> bool:
+        """Whether it is for the user, and for nobody else."""
+        # "What about my partner?" speaks of somebody, and is for the user
+        if self.purpose == "chat":
+            return True
+        if self._involves_others() or not self._is_for_nobody_else():
+            return False
+        return self.purpose in _OF_USER or _ALONE.search(self._without_others()) is not None
+
+    @cached_property
+    def extent(self) -> Extent:
+        """How much of what is known is asked for."""
+        if not self._says("own", "everything"):
+            return "some"
+        return "all" if self._says("own", "all") else "most"
+
+    def _restrained(self) -> Purpose | None:
+        """The purpose that closes what is of the user, if there are signs of one."""
+        if self._is_letter():
+            return "letter"
+        if self._is_of_somebody_else():
+            return "somebody_else"
+        return next((purpose for purpose in _HARMFUL if self._says(purpose)), None)
+
+    def _work(self) -> Purpose | None:
+        return next((purpose for purpose in _WORK if self._says(purpose)), None)
+
+    def _wanted(self) -> Purpose | None:
+        """What is asked for, in a form that gives what is of the user."""
+        if self._involves_others():
+            return "somebody_else"
+        is_for_user = self._is_for_nobody_else()
+        if is_for_user and self._is_wish():
+            return "recommend"
+        if self._is_question_of_own():
+            return "chat"
+        if self._says("example") and (is_for_user or not _FOR_A.search(self._folded)):
+            return "example"
+        if self._is_talk():
+            return "chat"
+        return "planning" if self._says("planning") else None
+
+    # -- about what is known of the user -----------------------------------------------------------
+
+    def _asks_for_no_more_than_is_known(self) -> bool:
+        """Whether nothing stands in it but the name of what is known of the user, or its value:
+        "What about my kids?". Whatever words that name has, it is a question about oneself.
+        """
+        text = _ASIDE.sub(" ", self._folded)
+        asked = term_set(text)
+        rest = asked - _asking()
+        for names in self._own:
+            said = [name for name in names if _terms_of(name) <= asked]
+            if said and rest <= frozenset().union(*map(_terms_of, said)):
+                # "food they like" is of the user
+                return not _pronoun_besides(text, said)
+        return self._is_of_one_domain(rest) and not _pronoun_besides(text, ())
+
+    def _is_of_one_domain(self, rest: set[str]) -> bool:
+        """Whether the user is named, and all other words are of one domain: "my meds"."""
+        if not rest or not _SELF.search(_ASIDE.sub(" ", self._folded)):
+            return False
+        for name in domains_of(self._folded):
+            said = " ".join(domain_words(name).findall(self._folded))
+            if rest <= term_set(said):
+                return True
+        return False
+
+    def _is_question_of_own(self) -> bool:
+        return self.extent != "some" or self._says("own", "questions")
+
+    # -- who reads the answer ----------------------------------------------------------------------
+
+    def _is_letter(self) -> bool:
+        text = _cue("letter", "technical").sub(" ", self._folded)
+        if _cue("letter", "shapes").search(text):
+            return True
+        verb = _cue("letter", "verbs").search(text)
+        if verb and _cue("letter", "documents").search(text, verb.end()):
+            return True
+        return self._addresses_somebody(text)
+
+    def _addresses_somebody(self, text: str) -> bool:
+        """Whether it says to tell something to somebody."""
+        for match in _cue("letter", "addressing").finditer(text):
+            after = text[match.end() :].lstrip()
+            if _cue("letter", "addressees").match(after) or _relation_first().match(after):
+                return True
+            name = re.search(rf"\b{re.escape(after.split(' ', 1)[0])}", self._text, re.IGNORECASE)
+            if after and name and self._is_name(name[0]):
+                return True
+        return False
+
+    # -- whom it is about --------------------------------------------------------------------------
+
+    def _is_of_somebody_else(self) -> bool:
+        """Whether it asks about somebody else, or what to give them."""
+        if not self._involves_others():
+            return False
+        return not self._is_of_user() or self._says("somebody_else", "gifts")
+
+    def _involves_others(self) -> bool:
+        """Whether it speaks of others who do not do it together with the user."""
+        return (
+            self._mentions_somebody
+            and not self._is_together()
+            and not _OWN_NAMES.search(self._folded)
+        )
+
+    def _is_of_user(self) -> bool:
+        return _SELF.search(self._without_others()) is not None
+
+    def _without_others(self) -> str:
+        # "my brother" is the brother
+        return _relation().sub(" ", _ASIDE.sub(" ", self._folded))
+
+    def _is_together(self) -> bool:
+        text = _ASIDE.sub(" ", self._folded)
+        return _TOGETHER.search(text) is not None or _with_somebody().search(text) is not None
+
+    @cached_property
+    def _mentions_somebody(self) -> bool:
+        folded = self._folded
+        if _relation().search(folded) or self._says("somebody_else", "somebody"):
+            return True
+        if self._says("somebody_else", "pronouns"):
+            return True
+        return any(self._is_name(name) for name in self._named()) or any(
+            re.search(rf"\b{re.escape(name)}\b", folded) for name in self._people
+        )
+
+    def _named(self) -> Iterator[str]:
+        """What stands where a person's name would."""
+        for pattern in _name_patterns():
+            for match in pattern.finditer(self._text):
+                yield match["name"]
+
+    def _is_name(self, word: str) -> bool:
+        name = re.sub(r"(?:'s|')?[^\w]*$", "", word)
+        folded = name.casefold()
+        if not name or not name[0].isupper() or folded in STOP_WORDS or folded in _no_names():
+            return False
+        return folded not in self._known
+
+    # -- in which form it asks ---------------------------------------------------------------------
+
+    def _is_wish(self) -> bool:
+        """Whether a choice for the user is asked for."""
+        if self._says("wish", "forms"):
+            return True
+        verb = _cue("wish", "verbs").search(self._folded)
+        return verb is not None and self._says("wish", "pleasures", verb.end())
+
+    def _is_for_nobody_else(self) -> bool:
+        """Whether all that it is for are times and occasions, or the user."""
+        for match in _FOR.finditer(self._folded):
+            words = match[1]
+            occasion = any(_cue("wish", name).search(words) for name in ("occasions", "pleasures"))
+            if not occasion and self._known.isdisjoint(words.split()):
+                return False
+        return True
+
+    def _is_talk(self) -> bool:
+        """Whether each sentence is a statement of the user on themselves, or a greeting."""
+        sentences = [one for one in _SENTENCE.split(self._folded) if one]
+        return all(_talk().match(one) for one in sentences)
+
+    def _says(self, kind: str, name: str = "words", start: int = 0) -> bool:
+        return _cue(kind, name).search(self._folded, start) is not None
+
+
+def _pronoun_besides(text: str, names: Iterable[str]) -> bool:
+    """Whether somebody else is spoken of, but within these names."""
+    for name in names:
+        text = text.replace(name.casefold(), " ")
+    return _cue("somebody_else", "pronouns").search(text) is not None
+
+
+@cache
+def _terms_of(name: str) -> _Terms:
+    return frozenset(term_set(name))
+
+
+@cache
+def _asking() -> _Terms:
+    return frozenset(term_set(" ".join(_data()["own"]["asking"])))
+
+
+@cache
+def _no_names() -> frozenset[str]:
+    """What has a capital and is no name: what begins sentences, days, languages."""
+    return frozenset(_data()["somebody_else"]["no_names"])
+
+
+@cache
+def _relation() -> re.Pattern[str]:
+    """ "my brother", "our boss's": who stands for themselves."""
+    relations = "|".join(_data()["somebody_else"]["relations"])
+    return re.compile(rf"\b(?:my|our|the user's) (?:[\w-]+ )?(?:{relations})(?:'s|s')?(?!\w)")
+
+
+@cache
+def _with_somebody() -> re.Pattern[str]:
+    relations = "|".join(_data()["somebody_else"]["relations"])
+    return re.compile(
+        rf"\bwith (?:(?:my|our|some|a) )?(?!his|her|their)(?:[\w-]+ )?(?:{relations})(?!['\w])"
+    )
+
+
+@cache
+def _relation_first() -> re.Pattern[str]:
+    relations = "|".join(_data()["somebody_else"]["relations"])
+    return re.compile(rf"(?:(?:my|our|the|a) )?(?:[\w-]+ )?(?:{relations})(?!\w)")
+
+
+@cache
+def _name_patterns() -> tuple[re.Pattern[str], ...]:
+    acts = "|".join(_data()["somebody_else"]["acts"])
+    asks = r"(?i:does|did|is|was|has|would|could|can|will|should|do|are)"
+    return (
+        re.compile(rf"\b{asks} (?P<name>{_NAME})(?: {_NAME})? (?i:{acts})\b"),
+        re.compile(rf"\b(?i:did|does|has) (?P<name>{_NAME})"),
+        re.compile(rf"(?P<name>{_NAME})(?: {_NAME})? (?i:{acts})\b"),
+        re.compile(
+            r"(?i:who|how|how old|how tall|where|when) (?i:is|was|are|does|did|has) "
+            rf"(?P<name>{_NAME})(?: {_NAME})?(?=\W*$)"
+        ),
+        re.compile(rf"(?P<name>{_NAME})(?<=['’]s)(?!\w)"),
+        re.compile(rf"\b(?i:about|of|for|with|and|know) (?P<name>{_NAME})"),
+    )
+
+
+@cache
+def _talk() -> re.Pattern[str]:
+    greetings, statements = (
+        "|".join(_data()["talk"][name]) for name in ("greetings", "statements")
+    )
+    return re.compile(rf"(?:(?:{greetings})\b[\s,!.-]*)+(?:$|(?:{statements}))|(?:{statements})")
+
+
+@cache
+def _cue(kind: str, name: str) -> re.Pattern[str]:
+    """The pattern of the words that tell something."""
+    words = "|".join(_data()[kind][name])
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w])")
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = files(__package__).joinpath("purposes.toml").read_text("utf-8")
+    data: dict[str, Any] = msgspec.toml.decode(text)
+    return data
