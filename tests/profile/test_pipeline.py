@@ -59,6 +59,20 @@ def opened(home: Path, llm: ScriptedModel | None, *turns: str, uri: str = "chat.
     return memory
 
 
+def test_evidence_tells_since_when_it_is_so_as_far_as_the_user_says(tmp_path: Path) -> None:
+    said = "I moved to Lisbon in March 2021."
+    with opened(tmp_path, None, said, "I'm vegetarian.") as memory:
+        memory.profile.observe()
+        home = memory.profile.why("location_region")
+        assert [one.since for one in home.evidence] == ["2021-03"]
+        # it is believed since it was said: an older story outweighs nothing
+        assert home.belief.since == OCTOBER
+        assert [one.since for one in memory.profile.why(DIET).evidence] == [""]
+        memory.profile.export(tmp_path / "me.md")
+    text = (tmp_path / "me.md").read_text("utf-8")
+    assert f"“{said}” (chat.json\\#1, 2026-10-01, since 2021-03)" in text
+
+
 # -- extraction and staging ------------------------------------------------------------------------
 
 

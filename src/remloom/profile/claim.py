@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -38,7 +37,7 @@ class Claim(Struct, frozen=True, kw_only=True):
             "session:42".
         quote: the words that say it, exactly as they stand in the passage.
         span: where the quote begins and ends in the passage, in characters.
-        since: from when on it is so, where the passage says so.
+        since: from when on it is so, where the passage says so: "2021", "2021-03", "2021-03-14".
         confident: False for what only a hedge says ("I might …"); it counts less.
     """
 
@@ -49,5 +48,5 @@ class Claim(Struct, frozen=True, kw_only=True):
     scope: str = ""
     quote: str = ""
     span: tuple[int, int] = (0, 0)
-    since: datetime | None = None
+    since: str = ""
     confident: bool = True

@@ -75,6 +75,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         citation: of the passage, such as "chat.json:12".
         message_ids: of the turn that says it.
         at: when it was said.
+        since: from when on it is so, where the passage says so; see `Claim`.
         group: what is said in one sitting counts once: that has one group; see `_group`.
         ordinal: where its passage stands among those of its source; tells what was said first of
             what has one time.
@@ -102,6 +103,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     citation: str = ""
     message_ids: tuple[str, ...] = ()
     at: datetime
+    since: str = ""
     group: str = ""
     confident: bool = True
     ordinal: int = 0
@@ -148,6 +150,7 @@ def from_claim(
         citation=_citation(passage),
         message_ids=passage.message_ids,
         at=min(at, now),
+        since=claim.since,
         group=_group(passage, at),
         confident=claim.confident,
         ordinal=passage.ordinal,

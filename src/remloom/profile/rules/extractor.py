@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
+from ...errors import InvalidInputError
 from ..claim import Claim, Polarity
 from .clauses import Clause, clauses
 from .lexicon import lookup, read_items, split_version
@@ -23,6 +25,8 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\b(?:since|in|last|this|ago|on|today)\b", re.IGNORECASE)
+_LONGEST_DAY = 1  # days of a window; a longer one tells only the month
+_LONGEST_SEASON = 200  # the same of the year
 _YEAR = re.compile(r"\b(?:since|in) ((?:19|20)\d\d)\b")
 
 
@@ -76,7 +80,7 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
         said = _read(found, pattern, clause, passage)
         if denied and said and pattern.polarity == "for":
             said += _denied(said[0], denied, pattern, clause, passage)
-        since = _since(clause.words, at) if pattern.dated else None
+        since = _since(clause.words, at) if pattern.dated else ""
         for key, value, polarity in said:
             yield Claim(
                 key=key,
@@ -109,7 +113,7 @@ def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) 
         polarity = "retire"
     if pattern.value:
         return [_Said(pattern.key, pattern.value, polarity)]
-    caught = _caught(found, "a", clause, passage) or _caught(found, "c", clause, passage)
+    caught = next(filter(None, (_caught(found, one, clause, passage) for one in "acd")), "")
     disliked = pattern.polarity == "dislike" and polarity == "for"
     said = _read_words(caught, pattern, found, polarity, disliked)
     instead = _caught(found, "b", clause, passage)
@@ -161,14 +165,21 @@ def _denied(
     return [other for other in others if other.key == first.key]
 
 
-def _since(text: str, at: datetime | None) -> datetime | None:
+def _since(text: str, at: datetime | None) -> str:
     """When it began, as far as the clause and the time at which it was said tell."""
     if at is None:
         year = _YEAR.search(text)
-        return datetime(int(year[1]), 1, 1, tzinfo=UTC) if year else None
+        return year[1] if year else ""
     if not _TIME.search(text):
-        return None
+        return ""
     from ...retrieve.time_expressions import find_window
 
-    window = find_window(text, at)
-    return window.start if window and window.start <= at else None
+    # "from May to March" ends before it starts
+    window = None
+    with contextlib.suppress(InvalidInputError):
+        window = find_window(text, at)
+    if window is None or window.start > at:
+        return ""
+    days = (window.end - window.start).days
+    parts = 1 if days > _LONGEST_SEASON else 2 if days > _LONGEST_DAY else 3
+    return "-".join(f"{window.start:%Y-%m-%d}".split("-")[:parts])

@@ -356,6 +356,7 @@ def _evidence_lines(evidence: Evidence) -> Iterator[Text]:
         (f"  {sign} ", style),
         f"{_day(evidence.at)}  ",
         (what, "bold"),
+        f" since {evidence.since}" if evidence.since else "",
         f"  {where}",
         (f"  {how}", "dim"),
     )
