@@ -346,7 +346,7 @@ CALLS: dict[str, Call] = {
     "profile.promote": Call(left_out="of an extra, by its evidence"),
     "profile.export": _profile(lambda w: w.memory.profile.export()),
     "profile.import_": Call(left_out="of a profile, by its evidence"),
-    "profile.observe": Call(left_out="it looks through all that was read for what is new"),
+    "profile.observe": _one(lambda w, _: w.memory.profile.observe(), _said),
     "profile.bootstrap": Call(left_out=_ALL),
     "profile.staged": _profile(lambda w: w.memory.profile.staged()),
     "profile.normalise": Call(left_out="of what waits"),

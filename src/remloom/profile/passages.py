@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from ..kv import Entry, KeyRange
+from ..kv import Entry
 from ..model import Resource
 from ..settings import Settings
-from ..store.contract import Reads, Store
+from ..store.contract import Store
 from .evidence import CATEGORY, ME
 from .subjects import subject_of_speaker
+from .watermark import Watermark, texts_since
 
-__all__ = ["SEEN", "Passage", "passage_of", "seen_entry", "unseen"]
+__all__ = ["SEEN", "Passage", "Unseen", "passage_of", "seen_entry", "unseen"]
 
 SEEN = "profile.seen"  # namespace of the entries: passages that were looked at
-_PAGE = 2_000  # entries read at once
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 # Categories whose first person is the user. A document is anybody's: nothing in it is taken for
@@ -53,35 +52,47 @@ def passage_of(record: Resource, settings: Settings) -> Passage | None:
     return Passage(record, ME) if record.category in _OWN_WORDS else None
 
 
-def unseen(store: Store, settings: Settings, extractor: str) -> list[str]:
-    """The ids of passages that this extractor has not looked at, the newest first.
+class Unseen(Struct, frozen=True):
+    """The passages that an extractor has not looked at.
 
-    One pass over the store.
+    Args:
+        ids: of their records, the newest first.
+        numbers: of their texts, by id; see `texts_since`.
+        upto: the number of the last text that was looked through for them.
+    """
+
+    ids: tuple[str, ...]
+    numbers: dict[str, int]
+    upto: int
+
+
+def unseen(store: Store, settings: Settings, extractor: str, since: Watermark) -> Unseen:
+    """Find the passages that this extractor has not looked at.
 
     Args:
         extractor: its name; empty: all passages.
+        since: up to where was looked before.
     """
-    seen = set(_seen(store, extractor)) if extractor else set()
     found: list[tuple[datetime, int, str]] = []
-    for record in store.records.all("resources"):
-        if not isinstance(record, Resource) or record.id in seen:
+    numbers: dict[str, int] = {}
+    upto = since.upto
+    for number, record in texts_since(store, since):
+        upto = max(upto, number)
+        if not isinstance(record, Resource) or passage_of(record, settings) is None:
             continue
-        if passage_of(record, settings) is not None:
-            at = record.starts_at or record.created_at or _EARLIEST
-            found.append((at, record.ordinal, record.id))
-    return [id for _, _, id in sorted(found, reverse=True)]
+        if extractor and store.kv.get(SEEN, _seen_key(extractor, record.id)) is not None:
+            continue
+        at = record.starts_at or record.created_at or _EARLIEST
+        found.append((at, record.ordinal, record.id))
+        numbers[record.id] = number
+    return Unseen(tuple(id for _, _, id in sorted(found, reverse=True)), numbers, upto)
 
 
 def seen_entry(passage: Passage, extractor: str) -> Entry:
     """The entry that says a passage was looked at; it goes with the passage."""
     id = passage.record.id
-    return Entry(SEEN, f"{extractor}/{id}", b"{}", (id,))
+    return Entry(SEEN, _seen_key(extractor, id), b"{}", (id,))
 
 
-def _seen(reads: Reads, extractor: str) -> Iterator[str]:
-    prefix = f"{extractor}/"
-    after = ""
-    while entries := reads.kv.list(SEEN, KeyRange(prefix=prefix, after=after, limit=_PAGE)):
-        for entry in entries:
-            yield entry.key.removeprefix(prefix)
-        after = entries[-1].key
+def _seen_key(extractor: str, id: str) -> str:
+    return f"{extractor}/{id}"

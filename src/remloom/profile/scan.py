@@ -29,6 +29,7 @@ from .masking import MaskedPassages, is_only_secret, mask_passages
 from .passages import Passage, passage_of, seen_entry, unseen
 from .recorder import Recorder
 from .slots import Registry, Slot
+from .watermark import read_watermark, write_watermark
 
 __all__ = ["KIND", "Extract", "Extracted", "Found", "Progress", "ScanResult", "Scanner", "may_say"]
 
@@ -121,6 +122,7 @@ class Scanner:
         self._slots = slots
         self._settings = settings
         self._now = datetime.now(UTC)
+        self._waiting: dict[str, int] = {}  # passages that were not looked at, see `Unseen.numbers`
 
     def run(self, *, limit: int | None = None, progress: Progress | None = None) -> None:
         """Look at all passages that were not looked at; the run counts what came of it.
@@ -136,12 +138,16 @@ class Scanner:
         tried = {
             item.item for item in failed_items(self._store, KIND) if item.run == self._writer.id
         }
-        waiting = unseen(self._store, self._settings, extractor)
-        ids = [id for id in waiting if id not in tried][:limit]
+        since = read_watermark(self._store, self._extractor, anew=self._anew)
+        found = unseen(self._store, self._settings, extractor, since)
+        self._waiting = found.numbers
+        ids = [id for id in found.ids if id not in tried][:limit]
         try:
             self._look_at_all(ids, progress)
         finally:
             self._recorder.refresh()
+            if not self._writer.is_dry:
+                write_watermark(self._store, self._extractor, since, found.upto, self._waiting)
 
     def _look_at_all(self, ids: Sequence[str], progress: Progress | None) -> None:
         done = 0
@@ -177,6 +183,8 @@ class Scanner:
             if passage.record.id not in unfinished
         ]
         new = self._write(evidence, seen, list(self._failures(extracted.failed)))
+        for entry in seen:
+            self._waiting.pop(entry.refs[0], None)
         staged = sum(not one.slot for one in new)
         looked_at = len(passages) - len(extracted.left)
         counts = {"evidence": len(new) - staged, "staged": staged}

@@ -43,6 +43,7 @@ from .run import (
     is_alive,
     last_change_entry,
     last_change_version,
+    last_rollback_entry,
     list_runs,
     run_entry,
 )
@@ -172,7 +173,12 @@ class _Rollback:
             dims=dims if any(item.vectors for item in records.written) else 0,
             model=model,
             deleted_entries=(*entries.deleted, *leftovers(store, run.id)),
-            entries=(*entries.written, run_entry(rolled_back), last_change_entry()),
+            entries=(
+                *entries.written,
+                run_entry(rolled_back),
+                last_change_entry(),
+                last_rollback_entry(),
+            ),
             expected=Preconditions(
                 records={record.id: record.updated_at for record in removed} | records.current,
                 edges=edges.current,

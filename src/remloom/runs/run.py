@@ -38,6 +38,8 @@ __all__ = [
     "is_alive",
     "last_change_entry",
     "last_change_version",
+    "last_rollback_entry",
+    "last_rollback_version",
     "list_runs",
     "run_entry",
 ]
@@ -45,6 +47,7 @@ __all__ = [
 RUN = "run"  # namespace of the entries
 # the key of the entry that is written whenever a run begins, resumes or is rolled back
 LAST_CHANGE = ("run.last", "change")
+_LAST_ROLLBACK = ("run.last", "rollback")  # that of the entry that each rollback writes
 
 Status: TypeAlias = Literal["running", "done", "stopped", "rolled_back"]
 
@@ -145,6 +148,17 @@ def last_change_version(store: Store) -> int:
 def last_change_entry() -> Entry:
     """The entry whose next version tells other processes that a run began or was rolled back."""
     return Entry(*LAST_CHANGE, b"{}")
+
+
+def last_rollback_version(store: Store) -> int:
+    """The version that changes with every rollback: of what a run wrote, some may be gone then."""
+    stored = store.kv.get(*_LAST_ROLLBACK)
+    return stored.version if stored else 0
+
+
+def last_rollback_entry() -> Entry:
+    """The entry whose next version says that a run was rolled back."""
+    return Entry(*_LAST_ROLLBACK, b"{}")
 
 
 def can_resume(last: Run | None, settings: dict[str, Any]) -> bool:

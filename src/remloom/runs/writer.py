@@ -83,6 +83,11 @@ class Writer:
         return self._run.id
 
     @property
+    def is_dry(self) -> bool:
+        """Whether it writes nothing."""
+        return self._dry_run
+
+    @property
     def diff(self) -> Diff:
         """What a dry run would have written so far."""
         return self._diff

@@ -94,6 +94,16 @@ class Records(RecordReads, Protocol):
         before its first hyphen (a few more may be among them). One range of an index a word."""
         ...
 
+    def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
+        """List the first `limit` records whose text has a number above this one, each with its
+        number, the lowest first.
+
+        A text gets a number above all others when it is written first, when it changes, and when a
+        resource gets another category or speaker; whatever else changes, it stays. No number is
+        given twice. They are numbers of this store: a copy has others. One range of an index; the
+        records come without `parents`."""
+        ...
+
     def all(self, schema: str | None = None) -> Iterator[Record]:
         """Yield every record, with `parents`; a consistent snapshot. In the order written, and
         behind them the thin entities, which go and come back with their edges, in the order of

@@ -41,11 +41,14 @@ from .components import (
 )
 from .results import Capabilities, Deletion, Written
 
-__all__ = ["ERASURES", "INDEXES", "Reads", "Store"]
+__all__ = ["ERASURES", "INDEXES", "TEXT_NUMBERS", "Reads", "Store"]
 
 # Namespaces of entries that a store writes itself.
 ERASURES = "erasing"  # what is still to be erased: the store's own matter, which is not copied
 INDEXES = "index"  # what `sql.create_index` made; the key is `<schema>.<path>`
+# Of entries that say something of texts by their numbers (see `Records.texts_after`): those are one
+# store's own, so they are not copied.
+TEXT_NUMBERS = "texts"
 
 
 class Reads(Protocol):

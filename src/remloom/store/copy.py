@@ -25,7 +25,7 @@ from ..kv import Entry, KeyRange
 from ..model import Copied, Edge, Entity, Moment, Record, Resource
 from .backends import backend_for
 from .batch import Batch, BatchRecord, Vector
-from .contract import ERASURES, INDEXES, Store
+from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
 from .indexed_text import searchable_text
 from .stats import Stats
 
@@ -36,7 +36,9 @@ __all__ = ["copy", "copy_tenant", "unfinished"]
 
 # namespace of the mark in a target that is not complete; the key is the source
 _UNDER_WAY = "copy"
-_OWN = frozenset((_UNDER_WAY, ERASURES))  # namespaces of what concerns one store alone
+_OWN = frozenset(
+    (_UNDER_WAY, ERASURES, TEXT_NUMBERS)
+)  # namespaces of what concerns one store alone
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
 

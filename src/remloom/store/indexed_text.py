@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import Entity, Record, Resource
 
-__all__ = ["embedded_text", "searchable_text"]
+__all__ = ["embedded_text", "origin", "searchable_text"]
 
 
 def searchable_text(record: Record) -> str:
@@ -14,6 +14,14 @@ def searchable_text(record: Record) -> str:
     if text and isinstance(record, Resource) and record.context:
         return f"{text}\n{record.context}"
     return text
+
+
+def origin(record: Record) -> tuple[object, ...]:
+    """Return what kind of text a resource has, and who says it: a text that is taken for another is
+    another, and gets a number of its own."""
+    if isinstance(record, Resource):
+        return record.category, record.metadata.get("speaker")
+    return ()
 
 
 def embedded_text(record: Record) -> str:

@@ -16,7 +16,7 @@ from ... import labels
 from ...model import Entity, Moment
 from .. import history
 from ..batch import Batch, BatchRecord, Vector
-from ..indexed_text import searchable_text
+from ..indexed_text import origin, searchable_text
 from ..references import referred_ids
 from ..results import Written
 from . import bm25_index, kv, trigram_index
@@ -206,7 +206,7 @@ class BatchWriter(EdgeWriter):
             text = change.item.text
             if change.old is not None:
                 before = searchable_text(change.old)
-                if text == before:
+                if (text, origin(change.item.record)) == (before, origin(change.old)):
                     continue
                 if change.text_no is not None:
                     removed.append((change.text_no, before))

@@ -159,6 +159,10 @@ class PostgresRecords:
         rows = self._fetch(SQL.moments_between, first=micros(start), last=micros(end))
         return _decode_all(rows)
 
+    def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
+        rows = self._fetch(SQL.texts_after, number=number, limit=limit)
+        return [(text_no, decode(*record)) for text_no, *record in rows]
+
     # -- all of them -------------------------------------------------------------------------------
 
     def all(self, schema: str | None = None) -> Iterator[Record]:

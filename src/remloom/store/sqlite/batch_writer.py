@@ -17,7 +17,7 @@ from ...model import Entity, Record
 from .. import history
 from ..batch import Batch, BatchRecord
 from ..encoding import type_of
-from ..indexed_text import embedded_text, searchable_text
+from ..indexed_text import embedded_text, origin, searchable_text
 from ..merge import Namesake, find_namesake, merge_record
 from ..references import referred_ids
 from ..results import Deletion, Written
@@ -174,7 +174,7 @@ class _BatchWriter:
         """Write a record over the stored one, under the same number."""
         session, cursor = self._session, self._cursor
         session.flush()
-        same_text = searchable_text(stored) == item.text
+        same_text = (searchable_text(stored), origin(stored)) == (item.text, origin(item.record))
         rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
         released = [label_no for (label_no,) in rows.fetchall()]
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))

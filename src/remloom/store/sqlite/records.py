@@ -164,6 +164,13 @@ class SqliteRecords:
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
         return self._records(SQL.moments_between, micros(start), micros(end))
 
+    def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
+        with self._translate:
+            rows = self._database.reader.execute(SQL.texts_after, (number, limit)).fetchall()
+        return [
+            (text_no, decode(schema, body, content)) for text_no, _, schema, body, content in rows
+        ]
+
     # -- all of them -------------------------------------------------------------------------------
 
     def all(self, schema: str | None = None) -> Iterator[Record]:

@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "records.lookup": lambda store: [store.records.lookup(keys) for keys in (["a"], ["a", "b"])],
     "records.first_words": lambda store: store.records.first_words(["a"]),
     "records.complete": lambda store: store.records.complete("a", 3),
+    "records.texts_after": lambda store: store.records.texts_after(0, 3),
     "records.children": lambda store: store.records.children("x"),
     "records.parents": lambda store: store.records.parents("x"),
     "records.chunks": lambda store: store.records.chunks("a.md"),

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ...errors import ConflictError, InvalidInputError, StoreClosedError
 from ...model import Edge, Entity, Moment, Resource
@@ -65,6 +66,32 @@ class Records(Opened):
         assert first.ids == second.ids
         assert (first.created, second.created, second.unchanged) == (1, 0, 1)
         assert store.admin.stats().records["resources"] == 1
+
+    def test_texts_are_numbered_as_they_are_written_and_again_when_they_change(
+        self, store: Store
+    ) -> None:
+        def texts(after: int = 0, limit: int = 9) -> list[str]:
+            return [record.name for _, record in store.records.texts_after(after, limit)]
+
+        one = Resource(id="1", name="one", content="First.", metadata={"speaker": "Ann"})
+        two = Resource(id="2", name="two", content="Second.")
+        put(store, one, two, Resource(id="3", name="none"), Entity(name="e", summary="An entity."))
+        assert texts() == ["one", "two", "e"]
+        assert texts(limit=2) == ["one", "two"]
+        first, last = (store.records.texts_after(0, 9)[place][0] for place in (0, -1))
+        assert texts(after=first) == ["two", "e"]
+        assert texts(after=last) == []
+        put(store, replace(one, metadata={"speaker": "Ann", "seen": True}))
+        assert texts(after=last) == []
+        put(store, replace(two, content="Once more."), replace(one, metadata={"speaker": "Ben"}))
+        assert texts(after=last) == ["two", "one"]
+        put(store, replace(two, content="Once more.", category="note"))
+        assert texts() == ["e", "one", "two"]
+        last = store.records.texts_after(0, 9)[-1][0]
+        store.delete(["2"])
+        put(store, replace(two, content="It is back."))
+        assert texts(after=last) == ["two"]
+        assert store.admin.check() == []
 
     def test_the_chunks_of_a_source_come_in_order_from_either_end(self, store: Store) -> None:
         put(

@@ -91,6 +91,11 @@ SELECT r.schema, r.body, r.content, (
 FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(schema)s) AND NOT r.thin ORDER BY r.seq;
 
+-- name: texts_after
+-- The records whose texts have a number above one, by that number.
+SELECT r.doc, r.schema, r.body, r.content FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND r.doc > %(number)s ORDER BY r.doc LIMIT %(limit)s;
+
 -- name: all_thin
 -- Every thin entity, in the order of the ids; the last column is as in `all_records`.
 SELECT r.schema, r.body, r.content, NULL::text[]

@@ -1,0 +1,169 @@
+"""A scan looks at what is new since the last one, at the cost of that, and misses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from remloom import Memory, Message, Resource
+from remloom.errors import ModelRefusedError
+from remloom.llm import Request
+from remloom.profile import watermark
+from remloom.testing.models import Said, ScriptedModel
+
+OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
+CITIES = [f"Town{n}" for n in range(30)]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        yield memory
+
+
+def say(memory: Memory, text: str, uri: str, at: datetime = OCTOBER) -> None:
+    memory.read_chat([Message(speaker="user", text=text, at=at)], uri=uri)
+
+
+def looked_at(memory: Memory, **options: Any) -> int:
+    return memory.profile.observe(**options).run.counts.get("passages", 0)
+
+
+@pytest.fixture
+def listed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """The names of the passages that were listed since this was called last."""
+    names: list[str] = []
+    records: Any = memory.admin.store.records
+    whole = records.texts_after
+
+    def texts_after(number: int, limit: int) -> list[tuple[int, Any]]:
+        texts = whole(number, limit)
+        # a chat has moments too
+        names.extend(record.name for _, record in texts if isinstance(record, Resource))
+        return texts
+
+    monkeypatch.setattr(records, "texts_after", texts_after)
+
+    def taken() -> list[str]:
+        told = names[:]
+        names.clear()
+        return told
+
+    return taken
+
+
+def test_only_what_is_new_is_listed_whenever_it_was_said(
+    memory: Memory, listed: Callable[[], list[str]]
+) -> None:
+    for n, city in enumerate(CITIES):
+        say(memory, f"I love {city}.", f"{n}.json")
+    assert looked_at(memory) == 30
+    assert len(listed()) == 30
+    assert looked_at(memory) == 0
+    assert listed() == []
+    # long before all others
+    say(memory, "I live in Rome.", "old.json", OCTOBER - timedelta(9_000))
+    assert looked_at(memory) == 1
+    assert len(listed()) == 1
+
+
+def test_what_another_process_read_is_looked_at(memory: Memory, tmp_path: Path) -> None:
+    say(memory, "I live in Rome.", "a.json")
+    assert looked_at(memory) == 1
+    with Memory.open(tmp_path, embedder="none") as other:
+        say(other, "I live in Oslo.", "b.json", OCTOBER + timedelta(1))
+        assert looked_at(other) == 1
+    say(memory, "I live in Bonn.", "c.json", OCTOBER + timedelta(2))
+    assert looked_at(memory) == 1
+    assert memory.profile.show().values("environment.location_region") == ["Bonn"]
+
+
+def test_what_was_forgotten_and_is_read_again_is_looked_at_again(memory: Memory) -> None:
+    say(memory, "I live in Rome.", "a.json")
+    looked_at(memory)
+    memory.forget("a.json")
+    assert looked_at(memory) == 0
+    say(memory, "I live in Rome.", "a.json")
+    assert looked_at(memory) == 1
+    assert memory.profile.show().values("environment.location_region") == ["Rome"]
+
+
+def test_what_a_scan_found_that_was_taken_back_is_found_by_the_next_one(memory: Memory) -> None:
+    say(memory, "I live in Rome.", "a.json")
+    first = memory.profile.observe().run
+    say(memory, "I'm allergic to peanuts.", "b.json")
+    assert looked_at(memory) == 1
+    memory.runs.rollback(first.id)
+    assert looked_at(memory) == 1
+    assert len(memory.profile.beliefs()) == 2
+    assert looked_at(memory) == 0
+
+
+def test_a_text_that_is_taken_for_something_else_is_looked_at(memory: Memory) -> None:
+    memory.read_text("I live in Rome.", uri="me.md", category="document")
+    assert looked_at(memory) == 0, "a document is anybody's"
+    (text,) = memory.admin.records("resources")
+    memory.write([replace(text, category="note")])
+    assert looked_at(memory) == 1
+    assert memory.profile.show().values("environment.location_region") == ["Rome"]
+
+
+@pytest.mark.parametrize("most_open", [1_000, 3])
+def test_what_a_limit_left_is_looked_at_later_and_nothing_twice(
+    memory: Memory,
+    listed: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    most_open: int,
+) -> None:
+    monkeypatch.setattr(watermark, "_MOST_OPEN", most_open)
+    for n, city in enumerate(CITIES):
+        # the first that is read is the newest: numbers and times go against each other
+        say(memory, f"I love {city}.", f"{n}.json", OCTOBER - timedelta(n))
+    scans = []
+    while count := looked_at(memory, limit=8):
+        scans.append(count)
+        if len(scans) < 3:
+            say(memory, f"I love {CITIES[len(scans)]}.", f"new-{len(scans)}.json")
+    assert sum(scans) == 32
+    listed()
+    assert looked_at(memory) == 0
+    assert listed() == []
+
+
+def test_a_passage_whose_call_failed_is_tried_again_without_looking_at_the_others(
+    tmp_path: Path,
+) -> None:
+    failing = True
+
+    def reply(request: Request) -> Said:
+        if failing:
+            raise ModelRefusedError("no answer")
+        return {"items": []}
+
+    with Memory.open(tmp_path, embedder="none", llm=ScriptedModel(reply)) as memory:
+        say(memory, "I live in Rome.", "a.json")
+        assert len(memory.profile.observe().failed) == 1
+        failing = False
+        done = memory.profile.observe()
+        assert (done.failed, done.run.counts["asked"]) == ((), 1)
+        assert memory.profile.observe().run.counts.get("asked", 0) == 0
+
+
+def test_everything_is_looked_at_anew_and_a_copy_begins_from_the_start(
+    memory: Memory, tmp_path: Path
+) -> None:
+    say(memory, "I live in Rome.", "a.json")
+    assert looked_at(memory) == 1
+    assert memory.profile.bootstrap().run.counts["passages"] == 1
+    memory.admin.export(tmp_path / "all.jsonl")
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        say(other, "I'm vegetarian.", "b.json")
+        assert looked_at(other) == 1
+        other.admin.import_(tmp_path / "all.jsonl")
+        assert looked_at(other) == 0, "it was looked at where it comes from"
+        assert len(other.profile.beliefs()) == 2
